@@ -1,0 +1,159 @@
+/** The shape of a command: its options as rows, its help made from them, its arguments checked against them. */
+
+import { parseArgs } from 'node:util';
+
+/** What a command may touch of the process; tests hand in their own. */
+export interface Terminal {
+  out(text: string): void;
+  /** People's text and progress when stdout is data; errors always. */
+  err(text: string): void;
+  readonly input: AsyncIterable<Uint8Array>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether stdout is a terminal: colour, progress and pacing only then. */
+  readonly interactive: boolean;
+  readonly columns: number;
+  /** Aborted at SIGINT and SIGTERM. */
+  readonly stop: AbortSignal;
+}
+
+export interface OptionRow {
+  /** Name of the value in the help; absent: a flag without one. */
+  readonly value?: string;
+  readonly help: string;
+  readonly short?: string;
+  readonly many?: boolean;
+  readonly default?: string;
+}
+
+export interface CommandSpec<Row extends string = string> {
+  readonly name: string;
+  /** One line for `gridtide --help`. */
+  readonly summary: string;
+  /** What stands after the name, such as `[LOAD]` or `now|forecast`; empty when nothing may. */
+  readonly positionals: string;
+  readonly options: Readonly<Record<Row, OptionRow>>;
+  /** Lines of examples or notes under the options. */
+  readonly notes?: readonly string[];
+}
+
+/** A command's arguments after the check: values as text, ready for the command's own reading. */
+export interface Arguments<Row extends string = string> {
+  readonly positionals: readonly string[];
+  /** The value of an option, its default, or undefined. */
+  text(name: Row): string | undefined;
+  /** All values of an option that may be given many times. */
+  all(name: Row): readonly string[];
+  flag(name: Row): boolean;
+  /** A number, with the mistake told when the text is none or lies outside. Undefined when not given. */
+  number(
+    name: Row,
+    range?: { readonly from?: number; readonly to?: number; readonly whole?: boolean },
+  ): number | undefined;
+}
+
+/** Wrong use: one sentence a mistake; the process ends with 2. */
+export class UsageError extends Error {
+  readonly mistakes: readonly string[];
+  constructor(...mistakes: readonly string[]) {
+    super(mistakes.join('\n'));
+    this.name = 'UsageError';
+    this.mistakes = mistakes;
+  }
+}
+
+/** A failed job: what happened, what it means, what to do; the process ends with 1. */
+export class JobError extends Error {
+  override readonly name = 'JobError';
+}
+
+/** What a command file exports. `run` resolves to the exit code. */
+export interface CommandModule {
+  readonly spec: CommandSpec;
+  run(args: Arguments, terminal: Terminal): Promise<number>;
+}
+
+/** `parseArgs` takes `-105` after an option for another option; written with `=` it is a value. */
+function withNegativeNumbersJoined(argv: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const word of argv) {
+    const last = joined.at(-1);
+    if (/^-\d*\.?\d/.test(word) && last?.startsWith('--') && !last.includes('='))
+      joined[joined.length - 1] = `${last}=${word}`;
+    else joined.push(word);
+  }
+  return joined;
+}
+
+/** Checks `argv` (what follows the command's name) against the rows. Throws `UsageError`. */
+export function readArguments(spec: CommandSpec, argv: readonly string[]): Arguments {
+  const rows = spec.options;
+  const options = Object.fromEntries(
+    Object.entries(rows).map(([name, row]) => [
+      name,
+      {
+        type: row.value === undefined ? ('boolean' as const) : ('string' as const),
+        multiple: row.many ?? false,
+        ...(row.short === undefined ? {} : { short: row.short }),
+      },
+    ]),
+  );
+  let parsed: ReturnType<typeof parseArgs>;
+  try {
+    parsed = parseArgs({ args: withNegativeNumbersJoined(argv), options, allowPositionals: true, strict: true });
+  } catch (error) {
+    const what = error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error);
+    throw new UsageError(`${what}; gridtide ${spec.name} --help lists what it takes`);
+  }
+  if (spec.positionals === '' && parsed.positionals.length > 0)
+    throw new UsageError(`"${parsed.positionals.join(' ')}" is not expected; gridtide ${spec.name} takes options only`);
+
+  const values = parsed.values as Record<string, string | boolean | readonly string[] | undefined>;
+  const text = (name: string) => {
+    const value = values[name];
+    return typeof value === 'string' ? value : rows[name]?.default;
+  };
+  return {
+    positionals: parsed.positionals,
+    text,
+    all: (name) => {
+      const value = values[name];
+      return Array.isArray(value) ? value : [];
+    },
+    flag: (name) => values[name] === true,
+    number: (name, { from = -Infinity, to = Infinity, whole = false } = {}) => {
+      const said = text(name);
+      if (said === undefined) return undefined;
+      const n = said.trim() === '' ? Number.NaN : Number(said);
+      if (Number.isFinite(n) && n >= from && n <= to && (!whole || Number.isInteger(n))) return n;
+      const kind = whole ? 'a whole number' : 'a number';
+      const range =
+        from === -Infinity && to === Infinity
+          ? ''
+          : to === Infinity
+            ? ` of at least ${from}`
+            : ` within ${from} to ${to}`;
+      throw new UsageError(`--${name} ${said}: expected ${kind}${range}`);
+    },
+  };
+}
+
+/** The text of `gridtide NAME --help`. */
+export function help(spec: CommandSpec): string {
+  const rows = Object.entries({ ...spec.options, help: { help: 'this text' } as OptionRow });
+  const heads = rows.map(
+    ([name, row]) => `--${name}${row.value === undefined ? '' : ` ${row.value}`}${row.many ? ' …' : ''}`,
+  );
+  const width = Math.min(34, Math.max(...heads.map((head) => head.length)));
+  const lines = rows.map(([, row], i) => {
+    const fallback = row.default === undefined ? '' : ` (${row.default})`;
+    return `  ${(heads[i] ?? '').padEnd(width)}  ${row.help}${fallback}`;
+  });
+  const usage = `gridtide ${spec.name}${spec.positionals === '' ? '' : ` ${spec.positionals}`} [options]`;
+  return [
+    `${usage}\n  ${spec.summary}`,
+    '',
+    ...lines,
+    ...(spec.notes === undefined ? [] : ['', ...spec.notes]),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,10 @@
+/** The list of commands: name, one line, and how to load the file. Loads none of them itself. */
+
+import type { CommandModule } from './command.ts';
+
+export interface CommandEntry {
+  readonly summary: string;
+  readonly load: () => Promise<CommandModule>;
+}
+
+export const commands: Readonly<Record<string, CommandEntry>> = {};

@@ -1,0 +1,107 @@
+/** What goes into and comes out of the control core. Types only; `step.ts` decides. Imports no package and nothing of node. */
+
+import type { Level, LoadConfig } from '../config/config.ts';
+import type { Basis, SignalView } from '../signal/view.ts';
+import type { Duration, Instant, Kilowatt, KilowattHour, Percentile, Uptime } from '../units.ts';
+import type { Moment } from '../world.ts';
+
+/** Rungs of the priority ladder, 1 speaks first. */
+export type Priority = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10;
+
+/** The site as the core needs it. */
+export interface Site {
+  readonly device: string;
+  readonly timezone: string;
+  readonly budget?: Kilowatt;
+  readonly loads: readonly LoadConfig[];
+}
+
+export type Event =
+  /** Time has passed; also the first event after a start. */
+  | { readonly kind: 'tick' }
+  | { readonly kind: 'signal'; readonly view: SignalView }
+  /** The output has taken the level, or was found at it at start or by read-back. */
+  | { readonly kind: 'confirmed'; readonly load: string; readonly level: Level }
+  /** The output did not take it; `disagreements` counts read-backs in a row that differ. */
+  | { readonly kind: 'failed'; readonly load: string; readonly disagreements: number }
+  | {
+      readonly kind: 'override';
+      readonly load: string;
+      readonly level: Level;
+      readonly for: Duration;
+      readonly source: 'local' | 'remote';
+    }
+  | { readonly kind: 'arm'; readonly load: string; readonly need?: Duration; readonly by?: Instant }
+  /** Ends overrides and commanded jobs. */
+  | { readonly kind: 'clear'; readonly load: string }
+  | { readonly kind: 'safety'; readonly load: string; readonly tripped: boolean };
+
+export interface Command {
+  readonly load: string;
+  readonly level: Level;
+}
+
+export type Why =
+  | 'safety'
+  | 'min-on'
+  | 'min-off'
+  | 'hold'
+  | 'block-limit'
+  | 'start-budget'
+  | 'power-budget'
+  | 'override'
+  | 'remote-override'
+  | 'must-run'
+  | 'planned'
+  | 'plan-waits'
+  | 'goal-done'
+  | 'clean'
+  | 'between'
+  | 'dirty'
+  | 'flat'
+  | 'spread'
+  | 'window'
+  | 'outside-window'
+  | 'boot'
+  | 'no-data'
+  | 'untrusted-clock'
+  | 'output-fault';
+
+/** What a load is told and why: reaches the log, MQTT and the owner unchanged. */
+export interface Decision {
+  readonly load: string;
+  readonly level: Level;
+  /** The level wanted by the first rung that expressed a wish; differs from `level` while a guard delays it. */
+  readonly wanted: Level;
+  readonly why: Why;
+  readonly priority: Priority;
+  readonly basis: Basis;
+  /** Why the delayed wish was wanted, when a guard speaks. */
+  readonly wish?: Why;
+  readonly index?: { readonly value: Percentile; readonly age: Duration };
+  readonly rate?: { readonly value: number; readonly units: string };
+  /** Until when a guard or override holds. */
+  readonly until?: Instant;
+  /** The next change the plan foresees. */
+  readonly next?: { readonly level: Level; readonly at: Instant };
+  readonly job?: {
+    readonly by: Instant;
+    readonly need: Duration;
+    readonly done: Duration;
+    /** Missing when it cannot be delivered in time. */
+    readonly shortfall: Duration;
+  };
+  readonly energy?: KilowattHour;
+}
+
+export interface Step<State> {
+  readonly state: State;
+  readonly commands: readonly Command[];
+  /** One for each load whose decision differs from the last one told, in the order of the configuration. */
+  readonly decisions: readonly Decision[];
+  /** Finite, later than now; nothing changes before it without an event. */
+  readonly wakeAt: Uptime;
+}
+
+/** `step(site, state, event, now)`: pure, synchronous, total. */
+export type StepFunction<State> = (site: Site, state: State, event: Event, now: Moment) => Step<State>;

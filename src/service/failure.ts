@@ -1,0 +1,29 @@
+/** Why a call to the service gave no answer: one value for each way the caller must behave differently. Types only. */
+
+import type { Duration } from '../units.ts';
+
+export type Failure =
+  /** No connection, a deadline, a cut or oversized body, a page that is not the service's: try again later, keep what is held. */
+  | { readonly kind: 'unreachable'; readonly cause: string }
+  /** The credentials were refused twice, or the login breaker is open: only new credentials or time help. */
+  | { readonly kind: 'unauthorised'; readonly cause: string; readonly retryAfter?: Duration }
+  /** A JSON 403: the plan does not include this. Never a reason to log in. */
+  | { readonly kind: 'gated'; readonly message: string }
+  /** 429, or the own budget is used up. */
+  | { readonly kind: 'throttled'; readonly retryAfter: Duration }
+  /** 400, 404, 422: the request is wrong and stays wrong. */
+  | { readonly kind: 'refused'; readonly status: number; readonly message: string }
+  /** Point outside coverage (specification 2.4). */
+  | { readonly kind: 'outside-coverage' }
+  /** 5xx. */
+  | { readonly kind: 'unwell'; readonly status: number; readonly message: string }
+  /** An answer that breaks the specification: `where` in the body, what was `expected`, what was `received`. */
+  | { readonly kind: 'nonsense'; readonly where: string; readonly expected: string; readonly received: string }
+  /** The configuration asks for something that may never be done, such as plain HTTP off loopback. */
+  | { readonly kind: 'forbidden'; readonly cause: string }
+  /** The caller ended it. */
+  | { readonly kind: 'stopped' };
+
+export type Outcome<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly failure: Failure };

@@ -1,0 +1,50 @@
+/** What the signal floor tells control: the present value and the rates ahead, each with its basis and the end of its validity. Types only. */
+
+import type { Duration, Instant, LbsPerMwh, Percentile } from '../units.ts';
+
+/** R0 to R5 of the freshness ladder; the names of the output. */
+export type Basis =
+  | 'fresh-forecast'
+  | 'live-index'
+  | 'ageing-forecast'
+  | 'own-profile'
+  | 'default-window'
+  | 'fail-safe';
+
+/** The percentile thresholds act on. */
+export interface IndexNow {
+  readonly value: Percentile;
+  readonly basis: 'live-index' | 'fresh-forecast' | 'ageing-forecast';
+  /** Start of the slot the value belongs to. */
+  readonly at: Instant;
+  /** From here on the value may keep a level but start nothing. */
+  readonly startsUntil: Instant;
+  /** From here on the value drives nothing. */
+  readonly validUntil: Instant;
+  /** All values of the pool are equal: no information, starts nothing opportunistically. */
+  readonly flat: boolean;
+}
+
+/** Values ahead for the planner: `values[i]` holds from `from + i * period`; NaN where a point is missing. */
+export interface Outlook {
+  readonly basis: 'fresh-forecast' | 'ageing-forecast' | 'own-profile';
+  readonly from: Instant;
+  readonly period: Duration;
+  readonly values: readonly number[];
+  /** `lbs_co2_per_mwh`, or `percentile` when only the index has been archived: enough to order slots, never for kilograms. */
+  readonly units: string;
+  /** Of the forecast behind it; a plan is made once for each. */
+  readonly generatedAt: Instant;
+  /** From here on nothing may be driven by it. */
+  readonly validUntil: Instant;
+}
+
+/** The signal at one moment. Empty of values means: nothing valid is known. */
+export interface SignalView {
+  readonly region?: string;
+  readonly index?: IndexNow;
+  readonly rate?: { readonly value: LbsPerMwh; readonly at: Instant; readonly until: Instant };
+  readonly outlook?: Outlook;
+  /** When the view differs next without any news; the owner asks again then. */
+  readonly changesAt: Instant;
+}

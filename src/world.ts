@@ -1,0 +1,221 @@
+/** Interfaces of everything outside the program, and the two errors they throw: `platform` has the real ones, `replay` and `test/doubles` others. */
+
+import type { Duration, Instant, Uptime } from './units.ts';
+
+/** Ends a wait or a subscription; may be called twice. */
+export type Cancel = () => void;
+
+export interface Moment {
+  readonly wall: Instant;
+  readonly uptime: Uptime;
+  /** False while nothing vouches for the wall clock: it may be years off. */
+  readonly trusted: boolean;
+}
+
+export interface Clock {
+  now(): Moment;
+  /** Runs `run` once, when `uptime` is reached. `name` says in the status message what waits. */
+  wakeAt(at: Uptime, name: string, run: () => void): Cancel;
+}
+
+/** Uniform in [0, 1). The only source of chance. */
+export interface Random {
+  fraction(): number;
+}
+
+/** What went wrong with a file. `full` and `read-only` are the device's; `damaged` is the content's. */
+export type DiskFailure = { readonly kind: 'full' | 'read-only' | 'io' | 'missing'; readonly detail: string };
+
+/** One open file, read at any offset. */
+export interface OpenFile {
+  readonly size: number;
+  /** Exactly `length` bytes from `offset`, fewer only at the end of the file. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** A file being made; nothing is seen under its name before `commit`, which is durable when it resolves. */
+export interface NewFile {
+  write(bytes: Uint8Array): Promise<void>;
+  /** Overwrites bytes already written: for a header that is only known at the end. */
+  writeAt(offset: number, bytes: Uint8Array): Promise<void>;
+  /** Syncs, renames into place and syncs the directory. */
+  commit(): Promise<void>;
+  /** Removes what was written. Safe after a failure, and after `commit` does nothing. */
+  abandon(): Promise<void>;
+}
+
+/** The state directory. Names are flat (`map.co2_moer.idx`). Methods reject with `DiskError`. */
+export interface Disk {
+  /** The whole file, or undefined when there is none. */
+  read(name: string): Promise<Uint8Array | undefined>;
+  /** Replaces the whole file: after a power cut there is the old or the new content, and once resolved the new. */
+  replace(name: string, bytes: Uint8Array): Promise<void>;
+  /** Adds to the end; durable once resolved when `sync` is set. */
+  append(name: string, bytes: Uint8Array, options: { readonly sync: boolean }): Promise<void>;
+  open(name: string): Promise<OpenFile | undefined>;
+  create(name: string): Promise<NewFile>;
+  remove(name: string): Promise<void>;
+  list(): Promise<readonly string[]>;
+}
+
+export class DiskError extends Error {
+  readonly failure: DiskFailure;
+  constructor(failure: DiskFailure) {
+    super(failure.detail);
+    this.name = 'DiskError';
+    this.failure = failure;
+  }
+}
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST';
+  /** Absolute; `https:` everywhere, `http:` on loopback only: anything else is the failure `insecure`. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** From start to the last byte of the body, in real time. */
+  readonly deadline: Duration;
+  /** Largest body accepted, counted after inflation. */
+  readonly maxBytes: number;
+}
+
+export interface HttpHead {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Wall time by the `Date` header, where one was sent. */
+  readonly date?: Instant;
+}
+
+export interface HttpReply extends HttpHead {
+  /** Inflated. */
+  readonly body: Uint8Array;
+}
+
+export interface HttpStream extends HttpHead {
+  /** Inflated chunks, valid until the next is asked for. Throws `HttpError` when the body ends badly; leaving the loop ends the request. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+export type HttpFailure = {
+  readonly kind:
+    | 'unreachable'
+    | 'deadline'
+    | 'too-large'
+    | 'cut-short'
+    | 'insecure'
+    | 'tls'
+    | 'bad-encoding'
+    | 'stopped';
+  /** For people: what the platform said, without secrets. */
+  readonly cause: string;
+};
+
+export class HttpError extends Error {
+  readonly failure: HttpFailure;
+  constructor(failure: HttpFailure) {
+    super(failure.cause);
+    this.name = 'HttpError';
+    this.failure = failure;
+  }
+}
+
+/** Never follows a redirect, keeps no cookies, asks for gzip. */
+export interface Http {
+  request(request: HttpRequest, signal?: AbortSignal): Promise<HttpReply | HttpFailure>;
+  stream(request: HttpRequest, signal?: AbortSignal): Promise<HttpStream | HttpFailure>;
+  close(): Promise<void>;
+}
+
+export interface BrokerMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly retained: boolean;
+  readonly duplicate: boolean;
+}
+
+export type BrokerState =
+  | { readonly kind: 'connecting' }
+  | { readonly kind: 'online'; readonly version: 5 | 4 }
+  /** `cause` for people; `refused` when trying again without a change is in vain (credentials). */
+  | { readonly kind: 'offline'; readonly cause: string; readonly refused: boolean };
+
+export interface BrokerWill {
+  readonly topic: string;
+  readonly payload: string;
+}
+
+/** One link to an MQTT broker. It connects and reconnects by itself once started; nothing is queued while it is away. */
+export interface Broker {
+  /** `watch` is called at each change of state; on `online` the owner subscribes and publishes everything again. */
+  start(watch: (state: BrokerState) => void): void;
+  readonly state: BrokerState;
+  /** True once the broker has taken it (QoS 1); false when offline or refused: the owner keeps the last value and sends it when online again. */
+  publish(topic: string, payload: string, options: { readonly retain: boolean }): Promise<boolean>;
+  /** `receive` is called for each message of the exact topic. False when refused. */
+  subscribe(topic: string, receive: (message: BrokerMessage) => void): Promise<boolean>;
+  /** Publishes `last`, then leaves without the will. May be called twice. */
+  stop(last?: { readonly topic: string; readonly payload: string }): Promise<void>;
+}
+
+export interface BrokerOptions {
+  readonly url: string;
+  readonly clientId: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly ca?: string;
+  readonly will?: BrokerWill;
+}
+
+export type PinFailure = { readonly kind: 'busy' | 'missing' | 'forbidden' | 'io'; readonly detail: string };
+
+/** One output line, opened at a level without a glitch. `high` is physical. */
+export interface Pin {
+  write(high: boolean): Promise<PinFailure | undefined>;
+  read(): Promise<boolean | PinFailure>;
+  /** Lets go of the line without changing its level where the kernel allows that. */
+  close(): Promise<void>;
+}
+
+export interface Pins {
+  /** Opens a line by its number on the header's chip. A line that is already an output keeps its level, which `read` then tells. */
+  open(line: number, options: { readonly initiallyHigh: boolean }): Promise<Pin | PinFailure>;
+}
+
+/** The service manager, where there is one. */
+export interface Host {
+  ready(): void;
+  /** A short sentence for `systemctl status`. */
+  status(text: string): void;
+  /** Says that the program lives; the caller calls it only when its parts have reported. */
+  alive(): void;
+  stopping(): void;
+  /** How often `alive` is wanted, when a watchdog runs. */
+  readonly watchdog?: Duration;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** One event a line; `message` is for people, `fields` for machines. Secrets never enter. */
+export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void;
+
+/** Files outside the state directory that the configuration names: credentials, certificates. Read anew each time. */
+export interface Secrets {
+  /** Without the trailing line break; undefined when it cannot be read. */
+  read(path: string): Promise<string | undefined>;
+}
+
+/** All of it, as the agent is given it. */
+export interface World {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly disk: Disk;
+  readonly http: Http;
+  readonly broker: (options: BrokerOptions) => Broker;
+  /** Absent where no load is wired to a GPIO line. */
+  readonly pins?: Pins;
+  readonly host: Host;
+  readonly log: Log;
+  readonly secrets: Secrets;
+}
