@@ -45,10 +45,10 @@ interface SourceFile {
 
 function importsOf(path: string, text: string): Import[] {
   const lines = text.matchAll(
-    /(?:^|\n)\s*(import|export)\s+(type\s+)?([^'";]*?)\s*(?:from\s*)?'([^']+)'|import\(\s*'([^']+)'\s*\)/g,
+    /(?:^|\n)\s*(import|export)\s+(type\s+)?([\w$*{},\s]*?)\s*from\s*'([^']+)'|(?:^|\n)\s*import\s+'([^']+)'|import\(\s*'([^']+)'\s*\)/g,
   );
-  return [...lines].map(([, , type, names, from, dynamic]) => {
-    const target = from ?? dynamic ?? '';
+  return [...lines].map(([, , type, names, from, bare, dynamic]) => {
+    const target = from ?? bare ?? dynamic ?? '';
     const resolved = target.startsWith('.') ? normalize(join(dirname(path), target)) : target;
     const braces = names?.match(/^\{([^}]*)\}$/)?.[1];
     const allTypes = braces
