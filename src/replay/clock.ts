@@ -1,6 +1,6 @@
 /** A clock that stands still while outside work is under way and then jumps to the next wake-up: the same run, every time. */
 
-import { after, between, type Duration, type Instant, milliseconds, type Uptime } from '../units.ts';
+import { after, between, type Duration, type Instant, type Uptime } from '../units.ts';
 import type { Cancel, Clock, Moment } from '../world.ts';
 
 interface Waiting {
@@ -103,6 +103,3 @@ export function createVirtualClock(start: Instant): VirtualClock {
     waiting: () => [...timers].sort((a, b) => a.at - b.at).map(({ name }) => name),
   };
 }
-
-/** How long until `at`, never negative. */
-export const until = (from: Uptime, at: Uptime) => milliseconds(Math.max(0, between(from, at)));
