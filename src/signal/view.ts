@@ -23,18 +23,25 @@ export interface IndexNow {
   readonly validUntil: Instant;
   /** All values of the pool are equal: no information, starts nothing opportunistically. */
   readonly flat: boolean;
+  /** `degraded`: the pool behind a local index holds 18 to 21 hours. */
+  readonly quality: 'full' | 'degraded';
 }
 
 /** Values ahead for the planner: `values[i]` holds from `from + i * period`; NaN where a point is missing. */
 export interface Outlook {
+  /** Of the value that holds now, at `from`. */
   readonly basis: 'fresh-forecast' | 'ageing-forecast' | 'own-profile';
   readonly from: Instant;
   readonly period: Duration;
   readonly values: readonly number[];
+  /** From here on the values are the own profile's, not the forecast's; absent: all are of one source. */
+  readonly profileFrom?: Instant;
   /** `lbs_co2_per_mwh`, or `percentile` when only the index has been archived: enough to order slots, never for kilograms. */
   readonly units: string;
-  /** Of the forecast behind it; a plan is made once for each. */
+  /** Of the forecast behind it, or of the newest value a bare profile has learned: a plan is made once for each. */
   readonly generatedAt: Instant;
+  /** Date label of the data model behind a forecast. */
+  readonly model?: string;
   /** From here on nothing may be driven by it. */
   readonly validUntil: Instant;
 }

@@ -1,0 +1,120 @@
+/** The signal data held for one region as an immutable value: decides what an answer of the service may replace. Never asks for data. */
+
+import type { Forecast, History, LiveIndex } from '../service/answers.ts';
+import { type Duration, iso, minutes } from '../units.ts';
+import type { Moment } from '../world.ts';
+import { type Archive, emptyArchive, remember } from './archive.ts';
+
+export interface Held {
+  readonly region: string;
+  readonly signalType: string;
+  readonly forecast?: Forecast;
+  readonly live?: LiveIndex;
+  /** Rates as seen, in the unit of the forecast; undefined before the first. */
+  readonly rates?: { readonly units: string; readonly archive: Archive };
+  /** Live percentiles as seen. */
+  readonly indexes?: Archive;
+}
+
+/** Something the owner should know; `message` is for people. */
+export interface Note {
+  readonly kind: 'clock-behind' | 'older' | 'wrong-region' | 'wrong-signal' | 'wrong-units' | 'empty' | 'model-seam';
+  readonly message: string;
+}
+
+export interface Taken {
+  readonly held: Held;
+  readonly accepted: boolean;
+  readonly note?: Note;
+}
+
+/** Nothing known of the region yet. */
+export const emptyHeld = (region: string, signalType = 'co2_moer'): Held => ({ region, signalType });
+
+/** What is held, re-keyed at once: another region starts with nothing (specification 2.4). */
+export const forRegion = (held: Held, region: string): Held =>
+  held.region === region ? held : emptyHeld(region, held.signalType);
+
+/** A generation time this far ahead of our clock proves the clock wrong. */
+const CLOCK_TOLERANCE = minutes(5);
+
+const refused = (held: Held, kind: Note['kind'], message: string): Taken => ({
+  held,
+  accepted: false,
+  note: { kind, message },
+});
+
+function foreign(held: Held, answer: { readonly region: string; readonly signalType: string }): Taken | undefined {
+  if (answer.region !== held.region)
+    return refused(held, 'wrong-region', `the service answered for region ${answer.region}; expected ${held.region}`);
+  if (answer.signalType !== held.signalType)
+    return refused(
+      held,
+      'wrong-signal',
+      `the service answered with signal ${answer.signalType}; expected ${held.signalType}`,
+    );
+  return undefined;
+}
+
+const archiveFor = (held: Held, units: string, period: Duration): Archive =>
+  held.rates?.units === units && held.rates.archive.period === period ? held.rates.archive : emptyArchive(period);
+
+/**
+ * A forecast replaces the held one when it is strictly newer (specification 2.6). One generated more than 5 minutes in the future is refused:
+ * our clock is wrong. A change of the data model is accepted and noted.
+ */
+export function withForecast(held: Held, forecast: Forecast, now: Moment): Taken {
+  const stranger = foreign(held, forecast);
+  if (stranger) return stranger;
+  if (forecast.points.length === 0) return refused(held, 'empty', 'the forecast holds no value; the one held is kept');
+  const ahead = forecast.generatedAt - now.wall;
+  if (ahead > CLOCK_TOLERANCE)
+    return refused(
+      held,
+      'clock-behind',
+      `the forecast was generated at ${iso(forecast.generatedAt)}, ${Math.round(ahead / 60_000)} min after our clock: the clock of this device is behind; set it`,
+    );
+  const before = held.forecast;
+  if (before !== undefined && forecast.generatedAt <= before.generatedAt)
+    return refused(held, 'older', `the forecast of ${iso(forecast.generatedAt)} is not newer than the one held`);
+
+  const base = archiveFor(held, forecast.units, forecast.period);
+  const same = before?.units === forecast.units && before.period === forecast.period;
+  // What the old forecast said of the slots since the newest one seen stands in for them.
+  const missed = same ? before.points.filter(({ at }) => Math.floor(at / forecast.period) > base.newest) : [];
+  const archive = remember(remember(base, missed, now.wall), forecast.points, now.wall);
+  const next: Held = { ...held, forecast, rates: { units: forecast.units, archive } };
+  if (before?.model === undefined || forecast.model === undefined || before.model === forecast.model)
+    return { held: next, accepted: true };
+  const message = `the data model changed from ${before.model} to ${forecast.model}; values before and after may differ in level`;
+  return { held: next, accepted: true, note: { kind: 'model-seam', message } };
+}
+
+/** A live index replaces the held one when its point is newer. Units other than `percentile` are refused. */
+export function withLiveIndex(held: Held, live: LiveIndex, now: Moment): Taken {
+  const stranger = foreign(held, live);
+  if (stranger) return stranger;
+  if (live.units !== 'percentile')
+    return refused(held, 'wrong-units', `the index came in ${live.units}; expected percentile`);
+  if (live.point.at - now.wall > CLOCK_TOLERANCE)
+    return refused(
+      held,
+      'clock-behind',
+      `the index is of ${iso(live.point.at)}: the clock of this device is behind; set it`,
+    );
+  if (held.live !== undefined && live.point.at <= held.live.point.at)
+    return refused(held, 'older', `the index of ${iso(live.point.at)} is not newer than the one held`);
+  const base = held.indexes?.period === live.period ? held.indexes : emptyArchive(live.period);
+  return { held: { ...held, live, indexes: remember(base, [live.point], now.wall) }, accepted: true };
+}
+
+/** Measured values enter the archive and replace what a forecast had said of their slots (specification 4.4). */
+export function withHistory(held: Held, history: History, now: Moment): Taken {
+  const stranger = foreign(held, history);
+  if (stranger) return stranger;
+  if (history.points.length === 0) return { held, accepted: false };
+  if (held.rates !== undefined && held.rates.units !== history.units)
+    return refused(held, 'wrong-units', `the history came in ${history.units}; expected ${held.rates.units}`);
+  const archive = remember(archiveFor(held, history.units, history.period), history.points, now.wall);
+  return { held: { ...held, rates: { units: history.units, archive } }, accepted: true };
+}

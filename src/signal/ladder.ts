@@ -1,0 +1,175 @@
+/** Decides which held data may drive a load at one moment and on which rung of the freshness ladder. Never drives a load with data of another region. */
+
+import type { Forecast, LiveIndex } from '../service/answers.ts';
+import { after, type Duration, floorTo, hours, type Instant, type LbsPerMwh, minutes } from '../units.ts';
+import type { Moment } from '../world.ts';
+import type { Held } from './held.ts';
+import { type LocalIndex, localIndex, type Ties } from './local-index.ts';
+import { profile, usable } from './profile.ts';
+import type { IndexNow, Outlook, SignalView } from './view.ts';
+
+export interface ViewOptions {
+  readonly ties: Ties;
+  /** Where the device is; data of any other region are for looking at. Undefined: not known yet, nothing drives. */
+  readonly ownRegion: string | undefined;
+}
+
+/** How far ahead the own profile continues a forecast or stands in for one. */
+const AHEAD = hours(48);
+/** The longest horizon of the service and a day over (specification 8). */
+const LONGEST = hours(96);
+/** With nothing held a view stays as it is until news come. */
+const NO_CHANGE = hours(24);
+const RATE_UNITS = 'lbs_co2_per_mwh';
+
+/** A forecast is fresh for three of its issues, at least a quarter of an hour. */
+export const freshUntil = ({ generatedAt, generatedPeriod }: Forecast): Instant =>
+  after(generatedAt, Math.max(3 * generatedPeriod, minutes(15)) as Duration);
+
+/** End of the last value. */
+export const coveredUntil = ({ points, period }: Forecast): Instant => {
+  const last = points.at(-1);
+  return last === undefined ? (0 as Instant) : after(last.at, period);
+};
+
+const basisOf = (forecast: Forecast, now: Instant) =>
+  now < freshUntil(forecast) ? 'fresh-forecast' : 'ageing-forecast';
+
+function valueAt({ points, period }: Forecast, at: Instant): number | undefined {
+  const slot = floorTo(at, period);
+  const first = points[0];
+  if (first === undefined) return undefined;
+  const direct = points[Math.round((slot - first.at) / period)];
+  return direct?.at === slot ? direct.value : points.find((point) => point.at === slot)?.value;
+}
+
+/** Held points as slots from `from`; NaN where one is missing. */
+function slotsOf({ points, period }: Forecast, from: Instant): number[] {
+  const last = points.at(-1);
+  if (last === undefined || last.at < from) return [];
+  const count = Math.min(LONGEST, last.at - from) / period + 1;
+  const values = new Array<number>(Math.round(count)).fill(Number.NaN);
+  for (const { at, value } of points) {
+    const i = Math.round((at - from) / period);
+    if (i >= 0 && i < values.length) values[i] = value;
+  }
+  return values;
+}
+
+function outlookOfForecast(held: Held, forecast: Forecast, now: Instant): Outlook | undefined {
+  const { period } = forecast;
+  const from = floorTo(now, period);
+  const said = slotsOf(forecast, from);
+  if (said.length === 0) return undefined;
+  const archive = held.rates?.archive;
+  const wanted = Math.round(AHEAD / period);
+  const until = archive === undefined ? undefined : usable(archive, now);
+  const continued =
+    archive === undefined || until === undefined || said.length >= wanted
+      ? []
+      : profile(archive, after(from, (said.length * period) as Duration), wanted - said.length);
+  return {
+    basis: basisOf(forecast, now),
+    from,
+    period,
+    values: [...said, ...continued],
+    ...(continued.length === 0 ? {} : { profileFrom: after(from, (said.length * period) as Duration) }),
+    units: forecast.units,
+    generatedAt: forecast.generatedAt,
+    ...(forecast.model === undefined ? {} : { model: forecast.model }),
+    validUntil: coveredUntil(forecast),
+  };
+}
+
+/** Rates where three days of them are known, else percentiles: enough to order slots. */
+function outlookOfProfile({ rates, indexes }: Held, now: Instant): Outlook | undefined {
+  const sources = [
+    ...(rates === undefined ? [] : [rates]),
+    ...(indexes === undefined ? [] : [{ units: 'percentile', archive: indexes }]),
+  ];
+  for (const { units, archive } of sources) {
+    const validUntil = usable(archive, now);
+    if (validUntil === undefined) continue;
+    const { period, newest } = archive;
+    const from = floorTo(now, period);
+    return {
+      basis: 'own-profile',
+      from,
+      period,
+      values: profile(archive, from, Math.round(AHEAD / period)),
+      units,
+      generatedAt: (newest * period) as Instant,
+      validUntil,
+    };
+  }
+  return undefined;
+}
+
+/** Valid for its period; one more period it may keep a level but start nothing. */
+function ofLive({ point, period }: LiveIndex, now: Instant, flat: boolean): IndexNow | undefined {
+  const startsUntil = after(point.at, period);
+  const validUntil = after(startsUntil, period);
+  if (now < point.at || now >= validUntil) return undefined;
+  return { value: point.value, basis: 'live-index', at: point.at, startsUntil, validUntil, flat, quality: 'full' };
+}
+
+function ofLocal(local: LocalIndex, forecast: Forecast, ties: Ties, now: Instant): IndexNow | undefined {
+  const value = local[ties];
+  if (value === undefined || local.quality === 'none') return undefined;
+  const end = after(local.pointTime, forecast.period);
+  const { pointTime: at, flat, quality } = local;
+  return { value, basis: basisOf(forecast, now), at, startsUntil: end, validUntil: end, flat, quality };
+}
+
+function indexNow(
+  forecast: Forecast | undefined,
+  live: LiveIndex | undefined,
+  now: Instant,
+  ties: Ties,
+): IndexNow | undefined {
+  const local = forecast === undefined ? undefined : localIndex(forecast.points, forecast.period, now);
+  const mine = forecast === undefined || local === undefined ? undefined : ofLocal(local, forecast, ties, now);
+  const theirs = live === undefined ? undefined : ofLive(live, now, mine?.flat ?? false);
+  return theirs !== undefined && (now < theirs.startsUntil || mine === undefined) ? theirs : mine;
+}
+
+/** The next moment at which time alone makes the view another one. */
+function nextChange(held: Held, view: Omit<SignalView, 'changesAt'>, now: Instant): Instant {
+  const { forecast } = held;
+  const candidates: number[] = [after(now, NO_CHANGE)];
+  const add = (at: Instant | undefined) => {
+    if (at !== undefined && at > now) candidates.push(at);
+  };
+  const period = view.outlook?.period ?? forecast?.period;
+  if (period !== undefined) add(after(floorTo(now, period), period));
+  add(view.index?.startsUntil);
+  add(view.index?.validUntil);
+  add(view.outlook?.validUntil);
+  if (forecast !== undefined) add(freshUntil(forecast));
+  if (held.live !== undefined) add(held.live.point.at);
+  return Math.min(...candidates) as Instant;
+}
+
+/** What the held data say at `now`: the rungs R0 to R3; nothing while the wall clock is not trusted or the region is not our own. */
+export function viewAt(held: Held, now: Moment, { ties, ownRegion }: ViewOptions): SignalView {
+  const at = now.wall;
+  if (ownRegion === undefined || held.region !== ownRegion || !now.trusted)
+    return { ...(ownRegion === undefined ? {} : { region: ownRegion }), changesAt: after(at, NO_CHANGE) };
+  const forecast = held.forecast !== undefined && at < coveredUntil(held.forecast) ? held.forecast : undefined;
+  const index = indexNow(forecast, held.live, at, ties);
+  const outlook =
+    (forecast === undefined ? undefined : outlookOfForecast(held, forecast, at)) ?? outlookOfProfile(held, at);
+  const rate = forecast?.units === RATE_UNITS ? valueAt(forecast, at) : undefined;
+  const view = {
+    region: held.region,
+    ...(index === undefined ? {} : { index }),
+    ...(forecast === undefined || rate === undefined ? {} : { rate: rateNow(forecast, rate, at) }),
+    ...(outlook === undefined ? {} : { outlook }),
+  };
+  return { ...view, changesAt: nextChange(held, view, at) };
+}
+
+function rateNow({ period }: Forecast, value: number, now: Instant): NonNullable<SignalView['rate']> {
+  const at = floorTo(now, period);
+  return { value: value as LbsPerMwh, at, until: after(at, period) };
+}
