@@ -89,3 +89,68 @@ export interface Access {
 
 /** The rate of a point whose envelope's unit is `lbs_co2_per_mwh`. */
 export type RatePoint = Point<LbsPerMwh>;
+
+/** `/register` (specification 2.2). */
+export interface Registered {
+  readonly ok: string;
+  readonly user: string;
+}
+
+/** A fresh access token; it lives 30 minutes (specification 3). */
+export interface Login {
+  readonly token: string;
+  readonly expiresIn: Duration;
+}
+
+/** `/v3/maps`: tens of megabytes, never held. Reading may throw `HttpError`; leaving the loop ends the request. */
+export interface MapStream {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Bytes to come, where the service says so and nothing is compressed. */
+  readonly contentLength?: number;
+}
+
+/** v1 balancing authority (specification 2.9). */
+export interface Authority {
+  readonly abbrev: string;
+  readonly name: string;
+  readonly type?: string;
+  readonly url?: string;
+  readonly link?: string;
+  readonly states: readonly string[];
+  readonly notes?: string;
+}
+
+export interface FuelShare {
+  readonly fuel: string;
+  readonly megawatts: number;
+}
+
+interface V1Common {
+  readonly at: Instant;
+  readonly authority: string;
+  readonly market: string;
+  /** As sent: `5m`, `1hr`, `n/a`. */
+  readonly frequency?: string;
+  readonly generation?: readonly FuelShare[];
+  readonly url?: string;
+}
+
+/** v1 generation mix; `carbon` is average pounds of CO2 per MW generated. */
+export interface V1DataPoint extends V1Common {
+  readonly createdAt?: Instant;
+  readonly carbon?: number;
+}
+
+export interface V1MarginalPoint extends V1Common {
+  readonly marginalCarbon?: { readonly value: number; readonly units: string; readonly structuralModel?: string };
+  /** MW of total demand. */
+  readonly load?: number;
+}
+
+/** Specification 2.9: future to past. */
+export interface V1Page<P> {
+  readonly count: number;
+  readonly isLast: boolean;
+  readonly results: readonly P[];
+  readonly refusedPoints: number;
+}

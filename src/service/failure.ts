@@ -2,21 +2,33 @@
 
 import type { Duration } from '../units.ts';
 
+/** What stood between us and the service; `deadline` and `too-large` mean that a shorter range may work. */
+export type UnreachableReason =
+  | 'no-connection'
+  | 'deadline'
+  | 'too-large'
+  | 'cut-short'
+  | 'tls'
+  | 'redirect'
+  | 'captive-portal';
+
 export type Failure =
   /** No connection, a deadline, a cut or oversized body, a page that is not the service's: try again later, keep what is held. */
-  | { readonly kind: 'unreachable'; readonly cause: string }
-  /** The credentials were refused twice, or the login breaker is open: only new credentials or time help. */
+  | { readonly kind: 'unreachable'; readonly reason: UnreachableReason; readonly cause: string }
+  /** The credentials were refused, or the login breaker is open: only new credentials or time help. Asking again early costs no request. */
   | { readonly kind: 'unauthorised'; readonly cause: string; readonly retryAfter?: Duration }
   /** A JSON 403: the plan does not include this. Never a reason to log in. */
   | { readonly kind: 'gated'; readonly message: string }
-  /** 429, or the own budget is used up. */
+  /** 429, or the own budget is used up; nothing is sent before `retryAfter` has passed. */
   | { readonly kind: 'throttled'; readonly retryAfter: Duration }
   /** 400, 404, 422: the request is wrong and stays wrong. */
   | { readonly kind: 'refused'; readonly status: number; readonly message: string }
+  /** Breaks a rule of the specification and was not sent. `field` is the parameter's name there. */
+  | { readonly kind: 'invalid'; readonly field: string; readonly message: string }
   /** Point outside coverage (specification 2.4). */
   | { readonly kind: 'outside-coverage' }
   /** 5xx. */
-  | { readonly kind: 'unwell'; readonly status: number; readonly message: string }
+  | { readonly kind: 'unwell'; readonly status: number; readonly message: string; readonly retryAfter?: Duration }
   /** An answer that breaks the specification: `where` in the body, what was `expected`, what was `received`. */
   | { readonly kind: 'nonsense'; readonly where: string; readonly expected: string; readonly received: string }
   /** The configuration asks for something that may never be done, such as plain HTTP off loopback. */

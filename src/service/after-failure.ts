@@ -1,0 +1,52 @@
+/** Decides how long to wait after a failure before asking again; keeps no count and never asks itself. */
+
+import { type Duration, days, hours, milliseconds, minutes, seconds } from '../units.ts';
+import type { Failure } from './failure.ts';
+
+const SHORTEST = seconds(1);
+/** A service that names an absurd wait is obeyed within this. */
+const LONGEST_RETRY_AFTER = hours(1);
+
+/** The wait a `Retry-After` asks for, within 1 s and 1 h. */
+export const obeyed = (retryAfter: Duration) =>
+  milliseconds(Math.min(LONGEST_RETRY_AFTER, Math.max(SHORTEST, retryAfter)));
+
+/** Full jitter: anything from 1 s to the doubled step, so that a fleet does not come back as one. */
+function backoff(step: Duration, cap: Duration, { inARow, fraction }: { inARow: number; fraction: number }): Duration {
+  const ceiling = Math.min(cap, step * 2 ** Math.min(30, Math.max(0, inARow - 1)));
+  return milliseconds(SHORTEST + fraction * Math.max(0, ceiling - SHORTEST));
+}
+
+/**
+ * How long to wait after `failure`. `inARow` counts the failures since the last answer, this one included;
+ * `fraction` is chance in [0, 1).
+ */
+export function afterFailure(failure: Failure, inARow: number, fraction: number): Duration {
+  switch (failure.kind) {
+    case 'unreachable':
+      return backoff(seconds(10), minutes(5), { inARow, fraction });
+    case 'unwell':
+      if (failure.retryAfter !== undefined) return obeyed(failure.retryAfter);
+      return backoff(seconds(10), minutes(5), { inARow, fraction });
+    case 'nonsense':
+      return backoff(minutes(1), hours(1), { inARow, fraction });
+    case 'throttled':
+      // Never earlier than told; up to a tenth later, so that those told the same do not return together.
+      return obeyed(milliseconds(failure.retryAfter * (1 + fraction / 10)));
+    case 'unauthorised':
+      // While the breaker is open a call only looks whether the credentials have changed.
+      return milliseconds(Math.min(minutes(5), obeyed(failure.retryAfter ?? minutes(5))));
+    case 'refused':
+    case 'invalid':
+      return hours(1);
+    case 'gated':
+    case 'outside-coverage':
+    case 'forbidden':
+    case 'stopped':
+      return days(1);
+  }
+}
+
+/** The wait after a 429 that names none: the service counts over 5 minutes (specification 8). */
+export const afterBare429 = (inARow: number, fraction: number) =>
+  backoff(seconds(15), minutes(10), { inARow, fraction });
