@@ -1,0 +1,288 @@
+/** The state directory on a real file system: replaces files atomically, adds to them durably; never knows what is in them. */
+
+import { constants } from 'node:fs';
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Disk, NewFile, OpenFile } from '../world.ts';
+import { type DiskUse, diskError, isMissing, refusal } from './disk-failure.ts';
+
+const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants;
+
+const FILE_MODE = 0o600;
+const DIRECTORY_MODE = 0o700;
+const WRITABLE_BY_OTHERS = 0o022;
+/** The largest file that is read whole; larger ones are opened. */
+const MAX_WHOLE = 64 * 1024 * 1024;
+
+/** First character no dot: those are the files being made. */
+const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/;
+const UNFINISHED = /^\..+\.(\d+)-([0-9a-z]+)-\d+\.new$/;
+
+/** Tells the files this process is making from those a dead one with the same number left. */
+const token = process.hrtime.bigint().toString(36);
+let made = 0;
+
+function checked(name: string): string {
+  if (!NAME.test(name)) throw new Error(`"${name}" is no name for a file of the state directory`);
+  return name;
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array, position: number | null): Promise<void> {
+  let done = 0;
+  while (done < bytes.length) {
+    const at = position === null ? null : position + done;
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at);
+    done += bytesWritten;
+  }
+}
+
+async function readAll(file: FileHandle, offset: number, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  let done = 0;
+  while (done < length) {
+    const { bytesRead } = await file.read(bytes, done, length - done, offset + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return bytes.subarray(0, done);
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, O_RDONLY | O_DIRECTORY);
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Whether the maker of an unfinished file may still be at work: `map update` runs beside the agent. */
+function isBeingMade(name: string): boolean {
+  const [, pid = '', maker] = UNFINISHED.exec(name) ?? [];
+  if (Number(pid) === process.pid) return maker === token;
+  try {
+    process.kill(Number(pid), 0);
+    return true;
+  } catch {
+    return false; // gone, or of another user, who could not write here
+  }
+}
+
+async function removeUnfinished(path: string): Promise<void> {
+  const left = (await readdir(path)).filter((name) => UNFINISHED.test(name) && !isBeingMade(name));
+  // A disk that cannot be written can still be read: what is in the way stays.
+  await Promise.all(left.map((name) => unlink(join(path, name)).catch(() => {})));
+}
+
+/** Makes the directory where it is missing, refuses one that others may write, and gives its real path. */
+async function prepare(directory: string): Promise<string> {
+  const first = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  if (first !== undefined) await syncDirectory(dirname(first));
+
+  const path = await realpath(directory); // systemd's dynamic users get a link
+  const [link, { uid, mode }] = await Promise.all([lstat(directory), stat(path)]);
+  const ours = process.getuid?.() ?? uid;
+  if (![ours, 0].includes(uid) || ![ours, 0].includes(link.uid)) throw refusal(directory, 'it belongs to another user');
+  if ((mode & WRITABLE_BY_OTHERS) !== 0)
+    throw refusal(directory, `others may write it (mode ${(mode & 0o7777).toString(8)}); chmod 700 it or name another`);
+  if (first !== undefined) await chmod(path, DIRECTORY_MODE); // whatever the umask was
+
+  await removeUnfinished(path);
+  return path;
+}
+
+/** Runs the works of one name one after the other, in the order they came. */
+function createTurns() {
+  const last = new Map<string, Promise<unknown>>();
+  return <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const turn = (last.get(name) ?? Promise.resolve()).then(work);
+    const settled = turn.then(
+      () => {},
+      () => {},
+    );
+    last.set(name, settled);
+    settled.then(() => last.get(name) === settled && last.delete(name));
+    return turn;
+  };
+}
+
+/** What was added by a failed append is taken back, so that the next record starts where a reader expects it. */
+async function appendOrTakeBack(file: FileHandle, bytes: Uint8Array, sync: boolean): Promise<void> {
+  const { size } = await file.stat();
+  try {
+    await writeAll(file, bytes, null);
+    if (sync) await file.datasync();
+  } catch (error) {
+    await file.truncate(size).catch(() => {});
+    throw error;
+  }
+}
+
+/** A file under a name nobody reads until `commit`. */
+async function createUnfinished(directory: string, name: string): Promise<NewFile> {
+  const path = join(directory, `.${name}.${process.pid}-${token}-${made++}.new`);
+  const target = join(directory, name);
+  let size = 0;
+  let over = false;
+
+  const translated = async <T>(work: () => Promise<T>) => {
+    try {
+      return await work();
+    } catch (error) {
+      throw diskError(error, target, 'write');
+    }
+  };
+  const file = await translated(() => open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE));
+
+  const abandon = async () => {
+    if (over) return;
+    over = true;
+    await file.close().catch(() => {});
+    await unlink(path).catch(() => {});
+  };
+  return {
+    write: (bytes) =>
+      translated(async () => {
+        await writeAll(file, bytes, size);
+        size += bytes.length;
+      }),
+    writeAt: async (offset, bytes) => {
+      if (offset < 0 || offset + bytes.length > size) throw new Error(`${name}: ${offset} is beyond what was written`);
+      return translated(() => writeAll(file, bytes, offset));
+    },
+    commit: () =>
+      translated(async () => {
+        try {
+          await file.sync();
+          await rename(path, target);
+        } catch (error) {
+          await abandon();
+          throw error;
+        }
+        over = true;
+        await file.close();
+        await syncDirectory(directory);
+      }),
+    abandon,
+  };
+}
+
+/** A regular file for reading, never through a link; undefined when there is none. */
+async function openToRead(path: string): Promise<{ readonly file: FileHandle; readonly size: number } | undefined> {
+  let file: FileHandle;
+  try {
+    file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  const found = await file.stat();
+  if (found.isFile()) return { file, size: found.size };
+  await file.close();
+  throw refusal(path, 'it is not a regular file');
+}
+
+async function readWhole(path: string): Promise<Uint8Array | undefined> {
+  const opened = await openToRead(path);
+  if (opened === undefined) return undefined;
+  try {
+    if (opened.size > MAX_WHOLE) throw refusal(path, `it is larger than ${MAX_WHOLE} bytes`);
+    return await readAll(opened.file, 0, opened.size);
+  } finally {
+    await opened.file.close();
+  }
+}
+
+async function replaceWhole(directory: string, name: string, bytes: Uint8Array): Promise<void> {
+  const file = await createUnfinished(directory, name);
+  try {
+    await file.write(bytes);
+    await file.commit();
+  } finally {
+    await file.abandon();
+  }
+}
+
+async function appendTo(directory: string, name: string, bytes: Uint8Array, sync: boolean): Promise<void> {
+  const path = join(directory, name);
+  const isNew = (await lstat(path).catch(() => undefined)) === undefined;
+  const file = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
+  try {
+    await appendOrTakeBack(file, bytes, sync);
+  } finally {
+    await file.close();
+  }
+  if (isNew && sync) await syncDirectory(directory);
+}
+
+/**
+ * The disk over `directory`, which is made (mode 0700) at first use, when unfinished files of dead processes go as well.
+ * Nothing is thrown here: a directory that cannot be used makes each method reject, and is looked at again each time.
+ */
+export function createDisk(directory: string): Disk {
+  const turn = createTurns();
+  let prepared: Promise<string> | undefined;
+
+  const inDirectory = async <T>(name: string, use: DiskUse, work: (path: string) => Promise<T>): Promise<T> => {
+    try {
+      prepared ??= prepare(directory);
+      return await work(await prepared);
+    } catch (error) {
+      // The next use looks again: a directory may be mounted, made or repaired meanwhile.
+      prepared = undefined;
+      throw diskError(error, join(directory, name), use);
+    }
+  };
+
+  return {
+    read: async (name) => inDirectory(checked(name), 'read', (path) => readWhole(join(path, name))),
+
+    replace: async (name, bytes) =>
+      turn(checked(name), () => inDirectory(name, 'write', (path) => replaceWhole(path, name, bytes))),
+
+    append: async (name, bytes, { sync }) =>
+      turn(checked(name), () => inDirectory(name, 'write', (path) => appendTo(path, name, bytes, sync))),
+
+    open: async (name) =>
+      inDirectory(checked(name), 'read', async (path): Promise<OpenFile | undefined> => {
+        const opened = await openToRead(join(path, name));
+        if (opened === undefined) return undefined;
+        const { file, size } = opened;
+        return {
+          size,
+          read: async (offset, length) => {
+            try {
+              return await readAll(file, offset, Math.max(0, Math.min(length, size - offset)));
+            } catch (error) {
+              throw diskError(error, join(path, name), 'read');
+            }
+          },
+          close: () => file.close(),
+        };
+      }),
+
+    create: async (name) => inDirectory(checked(name), 'write', (path) => createUnfinished(path, name)),
+
+    remove: async (name) =>
+      turn(checked(name), () =>
+        inDirectory(name, 'write', async (path) => {
+          try {
+            await unlink(join(path, name));
+          } catch (error) {
+            if (isMissing(error)) return;
+            throw error;
+          }
+          await syncDirectory(path);
+        }),
+      ),
+
+    list: async () =>
+      inDirectory('', 'read', async (path) => {
+        const entries = await readdir(path, { withFileTypes: true });
+        return entries
+          .filter((entry) => entry.isFile() && NAME.test(entry.name))
+          .map((entry) => entry.name)
+          .sort();
+      }),
+  };
+}

@@ -1,0 +1,157 @@
+/** The real disk and the one in memory keep one contract; then what only each of them can show. */
+
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createDisk } from '../../src/platform/disk.ts';
+import { createMemoryDisk } from '../../src/replay/disk.ts';
+import { describeDisk, describeFullDisk, failureOf } from './disk-contract.ts';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const text = (found: Uint8Array | undefined) => (found === undefined ? undefined : new TextDecoder().decode(found));
+
+async function realDisk() {
+  const directory = join(await mkdtemp(join(tmpdir(), 'gridtide-disk-')), 'state');
+  const end = () => rm(join(directory, '..'), { recursive: true, force: true });
+  return { disk: createDisk(directory), again: () => createDisk(directory), end };
+}
+
+async function memoryDisk() {
+  const disk = createMemoryDisk();
+  return { disk, again: () => disk, end: async () => {} };
+}
+
+/** A file system of 1 MiB: only the superuser may mount one. */
+async function smallDisk() {
+  const directory = await mkdtemp(join(tmpdir(), 'gridtide-full-'));
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=700', 'tmpfs', directory]);
+  if (mounted.status !== 0) throw new Error(`no small file system: ${mounted.stderr}`);
+  const end = async () => {
+    spawnSync('umount', [directory]);
+    await rm(directory, { recursive: true, force: true });
+  };
+  return { disk: createDisk(directory), again: () => createDisk(directory), limit: 1024 * 1024, end };
+}
+
+function canMount(): boolean {
+  return spawnSync('unshare', ['-m', 'true']).status === 0 && process.getuid?.() === 0;
+}
+if (!canMount()) console.warn('SKIPPED: the full disk on a real file system wants root, to mount a small one');
+
+describeDisk('the real disk', realDisk);
+describeDisk('the disk in memory', memoryDisk);
+describeFullDisk('the real disk', smallDisk, !canMount());
+describeFullDisk('the disk in memory', async () => ({
+  disk: createMemoryDisk({ capacity: 1000 }),
+  again: () => createMemoryDisk(),
+  limit: 1000,
+  end: async () => {},
+}));
+
+describe('the real disk', () => {
+  let base: string;
+  beforeEach(async () => {
+    base = await mkdtemp(join(tmpdir(), 'gridtide-disk-'));
+  });
+  afterEach(() => rm(base, { recursive: true, force: true }));
+
+  it('makes its directory for the owner alone, and files likewise', async () => {
+    const directory = join(base, 'deep', 'state');
+    await createDisk(directory).replace('a', bytes('x'));
+    expect((await stat(directory)).mode & 0o777).toBe(0o700);
+    expect((await stat(join(directory, 'a'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('refuses a directory that others may write', async () => {
+    await chmod(base, 0o777);
+    const disk = createDisk(base);
+    await expect(disk.replace('a', bytes('x'))).rejects.toThrow('others may write it (mode 777); chmod 700');
+    await chmod(base, 0o700);
+    await disk.replace('a', bytes('x')); // looked at again
+    expect(await disk.list()).toEqual(['a']);
+  });
+
+  it('works through a link to its directory, never through a link inside it', async () => {
+    const directory = join(base, 'private');
+    await mkdir(directory, { mode: 0o700 });
+    await symlink(directory, join(base, 'state'));
+    await writeFile(join(base, 'victim'), 'keep me');
+    await symlink(join(base, 'victim'), join(directory, 'ledger'));
+    const disk = createDisk(join(base, 'state'));
+
+    expect(await failureOf(disk.read('ledger'))).toBe('io');
+    expect(await failureOf(disk.append('ledger', bytes('x'), { sync: true }))).toBe('io');
+    await disk.replace('ledger', bytes('a file again'));
+    expect(text(await disk.read('ledger'))).toBe('a file again');
+    expect(spawnSync('cat', [join(base, 'victim')]).stdout.toString()).toBe('keep me');
+  });
+
+  it('does not hang at a pipe or read a directory', async () => {
+    spawnSync('mkfifo', [join(base, 'pipe')]);
+    await mkdir(join(base, 'folder'));
+    const disk = createDisk(base);
+    expect(await failureOf(disk.read('pipe'))).toBe('io');
+    expect(await failureOf(disk.read('folder'))).toBe('io');
+    expect(await failureOf(disk.append('pipe', bytes('x'), { sync: true }))).toBe('io');
+    expect(await disk.list()).toEqual([]);
+  });
+
+  it('removes what dead processes were making, not what living ones make', async () => {
+    const dead = spawnSync('true').pid;
+    const names = { dead: `.map.${dead}-abc-0.new`, own: `.map.${process.pid}-abc-0.new`, alive: `.map.1-abc-0.new` };
+    for (const name of [...Object.values(names), '.other', 'state']) await writeFile(join(base, name), 'x');
+    const first = createDisk(base);
+    const making = await first.create('map');
+    await createDisk(base).read('state');
+    const left = await readdir(base);
+    expect(left).not.toContain(names.dead);
+    expect(left).not.toContain(names.own); // the number of this process, but of a life before
+    expect(left).toContain('.other');
+    await making.write(bytes('whole'));
+    await making.commit();
+    expect(text(await first.read('map'))).toBe('whole');
+  });
+
+  it('a directory that cannot be made is missing until it can', async () => {
+    await writeFile(join(base, 'state'), 'a file in its place');
+    const disk = createDisk(join(base, 'state'));
+    expect(await failureOf(disk.replace('a', bytes('x')))).not.toBe('none');
+    expect(await failureOf(disk.list())).not.toBe('none');
+    await rm(join(base, 'state'));
+    await disk.replace('a', bytes('x'));
+    expect(await disk.list()).toEqual(['a']);
+  });
+});
+
+describe('the disk in memory', () => {
+  //  kept   the ledger after the cut
+  const rows: readonly (readonly [number, string])[] = [
+    [0, 'synced'],
+    [0.5, 'synced los'],
+    [1, 'synced lost it'],
+  ];
+  it.each(rows)('a power cut leaves %d of what was not synced', async (kept, left) => {
+    const disk = createMemoryDisk();
+    await disk.append('ledger', bytes('synced'), { sync: true });
+    await disk.append('ledger', bytes(' lost it'), { sync: false });
+    await (await disk.create('map')).write(bytes('half'));
+    const after = disk.afterPowerCut(kept);
+    expect(text(await after.read('ledger'))).toBe(left);
+    expect(await after.list()).toEqual(['ledger']);
+  });
+
+  it.each(['full', 'read-only', 'io'] as const)('fails as "%s" when told, reads on, and recovers', async (kind) => {
+    const disk = createMemoryDisk();
+    await disk.replace('a', bytes('old'));
+    disk.refuse(kind);
+    expect(await failureOf(disk.replace('a', bytes('new')))).toBe(kind);
+    expect(await failureOf(disk.append('a', bytes('new'), { sync: true }))).toBe(kind);
+    expect(await failureOf(disk.create('b'))).toBe(kind);
+    expect(text(await disk.read('a'))).toBe('old');
+    disk.refuse(undefined);
+    await disk.replace('a', bytes('new'));
+    expect(text(await disk.read('a'))).toBe('new');
+  });
+});
