@@ -16,6 +16,8 @@ export interface Clock {
   now(): Moment;
   /** Runs `run` once, when `uptime` is reached. `name` says in the status message what waits. */
   wakeAt(at: Uptime, name: string, run: () => void): Cancel;
+  /** How many times faster than the machine's own time it runs; absent: as fast. */
+  readonly speed?: number;
 }
 
 /** Uniform in [0, 1). The only source of chance. */
