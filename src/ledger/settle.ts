@@ -1,0 +1,67 @@
+/** Decides which published rates to ask for and what of an answer is worth an entry. Asks nothing itself. */
+
+import type { History } from '../service/answers.ts';
+import { days, floorTo, type Instant, type LbsPerMwh } from '../units.ts';
+import type { Entry, SettledEntry } from './entries.ts';
+import { ratesOf } from './entries.ts';
+
+/** A question to `/v3/historical`; both ends inclusive (specification 4.4). */
+export interface HistoryRange {
+  readonly region: string;
+  readonly start: Instant;
+  readonly end: Instant;
+  /** Only values updated after this are wanted: everything in the range has been read before. */
+  readonly updatedSince?: Instant;
+}
+
+/** At most 32 days a question (specification 8). */
+const LONGEST = days(31);
+/** The day before the first running time counts too: a job may have been armed then. */
+const MARGIN = days(1);
+const SETTLED_AFTER = days(7);
+const UNITS = 'lbs_co2_per_mwh';
+
+/** What to ask next for this region, once or twice a day; undefined when nothing that ran is unsettled. */
+export function unsettled(ledger: readonly Entry[], region: string, now: Instant): HistoryRange | undefined {
+  const rates = ratesOf(ledger, region);
+  const isFinal = (at: Instant) => {
+    const changedAt = rates?.bySlot.get(floorTo(at, rates.period))?.changedAt;
+    return changedAt !== undefined && now - changedAt >= SETTLED_AFTER;
+  };
+  let first: number | undefined;
+  let lastRead: number | undefined;
+  for (const entry of ledger) {
+    if (entry.kind === 'settled' && entry.region === region) lastRead = Math.max(lastRead ?? 0, entry.readAt);
+    if (entry.kind === 'slot' && entry.region === region && !isFinal(entry.at))
+      first = Math.min(first ?? entry.at, entry.at);
+  }
+  if (first === undefined) return undefined;
+  const start = Math.max(first - MARGIN, now - LONGEST) as Instant;
+  const known = [...(rates?.bySlot ?? [])].some(([at, { published }]) => at <= start && published !== undefined);
+  return {
+    region,
+    start,
+    end: now,
+    ...(known && lastRead !== undefined ? { updatedSince: lastRead as Instant } : {}),
+  };
+}
+
+/** The points of an answer that tell something new; undefined when there is none or the unit is not a rate. */
+export function settlement(ledger: Iterable<Entry>, history: History, readAt: Instant): SettledEntry | undefined {
+  if (history.units !== UNITS) return undefined;
+  const known = ratesOf(ledger, history.region)?.bySlot;
+  const points = history.points
+    .filter(({ at, value, imputed }) => {
+      const record = known?.get(at);
+      return record?.published !== value || (imputed !== undefined && imputed !== record.imputed);
+    })
+    .map(({ at, value, lastUpdated, imputed }) => ({
+      at,
+      rate: value as LbsPerMwh,
+      ...(lastUpdated === undefined ? {} : { lastUpdated }),
+      ...(imputed === undefined ? {} : { imputed }),
+    }));
+  if (points.length === 0) return undefined;
+  const { region, period, model } = history;
+  return { kind: 'settled', region, period, ...(model === undefined ? {} : { model }), readAt, points };
+}

@@ -1,0 +1,223 @@
+/** Adds up what ran, what it emitted and what the same energy would have emitted otherwise. Never turns an index into kilograms. */
+
+import { days, emissions, floorTo, type Instant, type Kilogram, type KilowattHour, type LbsPerMwh } from '../units.ts';
+import {
+  bestRate,
+  type Entry,
+  type JobEntry,
+  type RateRecord,
+  type Rates,
+  ratesOf,
+  type SlotEntry,
+} from './entries.ts';
+import { type DayOf, dayIn, dayStart, nextDayStart } from './local-day.ts';
+
+/**
+ * What a row is compared with. `at-once`: the job's energy at full power from the moment it was armed. `even-day`: a load without a job has no
+ * such moment; it is compared with the same energy drawn evenly over the local day, as by a thermostat that knows nothing of the grid.
+ */
+export type Baseline = 'at-once' | 'even-day';
+
+/** `estimate`: rates as forecast when the load ran; `provisional`: published less than 7 days ago or since changed; `settled`: unchanged for 7 days. */
+export type Standing = 'estimate' | 'provisional' | 'settled';
+
+export interface Total {
+  readonly load: string;
+  /** Local day `2026-03-01`, month `2026-03`, or `all`. */
+  readonly span: string;
+  readonly energy: KilowattHour;
+  /** The part whose rates, and whose counterfactual's rates, are known: all kilograms speak of it alone. */
+  readonly priced: KilowattHour;
+  readonly emitted: Kilogram;
+  /** Of the counterfactual. */
+  readonly instead: Kilogram;
+  /** Negative when the counterfactual would have been cleaner. */
+  readonly saved: Kilogram;
+  readonly baselines: readonly Baseline[];
+  /** Of the least certain row; undefined when nothing is priced. */
+  readonly standing?: Standing;
+  /** Parts of the priced energy, 0 to 1. */
+  readonly settledShare: number;
+  readonly imputedShare: number;
+  readonly models: readonly string[];
+  /** Kilograms by which restatements have changed `emitted` since the first published values. */
+  readonly restated: Kilogram;
+  readonly jobs: number;
+  readonly starts: number;
+}
+
+export interface TotalsOptions {
+  readonly timezone: string;
+  readonly by: 'day' | 'month' | 'all';
+  readonly from?: Instant;
+  /** Exclusive. */
+  readonly to?: Instant;
+  readonly now: Instant;
+}
+
+const SETTLED_AFTER = days(7);
+const NONE = 0 as Kilogram;
+
+interface Sum {
+  energy: number;
+  priced: number;
+  emitted: number;
+  instead: number;
+  settled: number;
+  imputed: number;
+  restated: number;
+  starts: number;
+  estimate: boolean;
+  lastEnd: number;
+  readonly baselines: Set<Baseline>;
+  readonly models: Set<string>;
+  readonly jobs: Set<string>;
+}
+
+const newSum = (): Sum => ({
+  energy: 0,
+  priced: 0,
+  emitted: 0,
+  instead: 0,
+  settled: 0,
+  imputed: 0,
+  restated: 0,
+  starts: 0,
+  estimate: false,
+  lastEnd: -1,
+  baselines: new Set(),
+  models: new Set(),
+  jobs: new Set(),
+});
+
+const recordAt = (rates: Rates, at: Instant): RateRecord | undefined => rates.bySlot.get(floorTo(at, rates.period));
+
+/** Mean rate of an interval, each slot by its part; undefined when one is not known. */
+function meanRate(rates: Rates, from: number, to: number): LbsPerMwh | undefined {
+  let sum = 0;
+  for (let at = from; at < to; ) {
+    const end = Math.min(to, floorTo(at as Instant, rates.period) + rates.period);
+    const rate = bestRate(recordAt(rates, at as Instant));
+    if (rate === undefined) return undefined;
+    sum += rate * (end - at);
+    at = end;
+  }
+  return to > from ? ((sum / (to - from)) as LbsPerMwh) : undefined;
+}
+
+/** Where the counterfactual of a job's next kilowatt-hours lies: right after those it has had. */
+function atOnce(rates: Rates, job: JobEntry, done: number, row: SlotEntry): LbsPerMwh | undefined {
+  const time = (energy: number) => job.armedAt + (energy / job.power) * 3_600_000;
+  return meanRate(rates, time(done), time(done + row.energy));
+}
+
+/** Mean of the known rates of each local day, made once a day. */
+function evenDay(rates: Rates, dayOf: DayOf): (at: Instant) => LbsPerMwh | undefined {
+  const means = new Map<string, LbsPerMwh | undefined>();
+  return (at) => {
+    const day = dayOf(at);
+    if (means.has(day)) return means.get(day);
+    const end = nextDayStart(dayOf, at);
+    let sum = 0;
+    let known = 0;
+    for (let slot = floorTo(dayStart(dayOf, at), rates.period); slot < end; slot = (slot + rates.period) as Instant) {
+      const rate = bestRate(rates.bySlot.get(slot));
+      if (rate === undefined) continue;
+      sum += rate;
+      known++;
+    }
+    const mean = known === 0 ? undefined : ((sum / known) as LbsPerMwh);
+    means.set(day, mean);
+    return mean;
+  };
+}
+
+function price(sum: Sum, row: SlotEntry, record: RateRecord, instead: LbsPerMwh, now: Instant): void {
+  const rate = bestRate(record);
+  if (rate === undefined) return;
+  sum.priced += row.energy;
+  sum.emitted += emissions(row.energy, rate);
+  sum.instead += emissions(row.energy, instead);
+  if (record.published === undefined) sum.estimate = true;
+  else if (record.changedAt !== undefined && now - record.changedAt >= SETTLED_AFTER) sum.settled += row.energy;
+  if (record.imputed) sum.imputed += row.energy;
+  if (record.first !== undefined) sum.restated += emissions(row.energy, rate) - emissions(row.energy, record.first);
+  if (record.model !== undefined) sum.models.add(record.model);
+}
+
+function totalOf(load: string, span: string, sum: Sum): Total {
+  const part = (energy: number) => (sum.priced === 0 ? 0 : energy / sum.priced);
+  const settled = sum.priced > 0 && sum.settled >= sum.priced * (1 - 1e-9);
+  const standing: Standing = sum.estimate ? 'estimate' : settled ? 'settled' : 'provisional';
+  return {
+    load,
+    span,
+    energy: sum.energy as KilowattHour,
+    priced: sum.priced as KilowattHour,
+    emitted: sum.emitted as Kilogram,
+    instead: sum.instead as Kilogram,
+    saved: sum.priced === 0 ? NONE : ((sum.instead - sum.emitted) as Kilogram),
+    baselines: [...sum.baselines],
+    ...(sum.priced === 0 ? {} : { standing }),
+    settledShare: part(sum.settled),
+    imputedShare: part(sum.imputed),
+    models: [...sum.models].sort(),
+    restated: sum.restated as Kilogram,
+    jobs: sum.jobs.size,
+    starts: sum.starts,
+  };
+}
+
+const spanOf = (by: TotalsOptions['by'], day: string) =>
+  by === 'all' ? 'all' : by === 'month' ? day.slice(0, 7) : day;
+
+/** A pause shorter than this is one run cut at a slot, not a new start. */
+const SEAM = 1_000;
+
+/** One total a load and span, in the order of first appearance. A job's rows count on the day they ran. */
+export function totals(ledger: Iterable<Entry>, options: TotalsOptions): readonly Total[] {
+  const entries = [...ledger];
+  const dayOf = dayIn(options.timezone);
+  const jobs = new Map<string, JobEntry>();
+  const done = new Map<string, number>();
+  const sums = new Map<string, { readonly load: string; readonly span: string; readonly sum: Sum }>();
+  const regions = new Map<string, { readonly rates: Rates; readonly even: ReturnType<typeof evenDay> } | undefined>();
+  const lastEnd = new Map<string, number>();
+
+  const regionOf = (region: string) => {
+    if (!regions.has(region)) {
+      const rates = ratesOf(entries, region);
+      regions.set(region, rates === undefined ? undefined : { rates, even: evenDay(rates, dayOf) });
+    }
+    return regions.get(region);
+  };
+
+  for (const entry of entries) {
+    if (entry.kind === 'job') jobs.set(`${entry.load} ${entry.job}`, entry);
+    if (entry.kind !== 'slot') continue;
+    const key = entry.job === undefined ? undefined : `${entry.load} ${entry.job}`;
+    const before = key === undefined ? 0 : (done.get(key) ?? 0);
+    if (key !== undefined) done.set(key, before + entry.energy);
+    const started = entry.at - (lastEnd.get(entry.load) ?? -Infinity) > SEAM;
+    lastEnd.set(entry.load, entry.at + entry.for);
+    if (entry.at < (options.from ?? -Infinity) || entry.at >= (options.to ?? Infinity)) continue;
+
+    const span = spanOf(options.by, dayOf(entry.at));
+    const id = `${entry.load} ${span}`;
+    const held = sums.get(id) ?? { load: entry.load, span, sum: newSum() };
+    sums.set(id, held);
+    const { sum } = held;
+    sum.energy += entry.energy;
+    if (started) sum.starts++;
+    if (entry.job !== undefined) sum.jobs.add(entry.job);
+    const known = entry.region === undefined ? undefined : regionOf(entry.region);
+    if (known === undefined) continue;
+    const job = key === undefined ? undefined : jobs.get(key);
+    const instead = job === undefined ? known.even(entry.at) : atOnce(known.rates, job, before, entry);
+    const record = recordAt(known.rates, entry.at);
+    if (record === undefined || instead === undefined) continue;
+    sum.baselines.add(job === undefined ? 'even-day' : 'at-once');
+    price(sum, entry, record, instead, options.now);
+  }
+  return [...sums.values()].map(({ load, span, sum }) => totalOf(load, span, sum));
+}

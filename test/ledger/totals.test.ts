@@ -1,0 +1,114 @@
+/** What ran and what it saved, by hand: 6 kWh at 1000 lb/MWh are 2.7216 kg. */
+
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/ledger/entries.ts';
+import { type TotalsOptions, totals } from '../../src/ledger/totals.ts';
+import { at, hour, job, seen, settled } from './samples.ts';
+
+const HOUR_AT_1000 = 6 * 0.45359237;
+const ALL: TotalsOptions = { timezone: 'UTC', by: 'all', now: at(12) };
+const only = (entries: readonly Entry[], options = ALL) => totals(entries, options)[0];
+const inJob = { job: 'night' };
+
+describe('a job against the same energy at once', () => {
+  //  case                      entries                                                                                       kg   instead
+  const rows = [
+    ['moved from 1000 to 500', [job('night', 0), ...seen(0, [1000, 500]), ...hour(1, inJob)], 0.5, 1],
+    ['at once: nothing saved', [job('night', 0), ...seen(0, [1000, 500]), ...hour(0, inJob)], 1, 1],
+    ['a bad day is negative', [job('night', 0), ...seen(0, [500, 1000]), ...hour(1, inJob)], 1, 0.5],
+    [
+      'two hours, paused',
+      [job('night', 0), ...seen(0, [1000, 800, 100, 900, 200]), ...hour(2, inJob), ...hour(4, inJob)],
+      0.3,
+      1.8,
+    ],
+    ['armed on the half hour', [job('night', 0.5), ...seen(0, [1000, 500, 0]), ...hour(2, inJob)], 0, 0.75],
+    ['negative rates are values', [job('night', 0), ...seen(0, [1000, -100]), ...hour(1, inJob)], -0.1, 1],
+    [
+      'published rates replace seen ones',
+      [job('night', 0), ...seen(0, [1000, 500]), ...hour(1, inJob), settled(0, [2000, 100], 3)],
+      0.1,
+      2,
+    ],
+  ] as const;
+  it.each(rows)('%s', (_, entries, emitted, instead) => {
+    const total = only(entries);
+    expect(total?.emitted).toBeCloseTo(emitted * HOUR_AT_1000, 9);
+    expect(total?.instead).toBeCloseTo(instead * HOUR_AT_1000, 9);
+    expect(total?.saved).toBeCloseTo((instead - emitted) * HOUR_AT_1000, 9);
+    expect(total?.baselines).toEqual(['at-once']);
+  });
+
+  it('stays frozen when later jobs are armed', () => {
+    const first = [job('night', 0), ...seen(0, [1000, 500, 300, 200]), ...hour(1, inJob)];
+    const more = [...first, job('day', 2), ...hour(3, { job: 'day' })];
+    expect(only(more)?.instead).toBeCloseTo(1.3 * HOUR_AT_1000, 9);
+    expect(only(more)?.jobs).toBe(2);
+  });
+});
+
+describe('a load without a job against the same energy over its day', () => {
+  const rates = seen(0, [...new Array<number>(12).fill(200), ...new Array<number>(12).fill(800)]);
+  it('saves against the mean of the day', () => {
+    const total = only([...rates, ...hour(3)]);
+    expect(total?.saved).toBeCloseTo(0.3 * HOUR_AT_1000, 9);
+    expect(total?.baselines).toEqual(['even-day']);
+  });
+  it('takes the local day, not that of UTC', () => {
+    const west = only([...rates, ...hour(3)], { ...ALL, timezone: 'America/Los_Angeles' });
+    // 00–08 UTC is the evening before in California: its known rates are 200 throughout.
+    expect(west?.saved).toBeCloseTo(0, 9);
+  });
+});
+
+describe('how sure a figure is', () => {
+  const base: readonly Entry[] = [job('night', 0), ...seen(0, [1000, 500]), ...hour(1, inJob)];
+  const published = settled(0, [1000, 400], 3);
+  //  case                               entries                                          now            standing       settled  imputed  restated
+  const rows = [
+    ['as forecast', base, 12, 'estimate', 0, 0, 0],
+    ['published today', [...base, published], 12, 'provisional', 0, 0, 0],
+    ['unchanged for 7 days', [...base, published], 3 + 7 * 24, 'settled', 1, 0, 0],
+    ['restated on day 6', [...base, published, settled(1, [450], 6 * 24)], 8 * 24, 'provisional', 0, 0, 0.05],
+    ['restated, then unchanged', [...base, published, settled(1, [450], 6 * 24)], 14 * 24, 'settled', 1, 0, 0.05],
+    ['imputed', [...base, settled(0, [1000, 400], 3, true)], 12, 'provisional', 0, 1, 0],
+  ] as const;
+  it.each(rows)('%s', (_, entries, now, standing, share, imputed, restated) => {
+    const total = only(entries, { ...ALL, now: at(now) });
+    expect([total?.standing, total?.settledShare, total?.imputedShare]).toEqual([standing, share, imputed]);
+    expect(total?.restated).toBeCloseTo(restated * HOUR_AT_1000, 9);
+    expect(total?.models).toEqual(['2026-01-01']);
+  });
+
+  it('energy without a rate has no kilograms', () => {
+    const total = only([job('night', 0), ...hour(1, inJob)]);
+    expect([total?.energy, total?.priced, total?.emitted, total?.saved, total?.standing]).toEqual([
+      6,
+      0,
+      0,
+      0,
+      undefined,
+    ]);
+  });
+  it('energy whose counterfactual has no rate counts on neither side', () => {
+    const total = only([job('night', 0), ...seen(1, [500]), ...hour(1, inJob)]);
+    expect([total?.priced, total?.emitted, total?.instead]).toEqual([0, 0, 0]);
+  });
+});
+
+describe('days and months', () => {
+  const entries = [...seen(0, new Array<number>(50).fill(500)), ...hour(3), ...hour(30), ...hour(31)];
+  it.each([
+    ['day', 'UTC', ['2026-03-01', '2026-03-02'], [6, 12]],
+    ['day', 'America/Los_Angeles', ['2026-02-28', '2026-03-01'], [6, 12]],
+    ['month', 'UTC', ['2026-03'], [18]],
+    ['month', 'America/Los_Angeles', ['2026-02', '2026-03'], [6, 12]],
+  ] as const)('by %s in %s', (by, timezone, spans, energies) => {
+    const found = totals(entries, { ...ALL, by, timezone });
+    expect(found.map(({ span }) => span)).toEqual(spans);
+    expect(found.map(({ energy }) => Number(energy.toFixed(9)))).toEqual(energies);
+  });
+  it('two hours without a pause are one start', () => expect(only(entries)?.starts).toBe(2));
+  it('a range takes what lies in it, its end outside', () =>
+    expect(only(entries, { ...ALL, from: at(3.5), to: at(30.5) })?.energy).toBeCloseTo(6, 9));
+});

@@ -1,0 +1,128 @@
+/** What may drive a load, hour after hour. */
+
+import { describe, expect, it } from 'vitest';
+import { emptyHeld, type Held, withForecast, withHistory, withLiveIndex } from '../../src/signal/held.ts';
+import { viewAt } from '../../src/signal/ladder.ts';
+import { at, forecast, history, live, moment, rising } from './samples.ts';
+
+const OWN = { ties: 'mid', ownRegion: 'CAISO_NORTH' } as const;
+const empty = emptyHeld('CAISO_NORTH');
+const week = (held: Held, days: number) =>
+  withHistory(
+    held,
+    history(
+      -24 * days,
+      Array.from({ length: 24 * days }, (_, h) => h % 24),
+    ),
+    moment(0),
+  ).held;
+/** 72 h of forecast generated at 0 h. */
+const fetched = withForecast(empty, forecast(0, rising(72)), moment(0)).held;
+const both = withLiveIndex(fetched, live(0, 77), moment(0)).held;
+const indexOnly = withLiveIndex(empty, live(0, 77), moment(0)).held;
+const hour = 1;
+const minute = 1 / 60;
+
+describe('the ladder', () => {
+  //  case                                       held      at             index basis        outlook basis
+  const rows = [
+    ['nothing known', empty, 0, undefined, undefined],
+    ['fresh forecast', fetched, 0, 'fresh-forecast', 'fresh-forecast'],
+    ['just fresh', fetched, 14.9 * minute, 'fresh-forecast', 'fresh-forecast'],
+    ['three issues late', fetched, 15 * minute, 'ageing-forecast', 'ageing-forecast'],
+    ['two days without news', fetched, 48 * hour, 'ageing-forecast', 'ageing-forecast'],
+    ['18 h of pool are left', fetched, 54 * hour, 'ageing-forecast', 'ageing-forecast'],
+    ['less than 18 h of pool', fetched, 54.1 * hour, undefined, 'ageing-forecast'],
+    ['the last slot', fetched, 71.99 * hour, undefined, 'ageing-forecast'],
+    ['the forecast has ended', fetched, 72 * hour, undefined, undefined],
+    ['ended, a week archived', week(fetched, 7), 72 * hour, undefined, 'own-profile'],
+    ['a week archived, a week of outage', week(empty, 7), 7 * 24, undefined, 'own-profile'],
+    ['a week archived, two weeks of outage', week(empty, 7), 14 * 24, undefined, undefined],
+    ['three days archived', week(empty, 3), 1, undefined, 'own-profile'],
+    ['less than three days archived', week(empty, 2), 1, undefined, undefined],
+    ['live index and forecast', both, 0, 'live-index', 'fresh-forecast'],
+    ['live index expired, forecast there', both, 6 * minute, 'fresh-forecast', 'fresh-forecast'],
+    ['live index alone', indexOnly, 4.9 * minute, 'live-index', undefined],
+    ['live index one period over', indexOnly, 9.9 * minute, 'live-index', undefined],
+    ['live index two periods over', indexOnly, 10 * minute, undefined, undefined],
+  ] as const;
+  it.each(rows)('%s', (_, held, now, index, outlook) => {
+    const view = viewAt(held, moment(now), OWN);
+    expect([view.index?.basis, view.outlook?.basis]).toEqual([index, outlook]);
+    expect(view.changesAt).toBeGreaterThan(moment(now).wall);
+  });
+
+  it('a live index starts loads for its own period only', () => {
+    const { index } = viewAt(indexOnly, moment(6 * minute), OWN);
+    expect([index?.startsUntil, index?.validUntil]).toEqual([at(5 * minute), at(10 * minute)]);
+  });
+
+  //  case                        own region     trusted  drives
+  it.each([
+    ['our own region', 'CAISO_NORTH', true, true],
+    ['preview of another region', 'PSCO', true, false],
+    ['region not known yet', undefined, true, false],
+    ['the clock is not trusted', 'CAISO_NORTH', false, false],
+  ])('%s', (_, ownRegion, trusted, drives) => {
+    const view = viewAt(both, moment(0, trusted), { ties: 'mid', ownRegion });
+    expect([view.index !== undefined, view.outlook !== undefined, view.rate !== undefined]).toEqual([
+      drives,
+      drives,
+      drives,
+    ]);
+  });
+});
+
+describe('the view', () => {
+  it.each([
+    ['strict', 0],
+    ['mid', 100 / 48],
+    ['weak', 100 / 24],
+  ] as const)('ties count %s', (ties, value) =>
+    expect(viewAt(fetched, moment(0), { ...OWN, ties }).index?.value).toBeCloseTo(value, 12),
+  );
+
+  it('tells the rate of now in pounds, and none in another unit', () => {
+    expect(viewAt(fetched, moment(2.5), OWN).rate).toEqual({ value: 300, at: at(2.5), until: at(2.5 + 5 * minute) });
+    const dollars = withForecast(empty, forecast(0, [1, 2], { units: 'usd' }), moment(0)).held;
+    expect(viewAt(dollars, moment(0), OWN).rate).toBeUndefined();
+  });
+
+  it('begins at the present slot and continues a short forecast with the own profile', () => {
+    const short = withForecast(week(empty, 7), forecast(0, [100, 200, 300]), moment(0)).held;
+    const { outlook } = viewAt(short, moment(1.55), OWN);
+    expect([outlook?.from, outlook?.values[0], outlook?.profileFrom]).toEqual([at(1.5), 200, at(3)]);
+    expect(outlook?.values.length).toBe(48 * 12);
+    expect(viewAt(fetched, moment(0), OWN).outlook?.profileFrom).toBeUndefined();
+  });
+
+  it('a gap is unknown, never filled from its neighbours', () => {
+    const whole = forecast(0, rising(24));
+    const gap = { ...whole, points: whole.points.filter((_, i) => i !== 5) };
+    const view = viewAt(withForecast(empty, gap, moment(0)).held, moment(0.45), OWN);
+    expect([view.rate, view.index, view.outlook?.values[0]]).toEqual([undefined, undefined, Number.NaN]);
+  });
+
+  it('flat values are called flat', () => {
+    const flat = withForecast(empty, forecast(0, new Array<number>(24).fill(500)), moment(0)).held;
+    expect(viewAt(flat, moment(0), OWN).index).toMatchObject({ value: 50, flat: true });
+  });
+
+  it('with an archive of percentiles alone it orders slots and gives no rate', () => {
+    let held = empty;
+    for (let h = -72; h < 0; h += 1 / 12) held = withLiveIndex(held, live(h, ((h % 24) + 24) % 24), moment(h)).held;
+    const view = viewAt(held, moment(1), OWN);
+    expect([view.outlook?.basis, view.outlook?.units, view.rate]).toEqual(['own-profile', 'percentile', undefined]);
+  });
+
+  it('nothing changes before changesAt', () => {
+    for (const held of [fetched, both, indexOnly, week(fetched, 7)])
+      for (let t = 0; t < 80; t += 0.71) {
+        const view = viewAt(held, moment(t), OWN);
+        const last = (view.changesAt - at(0) - 1) / 3_600_000;
+        const { changesAt: _, ...before } = view;
+        const { changesAt: __, ...after } = viewAt(held, moment(last), OWN);
+        expect(after).toEqual(before);
+      }
+  });
+});

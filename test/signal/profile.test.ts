@@ -1,0 +1,78 @@
+/** What the device foretells from what it has seen. */
+
+import { describe, expect, it } from 'vitest';
+import { emptyArchive, remember } from '../../src/signal/archive.ts';
+import { profile, usable } from '../../src/signal/profile.ts';
+import { minutes } from '../../src/units.ts';
+import { at, hourly } from './samples.ts';
+
+const FIVE = minutes(5);
+const archived = (days: number, value: (day: number, hour: number) => number) =>
+  remember(
+    emptyArchive(FIVE),
+    hourly(
+      -24 * days,
+      Array.from({ length: 24 * days }, (_, h) => value(Math.floor(h / 24) - days, h % 24)),
+    ),
+    at(0),
+  );
+
+describe('the archive', () => {
+  it('forgets what is older than it is long, and gaps are unknown', () => {
+    const four = archived(35, (_, hour) => hour);
+    const later = remember(four, [{ at: at(24), value: 5 }], at(24));
+    expect([later.newest - four.newest, later.ring.length]).toEqual([289, 28 * 288]);
+    expect([...later.ring].filter((value) => Number.isNaN(value)).length).toBe(288);
+  });
+  it('takes nothing of the future, nothing that is no number', () => {
+    const empty = emptyArchive(FIVE);
+    expect(
+      remember(
+        empty,
+        [
+          { at: at(1), value: 5 },
+          { at: at(0), value: Number.NaN },
+        ],
+        at(0.5),
+      ),
+    ).toBe(empty);
+  });
+  it('an old value never overwrites the slot that has taken its place', () => {
+    const full = archived(28, () => 1);
+    expect(remember(full, [{ at: at(-24 * 28 - 1), value: 9 }], at(0)).ring).toEqual(full.ring);
+  });
+});
+
+describe('the profile', () => {
+  it('is the same time of day as it was', () => {
+    const values = profile(
+      archived(7, (_, hour) => 100 * hour),
+      at(3),
+      24,
+    );
+    expect([values[0], values[12], values[23]]).toEqual([300, 400, 400]);
+  });
+  it('repeats beyond a day', () => {
+    const values = profile(
+      archived(7, (_, hour) => hour),
+      at(0),
+      2 * 288,
+    );
+    expect(values.slice(288)).toEqual(values.slice(0, 288));
+  });
+  //  days seen   asked after (days)   usable
+  it.each([
+    [2.9, 0, false],
+    [3, 0, true],
+    [7, 7, true],
+    [7, 13.9, true],
+    [7, 14.1, false],
+  ])('%s days seen, asked %s days later: %s', (seen, later, wanted) =>
+    expect(
+      usable(
+        archived(seen, () => 1),
+        at(24 * later),
+      ) !== undefined,
+    ).toBe(wanted),
+  );
+});
