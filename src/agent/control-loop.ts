@@ -1,0 +1,118 @@
+/** Feeds events to the control core, carries its commands to the outputs and wakes it when it asked; decides nothing about levels. */
+
+import type { Level } from '../config/config.ts';
+import type { Decision, Event, Site, Step } from '../control/control.ts';
+import { isFailure, type Output, type OutputFailure } from '../outputs/output.ts';
+import { after, type Duration, milliseconds, minutes, seconds } from '../units.ts';
+import type { Cancel, Clock, Moment } from '../world.ts';
+
+/** An output that failed is tried again after this, doubled up to the other. */
+const FIRST_RETRY = seconds(5);
+const LONGEST_RETRY = minutes(5);
+
+export interface Told<State> {
+  readonly state: State;
+  readonly event: Event;
+  readonly decisions: readonly Decision[];
+  /** Whether the core gave a command in this step. */
+  readonly switched: boolean;
+  readonly now: Moment;
+}
+
+export interface ControlLoopParts<State> {
+  readonly site: Site;
+  readonly step: (site: Site, state: State, event: Event, now: Moment) => Step<State>;
+  readonly state: State;
+  readonly clock: Clock;
+  readonly outputs: ReadonlyMap<string, Output>;
+  /** After each step. */
+  readonly told: (news: Told<State>) => void;
+  readonly fault: (load: string, failure: OutputFailure | undefined) => void;
+}
+
+export interface ControlLoop {
+  feed(event: Event): void;
+  /** No event has an effect from here on; resolves when no output is being told anything. */
+  stop(): Promise<void>;
+}
+
+interface Actuator {
+  wanted: Level | undefined;
+  busy: Promise<void> | undefined;
+  failures: number;
+  retry: Cancel | undefined;
+}
+
+export function createControlLoop<State>(parts: ControlLoopParts<State>): ControlLoop {
+  const { site, step, clock, outputs, told, fault } = parts;
+  let state = parts.state;
+  let wake: Cancel | undefined;
+  let stopped = false;
+  const decided = new Map<string, Level>();
+  const actuators = new Map<string, Actuator>(
+    [...outputs.keys()].map((load) => [load, { wanted: undefined, busy: undefined, failures: 0, retry: undefined }]),
+  );
+
+  const feed = (event: Event): void => {
+    if (stopped) return;
+    const now = clock.now();
+    const next = step(site, state, event, now);
+    state = next.state;
+    for (const { load, level } of next.decisions) decided.set(load, level);
+    for (const { load, level } of next.commands) order(load, level);
+    told({ state, event, decisions: next.decisions, switched: next.commands.length > 0, now });
+    wake?.();
+    wake = clock.wakeAt(next.wakeAt, 'control', () => feed({ kind: 'tick' }));
+  };
+
+  const order = (load: string, level: Level): void => {
+    const actuator = actuators.get(load);
+    if (actuator === undefined) return;
+    actuator.retry?.();
+    actuator.wanted = level;
+    actuator.busy ??= carryOut(load, actuator);
+  };
+
+  /** Tells the output the newest wanted level until none newer has come; calls do not overlap. */
+  const carryOut = async (load: string, actuator: Actuator): Promise<void> => {
+    const output = outputs.get(load);
+    while (output !== undefined && actuator.wanted !== undefined) {
+      const level = actuator.wanted;
+      actuator.wanted = undefined;
+      const failure = await output.apply(level);
+      if (isFailure(failure)) {
+        actuator.failures += 1;
+        fault(load, failure);
+        if (actuator.wanted === undefined) retryLater(load, level, actuator);
+        feed({ kind: 'failed', load, disagreements: actuator.failures });
+      } else {
+        actuator.failures = 0;
+        fault(load, undefined);
+        feed({ kind: 'confirmed', load, level });
+      }
+    }
+    actuator.busy = undefined;
+  };
+
+  /** What is tried again is the level decided by then, never one the core has left behind. */
+  const retryLater = (load: string, level: Level, actuator: Actuator): void => {
+    if (stopped) return;
+    const wait = milliseconds(Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (actuator.failures - 1)));
+    actuator.retry = clock.wakeAt(after(clock.now().uptime, wait as Duration), `retry ${load}`, () =>
+      order(load, level),
+    );
+  };
+
+  return {
+    feed,
+    async stop() {
+      stopped = true;
+      wake?.();
+      for (const actuator of actuators.values()) {
+        actuator.retry?.();
+        actuator.wanted = undefined;
+      }
+      await Promise.all([...actuators.values()].map(({ busy }) => busy));
+    },
+  };
+}
