@@ -1,0 +1,35 @@
+/** Reads credentials and certificates, each time anew; the service manager's copy first, where it handed one over. */
+
+import { readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Secrets } from '../world.ts';
+
+const MAX_BYTES = 256 * 1024;
+
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile() || found.size > MAX_BYTES) return undefined;
+    return (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
+  } catch {
+    return undefined;
+  }
+}
+
+export interface SecretsOptions {
+  /** `$CREDENTIALS_DIRECTORY`: a file there of the same last name goes before the path itself. */
+  readonly credentials?: string | undefined;
+  /** Told each text read and its path, so that the log can hide the secret ones. */
+  readonly conceal?: (text: string, path: string) => void;
+}
+
+export function createSecrets({ credentials, conceal }: SecretsOptions = {}): Secrets {
+  return {
+    async read(path) {
+      const handed = credentials === undefined ? undefined : await textOf(join(credentials, basename(path)));
+      const text = handed ?? (await textOf(path));
+      if (text !== undefined) conceal?.(text, path);
+      return text;
+    },
+  };
+}
