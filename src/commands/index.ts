@@ -7,4 +7,6 @@ export interface CommandEntry {
   readonly load: () => Promise<CommandModule>;
 }
 
-export const commands: Readonly<Record<string, CommandEntry>> = {};
+export const commands: Readonly<Record<string, CommandEntry>> = {
+  reference: { summary: 'the whole service interface on loopback', load: () => import('./reference.ts') },
+};

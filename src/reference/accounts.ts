@@ -1,0 +1,144 @@
+/** Who may log in: salted scrypt hashes, kept in memory or in the data directory, and mails in its outbox. Knows no path and no token. */
+
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isPlan, type PlanName } from './plans.ts';
+import { writeTime } from './times.ts';
+
+export interface Account {
+  readonly username: string;
+  readonly plan: PlanName;
+  readonly email: string;
+  readonly org: string | null;
+  /** 40 hexadecimal characters, made with the account (specification 5, v1). */
+  readonly apiToken: string;
+  /** Hexadecimal. */
+  readonly salt: string;
+  readonly hash: string;
+}
+
+export interface NewAccount {
+  readonly username: string;
+  readonly password: string;
+  readonly plan: PlanName;
+  readonly email: string;
+  readonly org: string | null;
+}
+
+export interface Accounts {
+  named(username: string): Account | undefined;
+  holding(apiToken: string): Account | undefined;
+  /** False when the name is taken and not to be replaced. */
+  create(account: NewAccount, options?: { readonly replace?: boolean }): Promise<boolean>;
+  /** The account when name and password fit. Takes as long for an unknown name as for a wrong password. */
+  verify(username: string, password: string): Promise<Account | undefined>;
+  /** Writes the reset mail to the outbox; without a data directory nothing is kept. */
+  mailReset(account: Account, now: number): Promise<void>;
+}
+
+const KEY_BYTES = 32;
+const COST = { N: 16_384, r: 8, p: 1 };
+
+const derive = (password: string, salt: Buffer) =>
+  new Promise<Buffer>((resolve, reject) => {
+    scrypt(password, salt, KEY_BYTES, COST, (error, key) => (error === null ? resolve(key) : reject(error)));
+  });
+
+/** Durable under its name, or not there at all. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const part = `${path}.${randomBytes(4).toString('hex')}.part`;
+  const file = await open(part, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } catch (error) {
+    await file.close();
+    await unlink(part);
+    throw error;
+  }
+  await file.close();
+  await rename(part, path);
+}
+
+const isAccount = (value: unknown): value is Account => {
+  const record = value as Record<string, unknown> | null;
+  const texts = ['username', 'plan', 'email', 'apiToken', 'salt', 'hash'];
+  return (
+    typeof record === 'object' &&
+    record !== null &&
+    texts.every((name) => typeof record[name] === 'string') &&
+    isPlan(String(record.plan))
+  );
+};
+
+async function readAccounts(path: string): Promise<readonly Account[]> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+  const list: unknown = JSON.parse(text);
+  if (!Array.isArray(list) || !list.every(isAccount)) throw new Error(`${path} is not a list of accounts`);
+  return list;
+}
+
+/** Opens the accounts of `directory`, or an empty book in memory. */
+export async function openAccounts(directory: string | undefined): Promise<Accounts> {
+  const path = directory === undefined ? undefined : join(directory, 'accounts.json');
+  if (directory !== undefined) await mkdir(join(directory, 'outbox'), { recursive: true, mode: 0o700 });
+  const book = new Map<string, Account>();
+  for (const account of path === undefined ? [] : await readAccounts(path)) book.set(account.username, account);
+
+  const nobody = randomBytes(16);
+  let writing: Promise<void> = Promise.resolve();
+  const save = () => {
+    if (path === undefined) return writing;
+    const next = writing.then(() => replaceFile(path, `${JSON.stringify([...book.values()], null, 1)}\n`));
+    // A failed write must not bar the next one.
+    writing = next.catch(() => {});
+    return next;
+  };
+  let mails = 0;
+  return {
+    named: (username) => book.get(username),
+    holding: (apiToken) => [...book.values()].find((account) => account.apiToken === apiToken),
+    async create({ username, password, plan, email, org }, { replace = false } = {}) {
+      if (book.has(username) && !replace) return false;
+      const salt = randomBytes(16);
+      const hash = (await derive(password, salt)).toString('hex');
+      // Made from the credentials, so that it stays the same for accounts given anew at each start.
+      const apiToken = (await derive(password, Buffer.from(`v1 ${username}`))).toString('hex').slice(0, 40);
+      if (book.has(username) && !replace) return false;
+      book.set(username, { username, plan, email, org, apiToken, salt: salt.toString('hex'), hash });
+      await save();
+      return true;
+    },
+    async verify(username, password) {
+      const account = book.get(username);
+      const salt = account === undefined ? nobody : Buffer.from(account.salt, 'hex');
+      const key = await derive(password, salt);
+      return account !== undefined && timingSafeEqual(key, Buffer.from(account.hash, 'hex')) ? account : undefined;
+    },
+    async mailReset(account, now) {
+      if (directory === undefined) return;
+      mails += 1;
+      const name = `${writeTime(now).slice(0, 19).replaceAll(':', '')}-${process.pid}-${mails}.txt`;
+      const text = `To: ${account.email}\nSubject: Reset your password\n\nA new password was asked for the account "${account.username}".\nReset code: ${randomBytes(16).toString('hex')}\n`;
+      await replaceFile(join(directory, 'outbox', name), text);
+    },
+  };
+}
+
+/** What is wrong with a password, or undefined (specification 2.1). */
+export function passwordFault(password: string): string | undefined {
+  if ([...password].length < 8) return 'must have at least 8 characters';
+  if (!/[A-Za-z]/.test(password)) return 'must have at least one alphabetic character';
+  if (!/[0-9]/.test(password)) return 'must have at least one numeric character';
+  if (!/[^A-Za-z0-9]/.test(password)) return 'must have at least one special character';
+  return undefined;
+}
+
+export const isEmail = (text: string) => text.length <= 254 && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text);

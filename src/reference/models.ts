@@ -1,0 +1,74 @@
+/** The timetable of data models: which labels exist at a moment of the service's clock, in which phase, trained on what (specification 3 and 9). */
+
+import { readDate, writeDate } from './times.ts';
+
+const DAY = 86_400_000;
+/** Days after its label's date at which a model leaves each phase; the README tells it in words. */
+const PREVIEW_DAYS = 30;
+const OVERLAP_DAYS = 14;
+const RETRAIN_DAYS = 180;
+/** Discontinued labels that still answer for their history. */
+const KEPT = 1;
+export const BACKFILL_FROM = Date.UTC(2019, 0, 1);
+
+export type Phase = 'preview' | 'default' | 'overlap' | 'discontinued';
+
+export interface Model {
+  readonly date: string;
+  readonly phase: Phase;
+  /** When the model and its backfill appeared: label's date, start of the preview. */
+  readonly released: number;
+  /** New data end here, exclusive; infinite while that is not known. */
+  readonly until: number;
+  readonly trainStart: string;
+  readonly trainEnd: string;
+}
+
+/** Month and day of each year's label, as `03-01`. */
+function modelOf(monthDay: string, year: number, now: number): Model {
+  const releaseOf = (y: number) => readDate(`${y}-${monthDay}`) ?? 0;
+  const released = releaseOf(year);
+  const superseded = releaseOf(year + 1) + PREVIEW_DAYS * DAY;
+  const until = superseded + OVERLAP_DAYS * DAY;
+  const phase =
+    now < released + PREVIEW_DAYS * DAY
+      ? 'preview'
+      : now < superseded
+        ? 'default'
+        : now < until
+          ? 'overlap'
+          : 'discontinued';
+  const retrained = now >= released + RETRAIN_DAYS * DAY;
+  return {
+    date: `${year}-${monthDay}`,
+    phase,
+    released,
+    // The end is told once the next model has taken over.
+    until: now < superseded ? Number.POSITIVE_INFINITY : until,
+    trainStart: retrained ? `${year - 3}-07-01` : `${year - 3}-01-01`,
+    trainEnd: retrained ? `${year}-06-30` : `${year - 1}-12-31`,
+  };
+}
+
+/** All models of a signal that answer at `now`, newest label first. */
+export function modelsAt(monthDay: string, now: number): readonly Model[] {
+  const year = new Date(now).getUTCFullYear();
+  const all = [year, year - 1, year - 2, year - 3, year - 4]
+    .map((y) => modelOf(monthDay, y, now))
+    .filter(({ released }) => released <= now);
+  const live = all.filter(({ phase }) => phase !== 'discontinued');
+  return [...live, ...all.filter(({ phase }) => phase === 'discontinued').slice(0, KEPT)];
+}
+
+/** The model answered with when none is asked for. */
+export function defaultModel(models: readonly Model[]): Model {
+  const found = models.find(({ phase }) => phase === 'default');
+  if (found === undefined) throw new Error('no default model in the timetable');
+  return found;
+}
+
+/** `data_start` and `data_end` as bare dates. */
+export const dataDates = (model: Model, now: number) => ({
+  data_start: writeDate(BACKFILL_FROM),
+  data_end: writeDate(Math.min(now, model.until)),
+});

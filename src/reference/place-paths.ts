@@ -1,0 +1,54 @@
+/** `/v3/region-from-loc` and `/v3/maps` (specification 4.2). */
+
+import { type Answer, ok, outOfScope, refusal, unprocessable } from './answer.ts';
+import { type Signal, signalTypes } from './catalogue.ts';
+import { opensMaps } from './plans.ts';
+import { asking } from './query.ts';
+import type { AccountPath } from './service.ts';
+import { writeTime } from './times.ts';
+
+export const regionFromLoc: AccountPath = ({ catalogue }, call) => {
+  const ask = asking(call.query);
+  const type = ask.word('signal_type', signalTypes);
+  const latitude = ask.number('latitude', -90, 90);
+  const longitude = ask.number('longitude', -180, 180);
+  if (ask.problems.length > 0) return unprocessable(...ask.problems);
+
+  const place = catalogue[type].placeAt(latitude, longitude);
+  if (place === undefined)
+    return refusal(
+      404,
+      'Coordinates not found',
+      `Coordinates not found: ${latitude}, ${longitude} lies outside the regions of ${type}.`,
+    );
+  return ok({ region: place.region, region_full_name: place.fullName, signal_type: type });
+};
+
+/** Maps change with each yearly model label, so `last_updated` is the newest label's date. */
+export function mapUpdatedAt(signal: Signal, now: number): number {
+  const year = new Date(now).getUTCFullYear();
+  const [month = 1, day = 1] = signal.monthDay.split('-').map(Number);
+  const released = Date.UTC(year, month - 1, day);
+  return released <= now ? released : Date.UTC(year - 1, month - 1, day);
+}
+
+function* mapPieces(signal: Signal, updated: number): Generator<string> {
+  yield '{"type":"FeatureCollection","features":[';
+  let separator = '';
+  for (const [region, polygons] of signal.shapes()) {
+    const properties = { region, region_full_name: signal.places.get(region)?.fullName ?? region };
+    const geometry = { type: 'MultiPolygon', coordinates: polygons };
+    yield separator + JSON.stringify({ type: 'Feature', properties, geometry });
+    separator = ',';
+  }
+  yield `],"meta":${JSON.stringify({ last_updated: writeTime(updated), signal_type: signal.type })}}`;
+}
+
+export const maps: AccountPath = ({ catalogue }, call, account): Answer => {
+  const ask = asking(call.query);
+  const type = ask.word('signal_type', signalTypes);
+  if (ask.problems.length > 0) return unprocessable(...ask.problems);
+  if (!opensMaps(account.plan)) return outOfScope('/v3/maps');
+  const signal = catalogue[type];
+  return { status: 200, body: { kind: 'pieces', pieces: mapPieces(signal, mapUpdatedAt(signal, call.now)) } };
+};
