@@ -9,12 +9,12 @@ const LONGEST_RETRY_AFTER = hours(1);
 
 /** The wait a `Retry-After` asks for, within 1 s and 1 h. */
 export const obeyed = (retryAfter: Duration) =>
-  milliseconds(Math.min(LONGEST_RETRY_AFTER, Math.max(SHORTEST, retryAfter)));
+  milliseconds(Math.min(LONGEST_RETRY_AFTER, Math.max(SHORTEST, Math.ceil(retryAfter))));
 
 /** Full jitter: anything from 1 s to the doubled step, so that a fleet does not come back as one. */
 function backoff(step: Duration, cap: Duration, { inARow, fraction }: { inARow: number; fraction: number }): Duration {
   const ceiling = Math.min(cap, step * 2 ** Math.min(30, Math.max(0, inARow - 1)));
-  return milliseconds(SHORTEST + fraction * Math.max(0, ceiling - SHORTEST));
+  return milliseconds(Math.ceil(SHORTEST + fraction * Math.max(0, ceiling - SHORTEST)));
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What each endpoint is asked: every parameter of specification 4, in our names and units. Types only. */
 
 import type { Duration, Instant, Place } from '../units.ts';
+import type { Failure } from './failure.ts';
 
 export interface Credentials {
   readonly username: string;
@@ -65,6 +66,8 @@ export interface Progress {
   readonly done: Duration;
   readonly whole: Duration;
   readonly requests: number;
+  /** Nothing goes on for so long, and why. */
+  readonly waiting?: { readonly wait: Duration; readonly failure: Failure };
 }
 
 /** v1 `loc` is a GeoJSON point (specification 4.5). */

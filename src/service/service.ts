@@ -1,7 +1,7 @@
 /** The whole service interface as one object: joins requests, session, budgets and decoders; decides nothing itself. */
 
-import type { Duration } from '../units.ts';
-import type { Clock, Http, Log, Random } from '../world.ts';
+import { type Duration, seconds } from '../units.ts';
+import type { Clock, Http, HttpRequest, Log, Random } from '../world.ts';
 import type {
   Access,
   Authority,
@@ -17,6 +17,8 @@ import type {
   V1MarginalPoint,
   V1Page,
 } from './answers.ts';
+import { basic, createAsking, requestOf } from './asking.ts';
+import { ok } from './decoding.ts';
 import type { Outcome } from './failure.ts';
 import type {
   AccessQuery,
@@ -31,6 +33,25 @@ import type {
   SignalQuery,
   V1Query,
 } from './queries.ts';
+import { readRange } from './range.ts';
+import {
+  accessCall,
+  type Call,
+  forecastCall,
+  historyCall,
+  indexCall,
+  MOST_HISTORY,
+  MOST_PAST_FORECASTS,
+  mapCall,
+  orderFault,
+  pastForecastsCall,
+  regionCall,
+  registerCall,
+  resetCall,
+} from './requests.ts';
+import { createSession } from './session.ts';
+import { createTransport } from './transport.ts';
+import { createV1 } from './v1.ts';
 
 export interface ServiceOptions {
   /** Base address without a trailing slash. */
@@ -87,4 +108,113 @@ export interface Service {
   skew(): Duration | undefined;
   /** Ends what is under way with `stopped`; later calls give the same. May be called twice. */
   stop(): void;
+}
+
+const LOGIN = { method: 'GET', path: '/login', query: {}, deadline: seconds(30), maxBytes: 65_536 } as const;
+
+const loginRequest = (base: string, credentials: Credentials): HttpRequest =>
+  requestOf(base, LOGIN, basic(credentials));
+
+/** Says each warning of the service once; they repeat in every answer. */
+function createSurfacing(log: Log) {
+  const MOST = 100;
+  const said = new Set<string>();
+  return (answer: { readonly region: string; readonly warnings: Forecast['warnings'] }) => {
+    for (const { type, message } of answer.warnings) {
+      const words = `${answer.region}: ${type === '' ? '' : `${type}: `}${message}`;
+      if (said.has(words) || said.size >= MOST) continue;
+      said.add(words);
+      log('warn', `the service warns about ${words}`);
+    }
+  };
+}
+
+export function createService(options: ServiceOptions): Service {
+  const { url, http, clock, random, credentials, fleet = 1, log } = options;
+  const base = url.replace(/\/+$/, '');
+  const stopping = new AbortController();
+  const transport = createTransport({ http, clock, random, log, fleet });
+  const session = createSession({
+    clock,
+    log,
+    credentials,
+    blocked: () => transport.blocked('login'),
+    send: (pair) => transport.send({ lane: 'login', name: LOGIN.path, request: loginRequest(base, pair) }),
+  });
+  const asking = createAsking(transport, { base, lane: 'data', scheme: 'Bearer', tokens: session });
+  const surface = createSurfacing(log);
+
+  /** A checked call asked with the token, its warnings said. */
+  async function envelope<Value extends Parameters<typeof surface>[0]>(
+    call: Outcome<Call<Value>>,
+  ): Promise<Outcome<Value>> {
+    if (!call.ok) return call;
+    const outcome = await asking.data(call.value);
+    if (outcome.ok) surface(outcome.value);
+    return outcome;
+  }
+  const history = (query: HistoryQuery) => envelope(historyCall(query));
+  const pastForecasts = (query: PastForecastsQuery) => envelope(pastForecastsCall(query));
+
+  async function* range<Query extends HistoryQuery | PastForecastsQuery, Answer>(
+    query: Query,
+    reading: Reading | undefined,
+    {
+      most,
+      ask,
+      periodOf,
+    }: {
+      readonly most: Duration;
+      readonly ask: (query: Query) => Promise<Outcome<Answer>>;
+      readonly periodOf: (answer: Answer) => Duration | undefined;
+    },
+  ): AsyncGenerator<Outcome<Answer>> {
+    const fault = orderFault(query);
+    if (fault !== undefined) {
+      yield fault;
+      return;
+    }
+    yield* readRange(
+      query,
+      { clock, random, stopped: stopping.signal, most, ask: (piece) => ask({ ...query, ...piece }), periodOf },
+      reading,
+    );
+  }
+
+  return {
+    async register(account) {
+      const call = registerCall(account);
+      return call.ok ? asking.plain(call.value) : call;
+    },
+    login: session.login,
+    resetPassword: ({ username }) => asking.plain(resetCall(username)),
+    myAccess: (query) => asking.data(accessCall(query)),
+    regionFromLoc: (query) => asking.data(regionCall(query)),
+    async map({ signalType }) {
+      const stream = await asking.stream(mapCall(signalType));
+      if (!stream.ok) return stream;
+      const { chunks, headers } = stream.value;
+      const length = headers['content-encoding'] === undefined ? Number(headers['content-length']) : Number.NaN;
+      return ok({ chunks, ...(Number.isSafeInteger(length) ? { contentLength: length } : {}) });
+    },
+    forecast: (query) => envelope(forecastCall(query)),
+    pastForecasts,
+    history,
+    signalIndex: (query) => envelope(ok(indexCall(query))),
+    historyRange: (query, reading) =>
+      range(query, reading, { most: MOST_HISTORY, ask: history, periodOf: ({ period }) => period }),
+    pastForecastsRange: (query, reading) =>
+      range(query, reading, {
+        most: MOST_PAST_FORECASTS,
+        ask: pastForecasts,
+        periodOf: ({ generatedPeriod }) => generatedPeriod,
+      }),
+    v1: createV1({ base, transport, credentials }),
+    counts: transport.counts,
+    skew: transport.skew,
+    stop() {
+      stopping.abort();
+      transport.stop();
+    },
+  };
 }

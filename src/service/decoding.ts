@@ -1,0 +1,65 @@
+/** Checks a body against a schema and says what is wrong in the service's own words; decides nothing about what a value means. */
+
+import * as v from 'valibot';
+import { type Duration, type Instant, seconds } from '../units.ts';
+import type { Failure, Outcome } from './failure.ts';
+import { instantOf } from './times.ts';
+
+export const ok = <Value>(value: Value): Outcome<Value> => ({ ok: true, value });
+export const failed = (failure: Failure): { readonly ok: false; readonly failure: Failure } => ({ ok: false, failure });
+
+const LONGEST_QUOTE = 80;
+
+/** Any value as a short text without control characters, for a complaint. */
+export function quoted(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  const plain = text.replace(/\p{Cc}+/gu, ' ');
+  return plain.length > LONGEST_QUOTE ? `${plain.slice(0, LONGEST_QUOTE)}…` : plain;
+}
+
+export const nonsense = (where: string, expected: string, received: unknown) =>
+  failed({ kind: 'nonsense', where, expected, received: quoted(received) });
+
+/** The body as `schema` reads it, or the first place where it differs. */
+export function checked<Schema extends v.GenericSchema>(schema: Schema, body: unknown): Outcome<v.InferOutput<Schema>> {
+  const result = v.safeParse(schema, body, { abortEarly: true });
+  if (result.success) return ok(result.output);
+  const [issue] = result.issues;
+  return nonsense(v.getDotPath(issue) ?? 'body', issue.expected ?? issue.message, issue.received);
+}
+
+export const text = v.pipe(v.string(), v.maxLength(2_000));
+export const someText = v.pipe(text, v.minLength(1));
+/** Absent, null and of another type are all the same: nothing was said. */
+export const maybeText = v.fallback(
+  v.optional(
+    v.union([
+      text,
+      v.pipe(
+        v.null(),
+        v.transform(() => undefined),
+      ),
+    ]),
+  ),
+  undefined,
+);
+export const finite = v.pipe(v.number(), v.finite());
+
+/** A period in whole seconds, up to a day (specification 2.6). */
+export const period = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(1),
+  v.maxValue(86_400),
+  v.transform((n): Duration => seconds(n)),
+);
+
+export const instant = v.pipe(
+  v.unknown(),
+  v.check((value) => instantOf(value) !== undefined, 'a date-time with a zone'),
+  v.transform((value) => instantOf(value) as Instant),
+);
+
+/** `{ key: value }`, or nothing when there is no value: optional fields stay absent. */
+export const given = <Key extends string, Value>(key: Key, value: Value | undefined | null) =>
+  (value === undefined || value === null ? {} : { [key]: value }) as { readonly [K in Key]?: Value };

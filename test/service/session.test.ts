@@ -1,0 +1,267 @@
+/** When the client logs in and when it does not: each row says what the service did and how many logins followed. */
+
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Failure, Outcome } from '../../src/service/failure.ts';
+import { hours, minutes, seconds } from '../../src/units.ts';
+import { type Asked, html, json, type Scripted } from '../doubles/scripted-service.ts';
+import { type Bench, bench, forecast, healthy, index } from './world.ts';
+
+const PSCO = { region: 'PSCO', signalType: 'co2_moer' };
+
+let open: Bench | undefined;
+afterEach(() => open?.close());
+const start = async (...args: Parameters<typeof bench>) => {
+  open = await bench(...args);
+  return open;
+};
+
+const failureOf = (outcome: Outcome<unknown>): Failure['kind'] | 'answer' =>
+  outcome.ok ? 'answer' : outcome.failure.kind;
+
+/** A service whose tokens are `t1`, `t2`, …; `accepts` says which it takes. */
+function counting(accepts: (token: string) => boolean) {
+  let given = 0;
+  return ({ path, headers }: Asked): Scripted => {
+    if (path === '/login') return json({ token: `t${++given}` });
+    if (!accepts(headers.authorization?.replace('Bearer ', '') ?? '')) return json({ error: 'no' }, 401);
+    return path === '/v3/forecast' ? json(forecast()) : json(index());
+  };
+}
+
+describe('the life of a token', () => {
+  it('one login carries 29 minutes of requests, and the next comes inside its last minute', async () => {
+    const { service, pass, logins } = await start(healthy);
+    for (let i = 0; i < 29; i++) {
+      expect((await service.signalIndex(PSCO)).ok).toBe(true);
+      await pass(minutes(1));
+    }
+    expect(logins()).toBe(1);
+    await pass(seconds(1));
+    await service.signalIndex(PSCO);
+    expect(logins()).toBe(2);
+  });
+
+  it('is counted on the monotonic clock: a jump of the wall clock logs in no one', async () => {
+    const { service, clock, logins } = await start(healthy);
+    await service.signalIndex(PSCO);
+    clock.stepWall(hours(-20_000));
+    await service.signalIndex(PSCO);
+    clock.stepWall(hours(40_000));
+    await service.signalIndex(PSCO);
+    expect(logins()).toBe(1);
+  });
+
+  it('50 calls at once share one login, at the start and at each expiry', async () => {
+    const { service, pass, logins } = await start(healthy);
+    for (let expiry = 1; expiry <= 3; expiry++) {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => service.signalIndex(PSCO)));
+      expect(answers.every(({ ok }) => ok)).toBe(true);
+      expect(logins()).toBe(expiry);
+      await pass(minutes(30));
+    }
+  });
+
+  it('50 calls whose token dies in mid-life share one login', async () => {
+    let dead = '';
+    const { service, logins } = await start(counting((token) => token !== dead));
+    await service.signalIndex(PSCO);
+    dead = 't1';
+    const answers = await Promise.all(Array.from({ length: 50 }, () => service.signalIndex(PSCO)));
+    expect(answers.every(({ ok }) => ok)).toBe(true);
+    expect(logins()).toBe(2);
+  });
+});
+
+describe('refusals', () => {
+  const always = (answer: Scripted) => (asked: Asked) => (asked.path === '/v3/forecast' ? answer : healthy(asked));
+  //  the service answers the forecast with       outcome          logins  requests for the forecast
+  const rows: readonly (readonly [string, Scripted, string, number, number])[] = [
+    ['401 in JSON', json({ error: 'x' }, 401), 'unauthorised', 2, 2],
+    ['401 as a page', html(401), 'unauthorised', 2, 2],
+    ['403 as a page', html(403), 'unauthorised', 2, 2],
+    ['403 in JSON', json({ error: 'x', message: 'Invalid scope.' }, 403), 'gated', 1, 1],
+    ['429', json({ error: 'x' }, 429), 'throttled', 1, 1],
+    ['500', html(500), 'unwell', 1, 1],
+    ['302', { status: 302, headers: { location: 'https://example.invalid/' } }, 'unreachable', 1, 1],
+  ];
+  it.each(rows)('%s', async (_, answer, outcome, loginCount, requests) => {
+    const { service, scripted, logins } = await start(always(answer));
+    expect(failureOf(await service.forecast(PSCO))).toBe(outcome);
+    expect(logins()).toBe(loginCount);
+    expect(scripted.count('/v3/forecast')).toBe(requests);
+  });
+
+  it('a gate stays a gate for a day without a single further login', async () => {
+    const { service, pass, logins } = await start(always(json({ message: 'Invalid scope.' }, 403)));
+    for (let i = 0; i < 5; i++) {
+      await service.forecast(PSCO);
+      await pass(minutes(5));
+    }
+    expect(logins()).toBe(1);
+  });
+});
+
+describe('the login breaker', () => {
+  const refuses =
+    (answer: Scripted) =>
+    ({ path }: Asked) =>
+      path === '/login' ? answer : json({}, 401);
+  const refusals: readonly (readonly [string, Scripted])[] = [
+    ['401 in JSON', json({ error: 'no' }, 401)],
+    ['403 in JSON', json({ error: 'locked' }, 403)],
+    ['401 as a page', html(401)],
+    ['403 as a page', html(403)],
+  ];
+  it.each(refusals)('%s at the login: at most 5 an hour after the second refusal', async (_, answer) => {
+    const { service, pass, logins } = await start(refuses(answer));
+    await service.signalIndex(PSCO);
+    await service.signalIndex(PSCO);
+    expect(logins()).toBe(2);
+    const atHour: number[] = [];
+    for (let minute = 0; minute < 180; minute++) {
+      expect(failureOf(await service.signalIndex(PSCO))).toBe('unauthorised');
+      if (minute % 60 === 59) atHour.push(logins());
+      await pass(minutes(1));
+    }
+    expect(atHour.map((n, i) => n - (atHour[i - 1] ?? 2))).toSatisfy((hourly: number[]) =>
+      hourly.every((n) => n >= 1 && n <= 5),
+    );
+  });
+
+  it('tokens that are given but never accepted: at most 5 further logins an hour', async () => {
+    const { service, pass, logins } = await start(counting(() => false));
+    for (let minute = 0; minute < 60; minute++) {
+      expect(failureOf(await service.signalIndex(PSCO))).toBe('unauthorised');
+      await pass(minutes(1));
+    }
+    expect(logins()).toBeLessThanOrEqual(2 + 5);
+  });
+
+  it('one endpoint that refuses every token while another takes it: at most 5 logins an hour for it', async () => {
+    const { service, pass, logins } = await start((asked) =>
+      asked.path === '/v3/forecast' ? json({}, 401) : healthy(asked),
+    );
+    for (let minute = 0; minute < 120; minute += 5) {
+      await service.forecast(PSCO);
+      expect(failureOf(await service.signalIndex(PSCO))).toBe('answer');
+      await pass(minutes(5));
+    }
+    expect(logins()).toBeLessThanOrEqual(2 * (5 + 2) + 1);
+  });
+
+  it('a changed credential closes it at once', async () => {
+    let password = 'wrong';
+    const { service, logins } = await start(
+      (asked) => {
+        const expected = `Basic ${Buffer.from('cellar:right').toString('base64')}`;
+        return asked.path === '/login' && asked.headers.authorization !== expected ? json({}, 401) : healthy(asked);
+      },
+      { credentials: async () => ({ username: 'cellar', password }) },
+    );
+    for (let i = 0; i < 4; i++) expect(failureOf(await service.signalIndex(PSCO))).toBe('unauthorised');
+    expect(logins()).toBe(2);
+    password = 'right';
+    expect(failureOf(await service.signalIndex(PSCO))).toBe('answer');
+    expect(logins()).toBe(3);
+  });
+
+  it('without credentials nothing is sent', async () => {
+    const { service, scripted } = await start(healthy, { credentials: async () => undefined });
+    expect(failureOf(await service.signalIndex(PSCO))).toBe('unauthorised');
+    expect(scripted.asked).toEqual([]);
+  });
+
+  it('a login that cannot be reached is unreachable, not a refusal', async () => {
+    const { service, logins } = await start(({ path }) => (path === '/login' ? html(502) : json(index())));
+    for (let i = 0; i < 4; i++) expect(failureOf(await service.signalIndex(PSCO))).toBe('unwell');
+    expect(logins()).toBe(4);
+  });
+});
+
+describe('too many requests', () => {
+  //  Retry-After                              waits, within
+  const rows: readonly (readonly [string | undefined, number, number])[] = [
+    ['7', 7, 7.7],
+    ['0', 1, 1],
+    ['-1', 1, 1],
+    ['1e9', 1, 600], // no number as the header is defined: as without one
+    ['1000000000', 3_600, 3_600],
+    ['Sun, 01 Mar 2026 12:01:00 GMT', 60, 66],
+    ['soon', 1, 600],
+    [undefined, 1, 600],
+  ];
+  it.each(rows)('Retry-After %s is obeyed: nothing is sent before', async (retryAfter, from, to) => {
+    const headers: Record<string, string> = { date: 'Sun, 01 Mar 2026 12:00:00 GMT' };
+    if (retryAfter !== undefined) headers['retry-after'] = retryAfter;
+    let calm = false;
+    const { service, scripted, pass } = await start((asked) =>
+      asked.path === '/v3/forecast' && !calm ? json({ error: 'x' }, 429, headers) : healthy(asked),
+    );
+    const outcome = await service.forecast(PSCO);
+    if (outcome.ok || outcome.failure.kind !== 'throttled') throw new Error('expected throttled');
+    const wait = outcome.failure.retryAfter / 1_000;
+    expect(wait).toBeGreaterThanOrEqual(from);
+    expect(wait).toBeLessThanOrEqual(to);
+    calm = true;
+    const asked = scripted.asked.length;
+    expect(failureOf(await service.signalIndex(PSCO))).toBe('throttled');
+    expect(scripted.asked.length).toBe(asked);
+    await pass(outcome.failure.retryAfter);
+    expect(failureOf(await service.forecast(PSCO))).toBe('answer');
+  });
+
+  it('bare 429s in a row wait longer each time, up to 10 minutes', async () => {
+    const { service, pass } = await start((asked) => (asked.path === '/v3/forecast' ? json({}, 429) : healthy(asked)), {
+      random: { fraction: () => 0.999_999 },
+    });
+    const waits: number[] = [];
+    for (let i = 0; i < 8; i++) {
+      const outcome = await service.forecast(PSCO);
+      if (outcome.ok || outcome.failure.kind !== 'throttled') throw new Error('expected throttled');
+      waits.push(Math.round(outcome.failure.retryAfter / 1_000));
+      await pass(outcome.failure.retryAfter);
+    }
+    expect(waits).toEqual([15, 30, 60, 120, 240, 480, 600, 600]);
+  });
+
+  it('a throttled login holds back logins', async () => {
+    const { service, logins } = await start((asked) =>
+      asked.path === '/login' ? json({}, 429, { 'retry-after': '60' }) : healthy(asked),
+    );
+    expect(failureOf(await service.signalIndex(PSCO))).toBe('throttled');
+    expect(failureOf(await service.signalIndex(PSCO))).toBe('throttled');
+    expect(logins()).toBe(1);
+  });
+});
+
+describe('what is told about it', () => {
+  it('counts requests and logins, and no secret reaches the log', async () => {
+    const { service, said } = await start(counting((token) => token !== 't1'));
+    await service.forecast({ ...PSCO, model: '2023-03-01' });
+    await service.signalIndex(PSCO);
+    expect(service.counts()).toMatchObject({ requests: 5, logins: 2 });
+    expect(said.length).toBeGreaterThan(3);
+    expect(said.join('\n')).not.toMatch(/secret-1|t1|t2|Bearer|Basic/);
+  });
+
+  it('stopping ends what is under way and all that follows', async () => {
+    const { service } = await start((asked) => (asked.path === '/login' ? healthy(asked) : () => {}));
+    const answer = service.signalIndex(PSCO);
+    await service.login();
+    service.stop();
+    service.stop();
+    expect(failureOf(await answer)).toBe('stopped');
+    expect(failureOf(await service.forecast(PSCO))).toBe('stopped');
+  });
+
+  it("the skew is the service's Date against our wall clock, whatever steps that makes", async () => {
+    const { service, clock } = await start((asked) =>
+      asked.path === '/login' ? healthy(asked) : json(index(), 200, { date: 'Sun, 01 Mar 2026 12:05:00 GMT' }),
+    );
+    expect(service.skew()).toBe(undefined);
+    for (let i = 0; i < 3; i++) await service.signalIndex(PSCO);
+    expect(service.skew()).toBe(300_500);
+    clock.stepWall(minutes(5));
+    expect(service.skew()).toBe(500);
+  });
+});
