@@ -68,6 +68,14 @@ export interface HomeRegion {
   readonly proposed?: { readonly region: string; readonly regionFullName: string };
 }
 
+/** What a newly found region means for the one in use. `message` is for people: log, MQTT, health. */
+export type RegionChange =
+  | { readonly kind: 'first' | 'same'; readonly home: HomeRegion }
+  /** Another region: the old one stays in use, the new one is proposed until the service knows it too. */
+  | { readonly kind: 'changed'; readonly home: HomeRegion; readonly message: string }
+  /** No region any more: the old one stays in use. */
+  | { readonly kind: 'vanished'; readonly home: HomeRegion; readonly message: string };
+
 export interface ImportLimits {
   /** Of the GeoJSON, after inflation. */
   readonly sourceBytes: number;
@@ -106,8 +114,10 @@ export type ImportResult =
   | {
       readonly ok: true;
       readonly info: MapInfo;
-      /** Absent when no home was given, or the map does not cover it. */
+      /** Absent when no home was given, or nothing is known of it: the map does not cover it, and none did before. */
       readonly home?: HomeRegion;
+      /** What became of the region of the home. */
+      readonly change?: RegionChange['kind'];
       /** `meta.last_updated` is that of the map held: nothing was rewritten. */
       readonly unchanged: boolean;
     }

@@ -1,0 +1,127 @@
+/** Restricts rings to a cell without computing a coordinate: what it leaves out cannot change the answer for any point of the closed cell. */
+
+import { type Box, degrees } from './grid.ts';
+
+/** Marks the first vertex of a ring in a list of vertex numbers. */
+export const RING = 0x8000_0000;
+export const VERTEX = 0x7fff_ffff;
+
+const WEST = 1;
+const EAST = 2;
+const SOUTH = 4;
+const NORTH = 8;
+const ALL = 15;
+
+/** A closed cell in degrees. A single point is a cell too. */
+export interface Cell {
+  readonly west: number;
+  readonly south: number;
+  readonly east: number;
+  readonly north: number;
+}
+
+export const cellOf = ({ west, south, east, north }: Box): Cell => ({
+  west: degrees(west),
+  south: degrees(south),
+  east: degrees(east),
+  north: degrees(north),
+});
+
+/** Which sides of the cell the point lies strictly beyond. */
+export function sidesBeyond(cell: Cell, x: number, y: number): number {
+  return (x < cell.west ? WEST : x > cell.east ? EAST : 0) | (y < cell.south ? SOUTH : y > cell.north ? NORTH : 0);
+}
+
+/**
+ * Copies the rings of `list[from, to)` to `list[at…)`, leaving out what does not matter to the cell, and gives the new end.
+ *
+ * A run of vertices that all lie beyond one side is replaced by its first and last: the segment between them stays in that
+ * half-plane, which is convex and does not meet the cell, so winding and border are the same for every point of the cell.
+ * A ring that lies beyond one side as a whole is dropped. Every edge that may meet the cell is kept with its own coordinates.
+ */
+export function reduce(xy: Float64Array, list: Uint32Array, from: number, to: number, at: number, cell: Cell): number {
+  let out = at;
+  let ring = at;
+  let common = ALL;
+  let runCommon = 0;
+  let runLast = 0;
+  let runLong = false;
+
+  for (let i = from; i < to; i++) {
+    const entry = list[i] as number;
+    const vertex = entry & VERTEX;
+    const beyond = sidesBeyond(cell, xy[vertex * 2] as number, xy[vertex * 2 + 1] as number);
+
+    if (entry >= RING) {
+      if (runLong) list[out++] = runLast;
+      if (common !== 0) out = ring;
+      else list[ring] = (list[ring] as number) | RING;
+      ring = out;
+      common = ALL;
+      runCommon = 0;
+      runLong = false;
+    }
+    common &= beyond;
+    if ((runCommon & beyond) !== 0) {
+      runCommon &= beyond;
+      runLast = vertex;
+      runLong = true;
+      continue;
+    }
+    if (runLong) list[out++] = runLast;
+    runLong = false;
+    runCommon = beyond;
+    list[out++] = vertex;
+  }
+  if (runLong) list[out++] = runLast;
+  if (common !== 0) return ring;
+  if (out > ring) list[ring] = (list[ring] as number) | RING;
+  return out;
+}
+
+/** Area units: far above the rounding of the products below (720² · 2^-52), far below any cell. */
+const MARGIN = 1e-8;
+
+/** Whether the line through both ends leaves all of the cell clearly on one side. */
+function passesBy(cell: Cell, ax: number, ay: number, bx: number, by: number): boolean {
+  const dx = bx - ax;
+  const dy = by - ay;
+  const sw = dx * (cell.south - ay) - dy * (cell.west - ax);
+  const se = dx * (cell.south - ay) - dy * (cell.east - ax);
+  const nw = dx * (cell.north - ay) - dy * (cell.west - ax);
+  const ne = dx * (cell.north - ay) - dy * (cell.east - ax);
+  return Math.min(sw, se, nw, ne) > MARGIN || Math.max(sw, se, nw, ne) < -MARGIN;
+}
+
+/** Whether any edge may meet the closed cell; false is certain. */
+export function isTouched(xy: Float64Array, list: Uint32Array, from: number, to: number, cell: Cell): boolean {
+  let first = from;
+  for (let i = from; i < to; i++) {
+    if ((list[i] as number) >= RING) first = i;
+    const endsRing = i + 1 === to || (list[i + 1] as number) >= RING;
+    const a = (list[i] as number) & VERTEX;
+    const b = (list[endsRing ? first : i + 1] as number) & VERTEX;
+    const ax = xy[a * 2] as number;
+    const ay = xy[a * 2 + 1] as number;
+    const bx = xy[b * 2] as number;
+    const by = xy[b * 2 + 1] as number;
+    const beyondA = sidesBeyond(cell, ax, ay);
+    const beyondB = sidesBeyond(cell, bx, by);
+    if ((beyondA & beyondB) !== 0) continue;
+    if (beyondA === 0 || beyondB === 0 || !passesBy(cell, ax, ay, bx, by)) return true;
+  }
+  return false;
+}
+
+/** The rings of a list as GeoJSON coordinates, closed. */
+export function ringsOf(xy: Float64Array, list: Uint32Array, from: number, to: number): number[][][] {
+  const rings: number[][][] = [];
+  for (let i = from; i < to; i++) {
+    const entry = list[i] as number;
+    if (entry >= RING) rings.push([]);
+    const vertex = entry & VERTEX;
+    rings.at(-1)?.push([xy[vertex * 2] as number, xy[vertex * 2 + 1] as number]);
+  }
+  for (const ring of rings) ring.push(ring[0] as number[]);
+  return rings;
+}

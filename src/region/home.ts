@@ -1,0 +1,104 @@
+/** Keeps the region of the device's own place beside the index, so that a start loads no geometry code. Decides no change: see `renewal`. */
+
+import { type Instant, latitude, longitude, type Place } from '../units.ts';
+import type { Disk } from '../world.ts';
+import { readHeader } from './held.ts';
+import type { HomeRegion } from './map.ts';
+import { regionChange } from './renewal.ts';
+
+export const placeFile = (signalType: string) => `place.${signalType}.json`;
+
+/** The stored text. `map` is the checksum of the index it was resolved in. */
+interface Stored {
+  readonly home: HomeRegion;
+  readonly map?: number;
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function nameOf(value: unknown): { readonly region: string; readonly regionFullName: string } | undefined {
+  const { region, regionFullName } = record(value);
+  return isText(region) && isText(regionFullName) ? { region, regionFullName } : undefined;
+}
+
+/** What the bytes tell, or undefined when they are torn or of another hand. */
+function decode(bytes: Uint8Array): Stored | undefined {
+  let value: Record<string, unknown>;
+  try {
+    value = record(JSON.parse(new TextDecoder().decode(bytes)));
+  } catch {
+    return undefined;
+  }
+  const north = latitude(Number(value.latitude ?? Number.NaN));
+  const east = longitude(Number(value.longitude ?? Number.NaN));
+  const name = nameOf(value);
+  if (north === undefined || east === undefined || name === undefined) return undefined;
+  const proposed = nameOf(value.proposed);
+  const { mapLastUpdated, map } = value;
+  const home: HomeRegion = {
+    place: { latitude: north, longitude: east },
+    ...name,
+    source: value.source === 'service' ? 'service' : 'map',
+    ...(typeof mapLastUpdated === 'number' ? { mapLastUpdated: mapLastUpdated as Instant } : {}),
+    ...(proposed === undefined ? {} : { proposed }),
+  };
+  return { home, ...(typeof map === 'number' ? { map } : {}) };
+}
+
+async function readStored(disk: Disk, signalType: string, place: Place): Promise<Stored | undefined> {
+  const bytes = await disk.read(placeFile(signalType));
+  const stored = bytes === undefined ? undefined : decode(bytes);
+  if (stored === undefined) return undefined;
+  const { latitude: north, longitude: east } = stored.home.place;
+  return north === place.latitude && east === place.longitude ? stored : undefined;
+}
+
+/** The stored region of this very place, whatever map is held. Rejects with `DiskError`. */
+export async function storedHome(disk: Disk, signalType: string, place: Place): Promise<HomeRegion | undefined> {
+  return (await readStored(disk, signalType, place))?.home;
+}
+
+/** Stores the region in use, with the checksum of the index held now. Rejects with `DiskError`. */
+export async function saveHome(disk: Disk, signalType: string, home: HomeRegion): Promise<void> {
+  const { place, ...rest } = home;
+  const map = home.source === 'map' ? (await readHeader(disk, signalType))?.directoryCrc : undefined;
+  const text = JSON.stringify({ ...place, ...rest, ...(map === undefined ? {} : { map }) });
+  await disk.replace(placeFile(signalType), new TextEncoder().encode(`${text}\n`));
+}
+
+/**
+ * The region of the device's place: the stored one while the place and the index are those it was stored for, else looked up and
+ * stored. Undefined when neither file tells any. Rejects with `DiskError`.
+ */
+export async function homeRegion(disk: Disk, signalType: string, place: Place): Promise<HomeRegion | undefined> {
+  const stored = await readStored(disk, signalType, place);
+  if (stored?.home.source === 'service') return stored.home;
+  const header = await readHeader(disk, signalType);
+  if (header === undefined || stored?.map === header.directoryCrc) return stored?.home;
+
+  const { openMap } = await import('./lookup.ts');
+  const map = await openMap(disk, signalType);
+  if (map === undefined || 'kind' in map) return stored?.home;
+  try {
+    const found = await map.regionAt(place);
+    const { lastUpdated } = map.info;
+    const change = regionChange(
+      place,
+      stored?.home,
+      found && {
+        region: found.region,
+        regionFullName: found.regionFullName,
+        source: 'map',
+        ...(lastUpdated === undefined ? {} : { mapLastUpdated: lastUpdated }),
+      },
+    );
+    if (change !== undefined) await saveHome(disk, signalType, change.home);
+    return change?.home;
+  } finally {
+    await map.close();
+  }
+}

@@ -1,0 +1,258 @@
+/** Turns a map that streams in into the index held, when it passes the checks; until then, and when it does not, the old one stays. */
+
+import { type Instant, iso, type Place } from '../units.ts';
+import { HttpError, type NewFile } from '../world.ts';
+import { failureOf, MapError } from './failure.ts';
+import { createMapReader, type MapReader } from './geojson.ts';
+import { mapFile, mapInfo } from './held.ts';
+import { saveHome, storedHome } from './home.ts';
+import { createHomeWatch, type HomeWatch } from './home-watch.ts';
+import { createIndexWriter, type IndexWriter } from './index-writer.ts';
+import { covers, openMap } from './lookup.ts';
+import type { HomeRegion, ImportLimits, ImportOptions, ImportResult, MapInfo } from './map.ts';
+import { type FoundRegion, regionChange } from './renewal.ts';
+import { createSplitter } from './split.ts';
+
+/** Far above any grid map: real ones have some hundreds of regions and tens of megabytes. */
+const LIMITS: ImportLimits = {
+  sourceBytes: 1 << 30,
+  polygonVertices: 1 << 21,
+  features: 20_000,
+  pieces: 1 << 20,
+  nameBytes: 1_000,
+  depth: 64,
+};
+
+/** A new map with fewer regions than this share of the held ones is a mistake until somebody says otherwise. */
+const LEAST_SHARE = 0.5;
+
+interface Counts {
+  polygons: number;
+  vertices: number;
+}
+
+/** What is held before the import. */
+interface Before {
+  readonly info: MapInfo | undefined;
+  readonly home: HomeRegion | undefined;
+}
+
+async function before({ disk, signalType, home }: ImportOptions): Promise<Before> {
+  const held = await mapInfo(disk, signalType);
+  const info = held === undefined || 'kind' in held ? undefined : held;
+  return { info, home: home && (await storedHome(disk, signalType, home)) };
+}
+
+/** The chunks, with the source's trouble told as such, counted, and ended by `stop`. */
+async function* watched(options: ImportOptions, limits: ImportLimits): AsyncGenerator<Uint8Array, void, void> {
+  const { chunks, stop } = options;
+  let bytes = 0;
+  const source = chunks[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await source.next().catch((error: unknown) => {
+        throw sourceError(error);
+      });
+      if (next.done) return;
+      bytes += next.value.length;
+      if (bytes > limits.sourceBytes)
+        throw new MapError({ kind: 'too-large', message: `the map is larger than ${limits.sourceBytes} bytes` });
+      if (stop?.aborted)
+        throw new MapError({ kind: 'stopped', message: 'the import was stopped; the map held before stays' });
+      yield next.value;
+    }
+  } finally {
+    await source.return?.()?.catch(() => {});
+  }
+}
+
+function sourceError(error: unknown): MapError {
+  if (error instanceof MapError) return error;
+  const cause =
+    error instanceof HttpError ? error.failure.cause : error instanceof Error ? error.message : String(error);
+  return new MapError({ kind: 'source', message: `the map did not arrive whole: ${cause}` });
+}
+
+const DATE_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
+
+function lastUpdatedOf({ meta, offset }: MapReader): Instant | undefined {
+  const text = meta.lastUpdated;
+  if (text === undefined) return undefined;
+  const at = DATE_TIME.test(text) ? Date.parse(text.replace(' ', 'T')) : Number.NaN;
+  if (Number.isFinite(at)) return at as Instant;
+  const message = `meta.last_updated is "${text.slice(0, 40)}", expected a date and time with its zone`;
+  throw new MapError({ kind: 'malformed', at: offset(), message });
+}
+
+function checkSignal({ meta }: MapReader, signalType: string): void {
+  if (meta.signalType === undefined || meta.signalType === signalType) return;
+  const message = `the map is of ${meta.signalType.slice(0, 40)}, expected ${signalType}`;
+  throw new MapError({ kind: 'wrong-signal', message });
+}
+
+/** Thrown to leave the stream when `meta` tells that nothing is new. */
+class Unchanged extends Error {}
+
+interface Work {
+  readonly options: ImportOptions;
+  readonly limits: ImportLimits;
+  readonly held: Before;
+  readonly reader: MapReader;
+  readonly counts: Counts;
+  readonly watch: HomeWatch | undefined;
+  readonly split: ReturnType<typeof createSplitter>;
+  file?: NewFile;
+  writer?: IndexWriter;
+}
+
+/** `meta` may stand first or last: what it tells is checked as soon as it is there. */
+function checkMeta({ options, held, reader }: Work): void {
+  checkSignal(reader, options.signalType);
+  const lastUpdated = lastUpdatedOf(reader);
+  if (lastUpdated !== undefined && lastUpdated === held.info?.lastUpdated && !options.force) throw new Unchanged();
+}
+
+async function writerOf(work: Work): Promise<IndexWriter> {
+  const { disk, signalType } = work.options;
+  work.file ??= await disk.create(mapFile(signalType));
+  work.writer ??= createIndexWriter(work.file, work.limits);
+  return work.writer;
+}
+
+async function storePolygon(work: Work): Promise<void> {
+  const { reader, counts, watch } = work;
+  const polygon = reader.polygon();
+  if (polygon === undefined) return;
+  checkMeta(work);
+  const writer = await writerOf(work);
+  const feature = reader.feature();
+  counts.polygons++;
+  counts.vertices += polygon.vertices;
+  for (const piece of work.split(polygon)) {
+    watch?.see(piece, feature);
+    if (writer.add(piece, feature)) await writer.flush();
+  }
+}
+
+async function readAll(work: Work): Promise<void> {
+  const { options, limits, reader } = work;
+  for await (const chunk of watched(options, limits)) {
+    for (let at = 0; at < chunk.length; ) {
+      at = reader.read(chunk, at);
+      await storePolygon(work);
+    }
+    await work.writer?.flush();
+    options.progress?.({ bytes: reader.offset(), features: reader.feature() });
+  }
+  reader.end();
+  checkMeta(work);
+}
+
+/** The checks of a well-formed map against the one held. */
+function checkAgainst({ options, held, reader }: Work, regions: number, found: FoundRegion | undefined): void {
+  const suspicious = (message: string) => new MapError({ kind: 'suspicious', message });
+  if (options.force) return;
+  const count = held.info?.regions ?? 0;
+  if (regions < count * LEAST_SHARE)
+    throw suspicious(
+      `the new map has ${regions} regions where the one held has ${count}; it was not taken; force takes it`,
+    );
+  if (held.home?.source === 'map' && found === undefined && reader.names.length > 0)
+    throw suspicious(
+      `the new map does not cover the own place, which lay in ${held.home.region}; it was not taken; force takes it`,
+    );
+}
+
+function foundHome({ reader, watch }: Work, lastUpdated: Instant | undefined): FoundRegion | undefined {
+  const name = watch?.lowest === undefined ? undefined : reader.names[watch.lowest];
+  if (name === undefined) return undefined;
+  return { ...name, source: 'map', ...(lastUpdated === undefined ? {} : { mapLastUpdated: lastUpdated }) };
+}
+
+/** Stores what the map says of the home, and tells it. */
+async function settleHome(
+  options: ImportOptions,
+  place: Place | undefined,
+  held: HomeRegion | undefined,
+  found: FoundRegion | undefined,
+): Promise<Pick<Extract<ImportResult, { ok: true }>, 'home' | 'change'>> {
+  const change = place && regionChange(place, held, found);
+  if (change === undefined) return {};
+  if ('message' in change) options.log?.('warn', change.message);
+  await saveHome(options.disk, options.signalType, change.home);
+  return { home: change.home, change: change.kind };
+}
+
+async function finish(work: Work): Promise<ImportResult> {
+  const { options, reader, counts, held } = work;
+  const { names } = reader;
+  const regions = new Set(names.map(({ region }) => region)).size;
+  const lastUpdated = lastUpdatedOf(reader);
+  const found = foundHome(work, lastUpdated);
+  if (work.writer === undefined || work.file === undefined || work.writer.pieces === 0)
+    throw new MapError({ kind: 'malformed', at: reader.offset(), message: 'the map has no region with an area' });
+  checkAgainst(work, regions, found);
+  const info = await work.writer.finish(
+    {
+      signalType: options.signalType,
+      ...(lastUpdated === undefined ? {} : { lastUpdated }),
+      regions,
+      features: names.length,
+      ...counts,
+      sourceBytes: reader.offset(),
+      importedAt: options.now,
+    },
+    names,
+  );
+  await work.file.commit();
+  return { ok: true, info, unchanged: false, ...(await settleHome(options, options.home, held.home, found)) };
+}
+
+/** Nothing is new in the map; the home may be, and is looked up in the index held. */
+async function finishUnchanged({ options, held }: Work, info: MapInfo): Promise<ImportResult> {
+  const { disk, signalType, home } = options;
+  options.log?.('info', `the map of ${iso(info.lastUpdated ?? info.importedAt)} is the one held`);
+  if (home === undefined) return { ok: true, info, unchanged: true };
+  const map = await openMap(disk, signalType);
+  if (map === undefined || 'kind' in map) return { ok: true, info, unchanged: true };
+  try {
+    const at = await map.regionAt(home);
+    const dated = info.lastUpdated === undefined ? {} : { mapLastUpdated: info.lastUpdated };
+    const found: FoundRegion | undefined = at && {
+      region: at.region,
+      regionFullName: at.regionFullName,
+      source: 'map',
+      ...dated,
+    };
+    return { ok: true, info, unchanged: true, ...(await settleHome(options, home, held.home, found)) };
+  } finally {
+    await map.close();
+  }
+}
+
+/**
+ * Reads a map of specification 2.8 into the index of its signal type. One pass; memory grows with the largest polygon, not the
+ * file. Atomic: a failure of any kind, a kill or a power cut leaves the index held before.
+ */
+export async function importMap(options: ImportOptions): Promise<ImportResult> {
+  const limits = { ...LIMITS, ...options.limits };
+  let work: Work | undefined;
+  try {
+    work = {
+      options,
+      limits,
+      held: await before(options),
+      reader: createMapReader(limits),
+      counts: { polygons: 0, vertices: 0 },
+      watch: options.home && createHomeWatch(options.home, covers),
+      split: createSplitter(covers),
+    };
+    await readAll(work);
+    return await finish(work);
+  } catch (error) {
+    if (error instanceof Unchanged && work?.held.info !== undefined) return await finishUnchanged(work, work.held.info);
+    return { ok: false, failure: failureOf(error) };
+  } finally {
+    await work?.file?.abandon();
+  }
+}
