@@ -28,9 +28,11 @@ export type Event =
       readonly kind: 'override';
       readonly load: string;
       readonly level: Level;
+      /** Capped at 24 h. */
       readonly for: Duration;
       readonly source: 'local' | 'remote';
     }
+  /** `need` and `by` default to the load's goal; without either the event does nothing. */
   | { readonly kind: 'arm'; readonly load: string; readonly need?: Duration; readonly by?: Instant }
   /** Ends overrides and commanded jobs. */
   | { readonly kind: 'clear'; readonly load: string }
@@ -55,10 +57,14 @@ export type Why =
   | 'planned'
   | 'plan-waits'
   | 'goal-done'
+  /** The goal waits for an `arm` command. */
+  | 'not-armed'
   | 'clean'
   | 'between'
   | 'dirty'
   | 'flat'
+  /** The index is past its period: it may keep a level and start nothing. */
+  | 'ageing'
   | 'spread'
   | 'window'
   | 'outside-window'
@@ -67,9 +73,11 @@ export type Why =
   | 'untrusted-clock'
   | 'output-fault';
 
-/** What a load is told and why: reaches the log, MQTT and the owner unchanged. */
+/** What a load is told and why: reaches the log, MQTT and the owner unchanged. `explain` puts it in words. */
 export interface Decision {
   readonly load: string;
+  /** When it was made. */
+  readonly at: Instant;
   readonly level: Level;
   /** The level wanted by the first rung that expressed a wish; differs from `level` while a guard delays it. */
   readonly wanted: Level;
@@ -79,8 +87,10 @@ export interface Decision {
   /** Why the delayed wish was wanted, when a guard speaks. */
   readonly wish?: Why;
   readonly index?: { readonly value: Percentile; readonly age: Duration };
+  /** The threshold the index was held against. */
+  readonly limit?: Percentile;
   readonly rate?: { readonly value: number; readonly units: string };
-  /** Until when a guard or override holds. */
+  /** Until when a guard, an override or the least time of the present level holds. */
   readonly until?: Instant;
   /** The next change the plan foresees. */
   readonly next?: { readonly level: Level; readonly at: Instant };
@@ -88,9 +98,10 @@ export interface Decision {
     readonly by: Instant;
     readonly need: Duration;
     readonly done: Duration;
-    /** Missing when it cannot be delivered in time. */
+    /** What will be missing at `by`; 0 when it can be delivered. */
     readonly shortfall: Duration;
   };
+  /** Of the job so far, at the load's power. */
   readonly energy?: KilowattHour;
 }
 

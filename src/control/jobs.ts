@@ -1,0 +1,138 @@
+/** Which job a load has, how far it is, and when it can wait no longer; never when it best runs. */
+
+import type { Goal, LoadConfig } from '../config/config.ts';
+import { type Duration, days, hours, type Instant } from '../units.ts';
+import { lastAt, lastDeadline, nextDeadline } from './calendar.ts';
+import {
+  type Context,
+  DEFAULT_SLOT,
+  type Draft,
+  minOffOf,
+  presentLevel,
+  runningSince,
+  wakeAtUptime,
+  wakeAtWall,
+} from './context.ts';
+import { isRunning } from './levels.ts';
+import { startAllowedFrom } from './starts.ts';
+import type { Job, LoadState } from './state.ts';
+
+/** The deadline guard leaves this much room for a load that runs slower than it should. */
+const MARGIN = 1.05;
+/** No goal lies further ahead: a week, and a day for the zone. */
+const FURTHEST = days(8);
+
+const needOf = (load: LoadConfig, { need }: Goal) =>
+  (need.kind === 'time' ? need.time : (hours(1) * need.energy) / load.power) as Duration;
+
+export const remaining = ({ need, done }: Job) => Math.max(0, need - done) as Duration;
+
+export const isDone = (job: Job) => job.done >= job.need;
+
+/** Ends a job at its deadline, takes up what was asked for, and arms what the week's goals say. */
+export function arm(context: Context, load: LoadConfig, state: Draft) {
+  if (!context.now.trusted) return;
+  const { wall } = context.now;
+  if (state.job !== undefined && wall >= state.job.by) {
+    state.past = state.job;
+    drop(state);
+  }
+  if (state.asked !== undefined) armAsAsked(context, load, state, state.asked);
+  if (state.job?.source !== 'command') armBySchedule(context, load, state);
+  if (state.job !== undefined) wakeAtWall(context, state.job.by);
+}
+
+export function drop(state: Draft) {
+  state.job = undefined;
+  state.plan = undefined;
+}
+
+function armAsAsked(context: Context, load: LoadConfig, state: Draft, asked: NonNullable<LoadState['asked']>) {
+  const { wall } = context.now;
+  state.asked = undefined;
+  const need = asked.need ?? (load.goal && needOf(load, load.goal));
+  const by = asked.by ?? (load.goal && nextDeadline(context.site.timezone, load.goal.by, wall));
+  if (need === undefined || by === undefined || !(need > 0) || !(by > wall) || by > wall + FURTHEST) return;
+  state.plan = undefined;
+  state.job = { by, from: wall, need, done: 0 as Duration, starts: 0, latched: false, source: 'command' };
+}
+
+function armBySchedule(context: Context, load: LoadConfig, state: Draft) {
+  const { goal } = load;
+  if (goal?.armedBy !== 'schedule') return drop(state);
+  if (state.job !== undefined && !context.jumped && !context.first) return;
+  const { timezone } = context.site;
+  const by = nextDeadline(timezone, goal.by, context.now.wall);
+  if (by === undefined) return drop(state);
+  const need = needOf(load, goal);
+  if (state.job?.by === by) {
+    if (state.job.need !== need) state.job = { ...state.job, need, latched: false };
+    return;
+  }
+  const from =
+    goal.from === undefined
+      ? (lastDeadline(timezone, goal.by, by) ?? context.now.wall)
+      : lastAt(timezone, goal.from, by);
+  // A clock that steps back over a deadline finds the job it had there, with what was delivered.
+  const before = state.past?.by === by ? state.past : undefined;
+  state.plan = undefined;
+  state.job = {
+    by,
+    from,
+    need,
+    done: before?.done ?? (0 as Duration),
+    starts: before?.starts ?? 0,
+    latched: false,
+    source: 'schedule',
+  };
+}
+
+/** How long a start must wait for the guards; for a load that runs, how long it would have to after a stop. */
+function startWait(context: Context, load: LoadConfig, state: LoadState): number {
+  if (isRunning(presentLevel(state))) return minOffOf(load);
+  const free = Math.max(runningSince(state) + minOffOf(load), startAllowedFrom(load, state));
+  return Math.max(0, free - context.now.uptime);
+}
+
+/** The last moment at which a start still delivers the job, with room to spare. */
+export function latestStart(context: Context, load: LoadConfig, state: LoadState, job: Job): Instant {
+  const slot = context.view?.outlook?.period ?? DEFAULT_SLOT;
+  return (job.by - remaining(job) * MARGIN - startWait(context, load, state) - slot) as Instant;
+}
+
+/** Latches a job that can wait no longer; from then on it runs until done. Asks to be woken when that may happen. */
+export function latch(context: Context, load: LoadConfig, state: Draft) {
+  const { job } = state;
+  if (job === undefined) return;
+  if (isDone(job)) {
+    if (job.latched) state.job = { ...job, latched: false };
+    return;
+  }
+  const running = isRunning(state.level);
+  if (running) wakeAtUptime(context, (context.now.uptime + Math.ceil(remaining(job))) as typeof context.now.uptime);
+  if (job.latched || !context.now.trusted) return;
+  const { wall } = context.now;
+  const latest = latestStart(context, load, state, job);
+  if (wall >= job.from && wall >= latest) state.job = { ...job, latched: true };
+  else
+    wakeAtWall(context, Math.max(job.from, isRunning(presentLevel(state)) ? 0 : idleLatest(context, job)) as Instant);
+}
+
+/** The latest start of an idle load once its guards are free: the wait shrinks as time passes, this stands still. */
+function idleLatest(context: Context, job: Job) {
+  return job.by - remaining(job) * MARGIN - (context.view?.outlook?.period ?? DEFAULT_SLOT);
+}
+
+/** What will be missing at the deadline, even if the load runs from now on. */
+export function shortfall(context: Context, load: LoadConfig, state: LoadState, job: Job): Duration {
+  const wait = isRunning(presentLevel(state)) ? 0 : startWait(context, load, state);
+  const start = Math.max(job.from, context.now.wall + wait);
+  return Math.max(0, remaining(job) - Math.max(0, job.by - start)) as Duration;
+}
+
+/** Counts the running time since the last step. */
+export function progress(state: Draft, passed: Duration) {
+  const { job } = state;
+  if (job === undefined || passed <= 0 || !isRunning(state.level)) return;
+  state.job = { ...job, done: (job.done + passed) as Duration };
+}

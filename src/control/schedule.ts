@@ -1,0 +1,194 @@
+/** When a job runs, in wall time, given the values ahead: puts the job on the grid of the outlook and asks the planner. */
+
+import type { Outlook } from '../signal/view.ts';
+import { type Duration, days, type Instant } from '../units.ts';
+import { type PlanRequest, planSlots, type SlotPlan } from './planner.ts';
+
+export interface Run {
+  readonly from: Instant;
+  readonly to: Instant;
+}
+
+export interface JobRequest {
+  readonly outlook: Outlook;
+  readonly now: Instant;
+  /** Not before. */
+  readonly from: Instant;
+  readonly by: Instant;
+  readonly remaining: Duration;
+  readonly minOn: Duration;
+  readonly minOff: Duration;
+  /** In the outlook's value times slots. */
+  readonly startCost: number;
+  readonly maxStarts: number;
+  readonly running: boolean;
+  /** Since the present mode began. */
+  readonly age: Duration;
+  /** Slots others have taken, by their start. */
+  readonly isTaken?: (slot: Instant) => boolean;
+}
+
+export interface JobPlan {
+  readonly runs: readonly Run[];
+  /** Value times hours, start costs included. */
+  readonly cost: number;
+  readonly starts: number;
+}
+
+/** Values by slot for any instant of an outlook. */
+interface Grid {
+  readonly period: number;
+  readonly value: (slot: number) => number;
+}
+
+/**
+ * Past its last point an outlook repeats the day before, and before its first point it holds the first; a missing point holds
+ * the one before it, two in a row are unknown and not run in.
+ */
+function gridOf({ values, period }: Outlook): Grid {
+  const day = Math.max(1, Math.round(days(1) / period));
+  const last = values.length;
+  const known = (slot: number) => {
+    const value = values[slot];
+    return value === undefined || value === value ? value : values[slot - 1];
+  };
+  const value = (slot: number): number => {
+    if (slot < 0) return known(0) ?? Number.NaN;
+    if (slot < last) return known(slot) ?? Number.NaN;
+    const back = slot - day * Math.ceil((slot - last + 1) / day);
+    return known(Math.max(0, back)) ?? Number.NaN;
+  };
+  return { period, value };
+}
+
+/** The cheapest runs, or undefined when the job cannot be met from here under its rules. */
+export function planJob(job: JobRequest): JobPlan | undefined {
+  const { outlook, now, by } = job;
+  const grid = gridOf(outlook);
+  const { period } = grid;
+  const current = Math.floor((now - outlook.from) / period);
+  const start = outlook.from + current * period;
+  const spent = now - start;
+  const first = spent > 0 ? current + 1 : current;
+  const boundary = outlook.from + first * period;
+  if (job.remaining <= 0) return { runs: [], cost: 0, starts: 0 };
+
+  const slots = slotsOf(job, grid, first);
+  const scale = period / 3_600_000;
+  const onClock = (plan: SlotPlan): Run[] =>
+    plan.runs.map(({ from, to }) => ({
+      from: (boundary + Math.round(from * period)) as Instant,
+      to: (boundary + Math.round(to * period)) as Instant,
+    }));
+  if (spent === 0) {
+    const plan = planSlots(slots);
+    return plan && { runs: onClock(plan), cost: plan.cost * scale, starts: plan.starts };
+  }
+
+  const idle = headIdle(job, slots, period - spent);
+  const run = headRun(job, slots, { grid, slot: current, length: Math.min(period - spent, by - now) });
+  const best = cheaper(idle && { plan: idle, cost: idle.cost, starts: idle.starts, head: 0 }, run);
+  if (best === undefined) return undefined;
+  const later = onClock(best.plan);
+  return {
+    runs: best.head === 0 ? later : joined({ from: now, to: (now + best.head) as Instant }, later),
+    cost: best.cost * scale,
+    starts: best.starts,
+  };
+}
+
+/** The job from the next boundary on, as if the rest of the present slot did not matter. */
+function slotsOf(job: JobRequest, { period, value }: Grid, first: number): PlanRequest {
+  const { outlook, from, by, remaining, minOn, minOff, startCost, maxStarts, running, age, isTaken } = job;
+  const boundary = outlook.from + first * period;
+  const count = Math.max(0, Math.ceil((by - boundary) / period));
+  const weights = new Float64Array(count);
+  for (let i = 0; i < count; i++) {
+    const at = (boundary + i * period) as Instant;
+    weights[i] = at < from || isTaken?.(at) === true ? Number.NaN : value(first + i);
+  }
+  return {
+    weights,
+    need: remaining / period,
+    minOn: minOn / period,
+    minOff: minOff / period,
+    startCost,
+    maxStarts,
+    running,
+    age: age / period,
+    lastSlot: count === 0 ? 1 : (by - boundary) / period - (count - 1),
+  };
+}
+
+/** The plan that is idle for the rest of the present slot, where the minimum time allows it. */
+function headIdle(job: JobRequest, slots: PlanRequest, head: number): SlotPlan | undefined {
+  if (job.running && job.age < job.minOn) return undefined;
+  const age = job.running ? head : job.age + head;
+  return planSlots({ ...slots, running: false, age: age / job.outlook.period });
+}
+
+interface Headed {
+  readonly plan: SlotPlan;
+  readonly cost: number;
+  readonly starts: number;
+  /** How long it runs from now, before the plan goes on. */
+  readonly head: number;
+}
+
+interface Head {
+  readonly grid: Grid;
+  readonly slot: number;
+  readonly length: number;
+}
+
+/** The plan that runs for the rest of the present slot, where the minimum time, the starts and the window allow it. */
+function headRun(job: JobRequest, slots: PlanRequest, { grid, slot, length }: Head): Headed | undefined {
+  const { now, from, remaining, running, age, minOn, minOff, startCost, maxStarts, outlook, isTaken } = job;
+  const period = grid.period;
+  const weight = grid.value(slot);
+  const forced = running && age < minOn;
+  const taken = isTaken?.((outlook.from + slot * period) as Instant) === true;
+  if (!forced && (now < from || weight !== weight || taken)) return undefined;
+  if (!running && (age < minOff || maxStarts < 1)) return undefined;
+
+  const starts = running ? 0 : 1;
+  const ran = running ? age : 0;
+  const paid = weight === weight ? weight : 0;
+  const opening = running ? 0 : startCost;
+  const left = remaining - length;
+  if (left <= 0) {
+    const run = Math.max(remaining, minOn - ran);
+    const beyond = Math.max(0, run - length) / period;
+    const extra = slots.weights.slice(0, Math.ceil(beyond)).reduce((sum, w) => sum + (w || 0), 0);
+    const cost = opening + (paid * Math.min(length, run)) / period + extra;
+    return { plan: { runs: [], cost: 0, starts: 0 }, cost, starts, head: run };
+  }
+  const plan = planSlots({
+    ...slots,
+    need: left / period,
+    maxStarts: maxStarts - starts,
+    running: true,
+    age: (ran + length) / period,
+  });
+  if (plan === undefined) return undefined;
+  return {
+    plan,
+    cost: opening + (paid * length) / period + plan.cost,
+    starts: starts + plan.starts,
+    head: length,
+  };
+}
+
+/** Ties go to fewer starts, then to the one that runs now, which finishes no later. */
+function cheaper(idle: Headed | undefined, run: Headed | undefined): Headed | undefined {
+  if (idle === undefined || run === undefined) return idle ?? run;
+  const rounding = 1e-10 * (Math.abs(idle.cost) + Math.abs(run.cost));
+  if (Math.abs(idle.cost - run.cost) > rounding) return idle.cost < run.cost ? idle : run;
+  return idle.starts < run.starts ? idle : run;
+}
+
+function joined(head: Run, later: readonly Run[]): Run[] {
+  const [next, ...rest] = later;
+  if (next !== undefined && next.from <= head.to) return [{ from: head.from, to: next.to }, ...rest];
+  return [head, ...later];
+}

@@ -1,0 +1,41 @@
+/** How many starts a load has left and when the next is allowed; never whether one is wanted. */
+
+import type { LoadConfig } from '../config/config.ts';
+import { type Duration, days, hours, type Uptime } from '../units.ts';
+import type { LoadState } from './state.ts';
+
+const DAY = days(1);
+const HOUR = hours(1);
+
+/** The times of the last 24 h. */
+export const ofTheDay = (times: readonly Uptime[], now: Uptime): readonly Uptime[] =>
+  times.length > 0 && (times[0] as number) <= now - DAY ? times.filter((at) => at > now - DAY) : times;
+
+/** From when on one more is allowed, when at most `most` fall within `span`. Not later than `now` means at once. */
+function freeFrom(times: readonly Uptime[], most: number, span: Duration): Uptime {
+  if (most < 1) return Infinity as Uptime;
+  const blocking = times[times.length - most];
+  return blocking === undefined ? (-Infinity as Uptime) : ((blocking + span) as Uptime);
+}
+
+/** From when on the start budgets of the hour and of the day allow a start. */
+export const startAllowedFrom = (load: LoadConfig, { starts }: LoadState): Uptime =>
+  Math.max(freeFrom(starts, load.maxStartsPerHour, HOUR), freeFrom(starts, load.maxStartsPerDay, DAY)) as Uptime;
+
+/** From when on the day's budget of blocks allows one more. */
+export const blockAllowedFrom = (load: LoadConfig, { blocks }: LoadState): Uptime =>
+  freeFrom(blocks, load.maxBlocksPerDay, DAY);
+
+/** The starts a plan may use: one is kept back for the deadline guard, except when it is the last. */
+export function startsToPlan(load: LoadConfig, state: LoadState, pending: boolean): number {
+  const used = pending ? 1 : 0;
+  const day = load.maxStartsPerDay - state.starts.length - used;
+  const job =
+    load.maxInterruptions === undefined ? Infinity : load.maxInterruptions + 1 - (state.job?.starts ?? 0) - used;
+  const left = Math.max(0, Math.min(day, job));
+  return left >= 2 ? left - 1 : left;
+}
+
+/** Pause after a run that keeps any plan within the starts an hour. */
+export const pauseForHourlyStarts = (load: LoadConfig, minOn: Duration) =>
+  Math.max(0, HOUR / Math.max(1, load.maxStartsPerHour) - minOn) as Duration;
