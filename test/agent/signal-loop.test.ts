@@ -90,7 +90,7 @@ describe('keeping the signal fresh', () => {
     expect(clock.waiting()).toEqual([]);
   });
 
-  const UNREACHABLE: Failure = { kind: 'unreachable', cause: 'no route' };
+  const UNREACHABLE: Failure = { kind: 'unreachable', reason: 'no-connection', cause: 'no route' };
   //  what is wrong for the first six hours                               forecasts asked in them
   const rows: readonly (readonly [string, Failure, number, number])[] = [
     ['no network: again and again, at most every few minutes', UNREACHABLE, 72, 200],

@@ -1,0 +1,192 @@
+/** Keeps the device's region known: from disk at once, from a new map each month, from the service where the plan has no maps. Decides no change (renewal does). */
+
+import type { SignalType } from '../config/config.ts';
+import { homeRegion, saveHome } from '../region/home.ts';
+import type { HomeRegion, MapFailure } from '../region/map.ts';
+import { adopt, nextMapRefresh, type RefreshState, regionChange } from '../region/renewal.ts';
+import type { Outcome } from '../service/failure.ts';
+import type { Service } from '../service/service.ts';
+import { after, between, hours, type Instant, milliseconds, type Place } from '../units.ts';
+import { type Cancel, type Clock, type Disk, DiskError, type Log } from '../world.ts';
+import type { Store } from './store.ts';
+import type { Troubles } from './troubles.ts';
+import { why } from './words.ts';
+
+export interface RegionKeeperParts {
+  readonly service: Pick<Service, 'map' | 'regionFromLoc'>;
+  readonly disk: Disk;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly troubles: Troubles;
+  readonly signalType: SignalType;
+  readonly device: string;
+  readonly place: Place;
+  /** The region in use, at the first finding and at each change. */
+  readonly found: (home: HomeRegion) => void;
+}
+
+export interface RegionKeeper {
+  /** Resolves when the disk has been asked; the service is asked in the background. */
+  start(): Promise<void>;
+  /** The service refuses the held region, or the account's access no longer lists it: look soon. */
+  lookEarly(why: 'region-refused' | 'region-not-in-access'): void;
+  home(): HomeRegion | undefined;
+  stop(): void;
+}
+
+const DOCUMENT = 'region';
+const SUBJECT = 'region';
+/** A timer by the wall clock is looked at again at least this often, for the clock may be set. */
+const LONGEST_SLEEP = hours(6);
+
+type Attempt = { readonly home?: HomeRegion; readonly trouble?: string; readonly failed: boolean };
+
+export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
+  const { service, disk, store, clock, log, troubles, signalType, device, place } = parts;
+  const stop = new AbortController();
+  let home: HomeRegion | undefined;
+  let state: Omit<RefreshState, 'device' | 'now'> = { failures: 0 };
+  let refreshing = false;
+  let timer: Cancel | undefined;
+
+  const schedule = (): void => {
+    timer?.();
+    if (stop.signal.aborted || refreshing) return;
+    const now = clock.now();
+    const { at } = nextMapRefresh({ device, now: now.wall, ...state });
+    const wait = milliseconds(Math.min(LONGEST_SLEEP, Math.max(0, between(now.wall, at))));
+    timer = clock.wakeAt(after(now.uptime, wait), 'region', () =>
+      at <= clock.now().wall ? void refresh() : schedule(),
+    );
+  };
+
+  const refresh = async (): Promise<void> => {
+    refreshing = true;
+    const { home: found, trouble, failed } = await attempt();
+    refreshing = false;
+    if (stop.signal.aborted) return;
+    const now = clock.now().wall;
+    state = failed ? { ...state, failures: state.failures + 1, failedAt: now } : { failures: 0, checkedAt: now };
+    if (!failed) void store.save(DOCUMENT, new TextEncoder().encode(JSON.stringify({ checkedAt: now })));
+    if (trouble === undefined) troubles.clear(SUBJECT);
+    else troubles.raise(SUBJECT, `${trouble}; ${inUse(found ?? home)}`);
+    take(found);
+    schedule();
+  };
+
+  const inUse = (held: HomeRegion | undefined) =>
+    held === undefined
+      ? 'no region is known, so the loads stay at their fail-safe level'
+      : `region ${held.region} stays in use`;
+
+  const take = (found: HomeRegion | undefined): void => {
+    if (found === undefined) return;
+    const news = found.region !== home?.region;
+    home = found;
+    if (news) {
+      log('info', `region ${found.region} (${found.regionFullName})`, { source: found.source });
+      parts.found(found);
+    }
+  };
+
+  /** The map where the plan has it, else the one question that costs the place. */
+  const attempt = async (): Promise<Attempt> => {
+    const answer = await service.map({ signalType });
+    if (!answer.ok) {
+      if (answer.failure.kind === 'gated') return fromService();
+      return { trouble: `no new map: ${why(answer.failure)}`, failed: true };
+    }
+    // Geometry code is loaded here alone: a start with a stored region never needs it.
+    const { importMap } = await import('../region/import.ts');
+    const { chunks } = answer.value;
+    const now = clock.now().wall;
+    const result = await importMap({ chunks, disk, signalType, now, home: place, log, stop: stop.signal });
+    if (!result.ok)
+      return { trouble: `no new map: ${explain(result.failure)}`, failed: result.failure.kind !== 'suspicious' };
+    if (result.home === undefined)
+      return {
+        trouble: 'Coordinates not found: the place lies in no region of the map; check latitude and longitude',
+        failed: false,
+      };
+    if (result.home.proposed !== undefined) return settleProposal(result.home);
+    if (result.change === 'vanished')
+      return { home: result.home, trouble: 'the place lies in no region of the new map', failed: false };
+    return { home: result.home, failed: false };
+  };
+
+  /** A newer map names another region: it is taken once the service itself names it for the place. */
+  const settleProposal = async (proposing: HomeRegion): Promise<Attempt> => {
+    const answer = await service.regionFromLoc({ place, signalType });
+    if (!answer.ok || answer.value.region !== proposing.proposed?.region)
+      return {
+        home: proposing,
+        trouble: `the map now puts the place into ${proposing.proposed?.region}, which the service does not confirm`,
+        failed: false,
+      };
+    return kept(adopt(proposing));
+  };
+
+  const fromService = async (): Promise<Attempt> => {
+    const answer = await service.regionFromLoc({ place, signalType });
+    if (!answer.ok && answer.failure.kind !== 'outside-coverage')
+      return { trouble: `the region was not found: ${why(answer.failure)}`, failed: true };
+    const change = regionChange(place, home, answered(answer));
+    if (change === undefined) return { trouble: why({ kind: 'outside-coverage' }), failed: false };
+    if (change.kind === 'vanished') return { home: change.home, trouble: change.message, failed: false };
+    return kept(adopt(change.home));
+  };
+
+  const kept = async (settled: HomeRegion): Promise<Attempt> => {
+    try {
+      await saveHome(disk, signalType, settled);
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error;
+      return { home: settled, trouble: `the region could not be stored (${error.message})`, failed: false };
+    }
+    return { home: settled, failed: false };
+  };
+
+  return {
+    async start() {
+      const stored = await store.load(DOCUMENT);
+      const checkedAt = stored === undefined ? undefined : checkedAtOf(stored.bytes);
+      if (checkedAt !== undefined) state = { ...state, checkedAt };
+      try {
+        take(await homeRegion(disk, signalType, place));
+      } catch (error) {
+        if (!(error instanceof DiskError)) throw error;
+        troubles.raise(SUBJECT, `the stored map cannot be read (${error.message}); a new one is fetched`);
+      }
+      if (home === undefined) state = { failures: 0 };
+      schedule();
+    },
+    lookEarly(reason) {
+      if (state.early !== undefined) return;
+      state = { ...state, early: { since: clock.now().wall, why: reason } };
+      schedule();
+    },
+    home: () => home,
+    stop() {
+      stop.abort();
+      timer?.();
+    },
+  };
+}
+
+const answered = (answer: Outcome<{ readonly region: string; readonly regionFullName: string }>) =>
+  answer.ok
+    ? { region: answer.value.region, regionFullName: answer.value.regionFullName, source: 'service' as const }
+    : undefined;
+
+const explain = (failure: MapFailure) => failure.message;
+
+function checkedAtOf(bytes: Uint8Array): Instant | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    const at = typeof value === 'object' && value !== null && 'checkedAt' in value ? value.checkedAt : undefined;
+    return typeof at === 'number' && Number.isFinite(at) ? (at as Instant) : undefined;
+  } catch {
+    return undefined;
+  }
+}
