@@ -1,0 +1,51 @@
+/** Says a failure in one sentence for people: what happened, what it means, what to do. Decides nothing. */
+
+import type { Duration } from '../units.ts';
+import type { Failure, UnreachableReason } from './failure.ts';
+
+function inWords(wait: Duration): string {
+  const seconds = Math.max(1, Math.ceil(wait / 1_000));
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7_200 ? `${Math.ceil(seconds / 60)} min` : `${Math.ceil(seconds / 3_600)} h`;
+}
+
+const CURES: Readonly<Record<UnreachableReason, string>> = {
+  'no-connection': 'check the network and the address of the service',
+  deadline: 'the link or the service is slow; try again, or ask for less',
+  'too-large': 'ask for less at once',
+  'cut-short': 'the link broke; try again',
+  tls: "its certificate is not accepted; check this machine's clock, the address and service.ca",
+  redirect: 'give the address it leads to, if you trust it',
+  'captive-portal': 'sign in to the network, or check the address of the service',
+};
+
+/** One sentence without a full stop, ready for `gridtide NAME: …`, the log and the health message. */
+export function sentenceOf(failure: Failure): string {
+  switch (failure.kind) {
+    case 'unreachable':
+      return `the service was not reached (${failure.cause}); ${CURES[failure.reason]}`;
+    case 'unauthorised': {
+      const wait =
+        failure.retryAfter === undefined ? '' : ` (the next login is tried in ${inWords(failure.retryAfter)})`;
+      return `the service does not accept the credentials: ${failure.cause}; check user name and password${wait}`;
+    }
+    case 'gated':
+      return `the account's plan does not include this (${failure.message}); ask with a plan that does, or for region CAISO_NORTH`;
+    case 'throttled':
+      return `too many requests; nothing is asked for ${inWords(failure.retryAfter)}, then try again`;
+    case 'refused':
+      return `the service refused the request (${failure.status}: ${failure.message}); correct what was asked`;
+    case 'invalid':
+      return `${failure.field} ${failure.message}; nothing was sent`;
+    case 'outside-coverage':
+      return 'no region of the service covers this place; check latitude and longitude and their signs';
+    case 'unwell':
+      return `the service has trouble of its own (${failure.status}: ${failure.message}); try again in some minutes`;
+    case 'nonsense':
+      return `the service's answer cannot be used: ${failure.where} is ${failure.received}, expected ${failure.expected}; nothing of it was kept`;
+    case 'forbidden':
+      return `this may not be asked: ${failure.cause}; use an https address`;
+    case 'stopped':
+      return 'stopped before the answer came; nothing was kept';
+  }
+}
