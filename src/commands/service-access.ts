@@ -86,7 +86,7 @@ export async function openService(args: Arguments, terminal: Terminal): Promise<
 }
 
 /** The value of an outcome; throws `JobError` with the failure in words. */
-export function valueOf<Value>(outcome: Outcome<Value>): Value {
+export function answerOf<Value>(outcome: Outcome<Value>): Value {
   if (!outcome.ok) throw new JobError(sentenceOf(outcome.failure));
   return outcome.value;
 }
