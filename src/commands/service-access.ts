@@ -10,17 +10,10 @@ import type { Outcome } from '../service/failure.ts';
 import type { Credentials } from '../service/queries.ts';
 import { createService, type Service } from '../service/service.ts';
 import type { Clock, Log } from '../world.ts';
-import { type Arguments, JobError, type OptionRow, type Terminal, UsageError } from './command.ts';
+import { type Arguments, JobError, type Terminal, UsageError } from './command.ts';
+import { type ServiceRow, serviceOptions } from './service-options.ts';
 
-export type ServiceRow = 'url' | 'username-file' | 'password-file' | 'ca';
-
-/** To be spread into the options of each command that asks the service. */
-export const serviceOptions: Readonly<Record<ServiceRow, OptionRow>> = {
-  url: { value: 'URL', help: 'address of the service ($GRIDTIDE_URL)' },
-  'username-file': { value: 'FILE', help: 'holds the user name ($GRIDTIDE_USERNAME)' },
-  'password-file': { value: 'FILE', help: 'holds the password ($GRIDTIDE_PASSWORD)' },
-  ca: { value: 'FILE', help: 'certificate authority to trust beside the usual ones, PEM' },
-};
+export { type ServiceRow, serviceOptions };
 
 export interface ServiceAccess {
   readonly service: Service;

@@ -1,0 +1,71 @@
+/** Opens a GeoJSON file, plain or gzipped, or stdin, as chunks for the import. Looks at two bytes and no further. */
+
+import { type FileHandle, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { JobError } from './command.ts';
+
+export interface MapSource {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Bytes to come, where known. */
+  readonly total?: number;
+}
+
+const CHUNK = 1 << 16;
+const isGzip = (bytes: Uint8Array) => bytes[0] === 0x1f && bytes[1] === 0x8b;
+
+/** The file through one buffer that is used again: fresh ones are freed late, and a large map would fill memory with them. */
+async function* chunksOf(file: FileHandle): AsyncGenerator<Uint8Array> {
+  const buffer = new Uint8Array(CHUNK);
+  try {
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, CHUNK, null);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** The stream keeps chunks it has not inflated yet. */
+async function* copied(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) yield chunk.slice();
+}
+
+/** An error on either side ends the reading with that error, and leaving the loop ends both. */
+async function* inflated(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const source = Readable.from(copied(chunks), { objectMode: false });
+  const gunzip = createGunzip({ chunkSize: CHUNK });
+  source.on('error', (error) => gunzip.destroy(error));
+  try {
+    yield* source.pipe(gunzip);
+  } finally {
+    source.destroy();
+    gunzip.destroy();
+  }
+}
+
+/** The chunks themselves, or inflated when the first two bytes are those of gzip. */
+async function* plain(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const source = chunks[Symbol.asyncIterator]();
+  const first = await source.next();
+  if (first.done) return;
+  const all = (async function* () {
+    yield first.value;
+    yield* { [Symbol.asyncIterator]: () => source };
+  })();
+  yield* isGzip(first.value) ? inflated(all) : all;
+}
+
+/** Throws `JobError` when the file cannot be opened. */
+export async function openMapSource(name: string, stdin: AsyncIterable<Uint8Array>): Promise<MapSource> {
+  if (name === '-') return { chunks: plain(stdin) };
+  try {
+    const file = await open(name, 'r');
+    const { size } = await file.stat();
+    return { chunks: plain(chunksOf(file)), total: size };
+  } catch (error) {
+    throw new JobError(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,205 @@
+/** `gridtide region`: which region a place lies in, by the map held, or by the service with `--online`. Never answers with the nearest. */
+
+import { createDisk } from '../platform/disk.ts';
+import { openMap } from '../region/lookup.ts';
+import type { MapFailure, RegionFound, RegionMap } from '../region/map.ts';
+import { placeOf } from '../region/place.ts';
+import { iso, type Place } from '../units.ts';
+import { DiskError } from '../world.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
+import { type Here, hereOf, hereOptions } from './here.ts';
+import { serviceOptions } from './service-options.ts';
+
+type Row =
+  | 'latitude'
+  | 'longitude'
+  | 'batch'
+  | 'online'
+  | 'json'
+  | keyof typeof hereOptions
+  | keyof typeof serviceOptions;
+
+export const spec: CommandSpec<Row> = {
+  name: 'region',
+  summary: 'which region a place lies in',
+  positionals: '',
+  options: {
+    latitude: { value: 'DEGREES', help: 'north of the equator; with --longitude, else the place of --config' },
+    longitude: { value: 'DEGREES', help: 'east of Greenwich' },
+    batch: { help: 'read "latitude longitude" lines on stdin; one region, or -, a line' },
+    online: { help: 'ask the service (region-from-loc) instead of the map held' },
+    json: { help: 'one JSON document; with --batch one a line' },
+    ...hereOptions,
+    ...serviceOptions,
+  },
+  notes: ['The map comes with: gridtide map update, or gridtide map import FILE.'],
+};
+
+/** What is said of one place: found, outside, or no place at all. */
+interface Answer {
+  readonly region: string;
+  readonly regionFullName: string;
+  readonly candidates: readonly string[];
+  readonly mapLastUpdated: string | null;
+}
+
+type Resolve = (place: Place) => Promise<Answer | undefined>;
+
+const OUTSIDE = 'Coordinates not found';
+
+const explain = (failure: MapFailure) => new JobError(`${failure.message}; gridtide map update brings a new one`);
+
+async function openHeldMap(here: Here): Promise<RegionMap> {
+  const map = await openMap(createDisk(here.directory), here.signalType);
+  if (map === undefined)
+    throw new JobError(
+      `no map of ${here.signalType} is held in ${here.directory}; bring one with gridtide map update or gridtide map import FILE`,
+    );
+  if ('kind' in map) throw explain(map);
+  return map;
+}
+
+function offline(map: RegionMap): Resolve {
+  const { lastUpdated } = map.info;
+  const mapLastUpdated = lastUpdated === undefined ? null : iso(lastUpdated);
+  return async (place) => {
+    const found: RegionFound | undefined = await map.regionAt(place);
+    if (found === undefined) return undefined;
+    const { region, regionFullName, candidates } = found;
+    return { region, regionFullName, candidates, mapLastUpdated };
+  };
+}
+
+const document = ({ region, regionFullName, candidates, mapLastUpdated }: Answer, here: Here, place: Place) => ({
+  region,
+  regionFullName,
+  signalType: here.signalType,
+  latitude: place.latitude,
+  longitude: place.longitude,
+  mapLastUpdated,
+  candidates,
+});
+
+function placeAsked(args: Arguments<Row>, here: Here): Place {
+  const north = args.number('latitude');
+  const east = args.number('longitude');
+  if (north === undefined && east === undefined) {
+    if (here.place !== undefined) return here.place;
+    throw new UsageError('which place? give --latitude and --longitude, or --config with a place');
+  }
+  if (north === undefined || east === undefined)
+    throw new UsageError(`--${north === undefined ? 'latitude' : 'longitude'} is missing: a place needs both`);
+  const place = placeOf(north, east);
+  if (typeof place === 'string') throw new UsageError(place);
+  return place;
+}
+
+/** A map often answers for the swapped pair: the most common mistake is worth a look. */
+async function swappedHint({ latitude, longitude }: Place, resolve: Resolve): Promise<string> {
+  const swapped = placeOf(longitude, latitude);
+  const found = typeof swapped === 'string' ? undefined : await resolve(swapped);
+  return found === undefined
+    ? ''
+    : `; latitude ${longitude}, longitude ${latitude} would be ${found.region}: are the two swapped?`;
+}
+
+interface Telling {
+  readonly here: Here;
+  readonly resolve: Resolve;
+  readonly online: boolean;
+  readonly json: boolean;
+  readonly terminal: Terminal;
+}
+
+async function tellOne(place: Place, { here, resolve, online, json, terminal }: Telling): Promise<number> {
+  const found = await resolve(place);
+  if (found === undefined) {
+    const hint = online ? '' : await swappedHint(place, resolve);
+    terminal.err(
+      `gridtide region: ${OUTSIDE}: ${place.latitude} ${place.longitude} lies in no region of ${here.signalType}${hint}\n`,
+    );
+    if (json) terminal.out(`${JSON.stringify({ error: OUTSIDE })}\n`);
+    return 1;
+  }
+  if (json) {
+    terminal.out(`${JSON.stringify(document(found, here, place))}\n`);
+    return 0;
+  }
+  const more = found.candidates.length > 1 ? `also on the border of ${found.candidates.slice(1).join(', ')}\n` : '';
+  terminal.out(`${found.region}  ${found.regionFullName}\n`);
+  if (more !== '') terminal.err(more);
+  return 0;
+}
+
+/** The lines of stdin, without their ends; a line longer than any pair of numbers is cut. */
+async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of input) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = (lines.pop() ?? '').slice(0, 1_000);
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}
+
+function placeOfLine(line: string): Place | string {
+  const [north, east, ...more] = line.trim().split(/[\s,;]+/);
+  if (north === undefined || east === undefined || north === '' || east === '' || more.length > 0)
+    return `"${line.slice(0, 60)}" is not "latitude longitude"`;
+  return placeOf(Number(north), Number(east));
+}
+
+async function tellBatch({ here, resolve, json, terminal }: Telling): Promise<number> {
+  let bad = 0;
+  let nth = 0;
+  for await (const line of linesOf(terminal.input)) {
+    nth++;
+    if (line.trim() === '') continue;
+    const place = placeOfLine(line);
+    if (typeof place === 'string') {
+      bad++;
+      terminal.err(`gridtide region: line ${nth}: ${place}\n`);
+      terminal.out(json ? `${JSON.stringify({ error: place })}\n` : '-\n');
+      continue;
+    }
+    const found = await resolve(place);
+    if (json)
+      terminal.out(`${JSON.stringify(found === undefined ? { error: OUTSIDE } : document(found, here, place))}\n`);
+    else terminal.out(`${found?.region ?? '-'}\n`);
+  }
+  return bad === 0 ? 0 : 1;
+}
+
+async function withResolve<T>(
+  args: Arguments<Row>,
+  terminal: Terminal,
+  here: Here,
+  work: (resolve: Resolve) => Promise<T>,
+): Promise<T> {
+  if (args.flag('online')) {
+    const { withOnlineRegions } = await import('./region-online.ts');
+    return withOnlineRegions(args, terminal, here.signalType, work);
+  }
+  const map = await openHeldMap(here);
+  try {
+    return await work(offline(map));
+  } finally {
+    await map.close();
+  }
+}
+
+export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  const here = await hereOf(args, terminal);
+  const json = args.flag('json');
+  const place = args.flag('batch') ? undefined : placeAsked(args, here);
+  try {
+    return await withResolve(args, terminal, here, (resolve) => {
+      const telling = { here, resolve, online: args.flag('online'), json, terminal };
+      return place === undefined ? tellBatch(telling) : tellOne(place, telling);
+    });
+  } catch (error) {
+    if (error instanceof DiskError) throw new JobError(error.failure.detail);
+    throw error;
+  }
+}

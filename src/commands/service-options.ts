@@ -1,0 +1,13 @@
+/** The rows of the flags that say which service and whose account. Apart from their use, which loads the HTTP client. */
+
+import type { OptionRow } from './command.ts';
+
+export type ServiceRow = 'url' | 'username-file' | 'password-file' | 'ca';
+
+/** To be spread into the options of each command that asks the service. */
+export const serviceOptions: Readonly<Record<ServiceRow, OptionRow>> = {
+  url: { value: 'URL', help: 'address of the service ($GRIDTIDE_URL)' },
+  'username-file': { value: 'FILE', help: 'holds the user name ($GRIDTIDE_USERNAME)' },
+  'password-file': { value: 'FILE', help: 'holds the password ($GRIDTIDE_PASSWORD)' },
+  ca: { value: 'FILE', help: 'certificate authority to trust beside the usual ones, PEM' },
+};

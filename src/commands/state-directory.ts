@@ -1,0 +1,17 @@
+/** Where the state directory is: the option, the configuration, systemd's, else the user's. Makes nothing. */
+
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Terminal } from './command.ts';
+
+/** The row for commands that take it. */
+export const STATE_ROW = { value: 'DIR', help: 'state directory; default $STATE_DIRECTORY or ~/.local/state/gridtide' };
+
+export function stateDirectory(
+  env: Terminal['env'],
+  told: { readonly option?: string | undefined; readonly config?: string | undefined },
+): string {
+  // systemd lists several with colons; ours is the first.
+  const ofService = env.STATE_DIRECTORY?.split(':')[0];
+  return told.option ?? told.config ?? (ofService || join(env.HOME || homedir(), '.local', 'state', 'gridtide'));
+}

@@ -1,0 +1,12 @@
+/** Reads a latitude and a longitude as a place: checks the range and brings the longitude into ±180. Guesses nothing. */
+
+import { latitude, longitude, type Place } from '../units.ts';
+
+/** A sentence when the numbers are no place. Longitudes to ±360 are taken as the same meridian within ±180. */
+export function placeOf(north: number, east: number): Place | string {
+  const lat = latitude(north);
+  if (lat === undefined) return `latitude ${north} is not within -90 to 90`;
+  if (!(Math.abs(east) <= 360)) return `longitude ${east} is not within -360 to 360`;
+  const lon = longitude(east > 180 ? east - 360 : east < -180 ? east + 360 : east);
+  return lon === undefined ? `longitude ${east} is not within -360 to 360` : { latitude: lat, longitude: lon };
+}
