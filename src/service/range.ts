@@ -49,12 +49,6 @@ export function* piecesOf(range: Range, span: () => Duration): Generator<Range> 
   }
 }
 
-/** The two halves of a piece that took too long; undefined when it is one step. */
-export function halves(piece: Range): readonly [Range, Range] | undefined {
-  const { piece: first, rest } = firstPiece(piece, milliseconds(Math.ceil(between(piece.start, piece.end) / 2)));
-  return rest === undefined ? undefined : [first, rest];
-}
-
 export interface RangeReader<Answer> {
   readonly clock: Clock;
   readonly random: Random;
@@ -136,12 +130,16 @@ export async function* readRange<Answer>(
       if (between(from, clock.now().uptime) < QUICK) span = milliseconds(Math.min(most, span * 2));
       return [matching(outcome, periodOf(outcome.value))];
     }
-    const two = isSlow(outcome.failure) ? halves(piece) : undefined;
-    if (two === undefined) return [outcome];
-    span = milliseconds(Math.min(span, Math.max(STEP, between(piece.start, piece.end) / 2)));
+    const length = between(piece.start, piece.end);
+    if (!isSlow(outcome.failure) || length < STEP) return [outcome];
+    span = milliseconds(Math.min(span, Math.max(STEP, length / 2)));
     if (outcome.failure.kind === 'unreachable' && outcome.failure.reason === 'too-large') most = span;
-    const first = await readPiece(two[0]);
-    return first.every(({ ok }) => ok) ? [...first, ...(await readPiece(two[1]))] : first;
+    const answers: Outcome<Answer>[] = [];
+    for (const part of piecesOf(piece, () => span)) {
+      answers.push(...(await readPiece(part)));
+      if (!answers.every(({ ok }) => ok)) break;
+    }
+    return answers;
   }
 
   const pieces = piecesOf(range, () => span);

@@ -1,0 +1,308 @@
+/** What the decoders make of good, odd and broken answers. Each row changes one thing in a good answer. */
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeAccess, decodeRegion, decodeToken } from '../../src/service/account-answers.ts';
+import { decodeForecast, decodeHistory, decodeIndex, decodePastForecasts } from '../../src/service/envelopes.ts';
+import type { Outcome } from '../../src/service/failure.ts';
+import { instantOf } from '../../src/service/times.ts';
+import type { Latitude, Longitude } from '../../src/units.ts';
+import { at, forecast, index, meta, point } from './world.ts';
+
+const PSCO = { region: 'PSCO', signalType: 'co2_moer' };
+const NOON_ON = { ...PSCO, start: at('2026-03-01T12:00:00Z'), end: at('2026-03-01T12:10:00Z') };
+const good = [point(0, 500), point(5, 510), point(10, 490)];
+
+/** Through JSON, as it comes: 1e999 and the like included. */
+const parsed = (text: string) => JSON.parse(text) as unknown;
+const withoutKey = (key: string) => Object.fromEntries(Object.entries(meta()).filter(([name]) => name !== key));
+
+/** The values, or the place of the nonsense. */
+function seen(
+  outcome: Outcome<{ readonly points: readonly { readonly value: number }[]; readonly refusedPoints: number }>,
+) {
+  if (outcome.ok)
+    return { values: outcome.value.points.map(({ value }) => value), refused: outcome.value.refusedPoints };
+  return outcome.failure.kind === 'nonsense' ? outcome.failure.where : outcome.failure.kind;
+}
+
+describe('a forecast', () => {
+  const ten = Array.from({ length: 10 }, (_, i) => point(i * 5, i));
+  const with1 = (item: unknown) => [...ten, item];
+  const body = (data: unknown, m: object = meta()) => ({ data, meta: m });
+  const all = { values: [500, 510, 490], refused: 0 };
+  const tenSeen = (refused: number) => ({ values: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], refused });
+
+  //  what                              body                                                        seen
+  const rows: readonly (readonly [string, unknown, unknown])[] = [
+    ['good', forecast(), all],
+    ['unsorted', body([good[2], good[0], good[1]]), all],
+    ['a repeated point: the last wins', body([point(0, 1), ...good]), all],
+    ['extra keys', { ...body(good.map((p) => ({ ...p, more: 1 }))), more: {} }, all],
+    ['no warnings', body(good, withoutKey('warnings')), all],
+    ['warnings null', body(good, meta({ warnings: null })), all],
+    ['warnings text', body(good, meta({ warnings: 'x' })), all],
+    ['no model', body(good, withoutKey('model')), all],
+    ['model null', body(good, meta({ model: null })), all],
+    ['model date null', body(good, meta({ model: { date: null } })), all],
+    ['no region', body(good, withoutKey('region')), all],
+    ['region null', body(good, meta({ region: null })), all],
+    ['no signal_type', body(good, withoutKey('signal_type')), all],
+    ['no generated_at_period_seconds', body(good, withoutKey('generated_at_period_seconds')), all],
+    ['times with Z', body([{ point_time: '2026-03-01T12:00:00Z', value: 500 }]), { values: [500], refused: 0 }],
+    ['13 decimals', body([point(0, 500.1234567890123)]), { values: [500.1234567890123], refused: 0 }],
+    ['negative and zero', body([point(0, -3), point(5, 0)]), { values: [-3, 0], refused: 0 }],
+    ['a gap', body([good[0], good[2]]), { values: [500, 490], refused: 0 }],
+    ['no points', body([]), { values: [], refused: 0 }],
+    ['one text', body(with1(point(50, '500'))), tenSeen(1)],
+    ['one null', body(with1(point(50, null))), tenSeen(1)],
+    ['one without value', body(with1({ point_time: '2026-03-01T12:50:00Z' })), tenSeen(1)],
+    ['one null item', body(with1(null)), tenSeen(1)],
+    ['one list', body(with1([])), tenSeen(1)],
+    ['one 30 February', body(with1({ point_time: '2026-02-30T12:00:00Z', value: 1 })), tenSeen(1)],
+    ['one time without a zone', body(with1({ point_time: '2026-03-01T12:50:00', value: 1 })), tenSeen(1)],
+    ['one 1e999', parsed(JSON.stringify(body(with1(point(50, 7777)))).replace('7777', '1e999')), tenSeen(1)],
+    ['one absurd', body(with1(point(50, 1e12))), tenSeen(1)],
+    ['a quarter text', body([...good, point(15, 'x')]), 'data'],
+    ['all null', body(good.map((p) => ({ ...p, value: null }))), 'data'],
+    ['wrong region', body(good, meta({ region: 'CAISO_NORTH' })), 'meta.region'],
+    ['wrong signal', body(good, meta({ signal_type: 'co2_aoer' })), 'meta.signal_type'],
+    ['a percentile', body(good, meta({ units: 'percentile' })), 'meta.units'],
+    ['other units', body(good, meta({ units: 'kg_co2_per_mwh' })), 'meta.units'],
+    ['no units', body(good, withoutKey('units')), 'meta.units'],
+    ['points 3 min apart', body([point(0, 1), point(3, 1), point(6, 1)]), 'data'],
+    ['period text', body(good, meta({ data_point_period_seconds: '300' })), 'meta.data_point_period_seconds'],
+    ['period 0', body(good, meta({ data_point_period_seconds: 0 })), 'meta.data_point_period_seconds'],
+    ['period 1e999', parsed(JSON.stringify(forecast()).replace('300', '1e999')), 'meta.data_point_period_seconds'],
+    ['no generated_at', body(good, withoutKey('generated_at')), 'meta.generated_at'],
+    ['generated_at text', body(good, meta({ generated_at: 'now' })), 'meta.generated_at'],
+    ['no meta', { data: good }, 'meta'],
+    ['no data', { meta: meta() }, 'data'],
+    ['data an object', body({ 0: good[0] }), 'data'],
+    ['a list', [forecast()], 'data'],
+    ['null', null, 'body'],
+    ['text', 'ok', 'body'],
+    ['a prototype of its own', parsed('{"__proto__": {"data": [], "meta": {}}}'), 'data'],
+  ];
+  it.each(rows)('%s', (_, answer, expected) => {
+    expect(seen(decodeForecast(answer, PSCO))).toEqual(expected);
+  });
+
+  it('names the place, the wanted and the received', () => {
+    const outcome = decodeForecast(body(good, meta({ region: 'CAISO_NORTH' })), PSCO);
+    expect(outcome).toEqual({
+      ok: false,
+      failure: { kind: 'nonsense', where: 'meta.region', expected: 'PSCO', received: 'CAISO_NORTH' },
+    });
+  });
+
+  it('an hourly signal keeps its period', () => {
+    const hourly = [point(0, 1), { point_time: '2026-03-01T13:00:00+00:00', value: 2 }];
+    const outcome = decodeForecast(body(hourly, meta({ data_point_period_seconds: 3600 })), PSCO);
+    expect(outcome.ok && outcome.value.period).toBe(3_600_000);
+  });
+
+  it('carries its unit, model, generation and warnings', () => {
+    const warnings = [{ type: 'data', message: 'late' }, { message: 'x' }, null, 5];
+    const outcome = decodeForecast(forecast({ warnings }), { ...PSCO, model: '2023-03-01' });
+    expect(outcome).toMatchObject({
+      ok: true,
+      value: {
+        units: 'lbs_co2_per_mwh',
+        model: '2023-03-01',
+        generatedAt: at('2026-03-01T12:00:00Z'),
+        generatedPeriod: 300_000,
+        warnings: [
+          { type: 'data', message: 'late' },
+          { type: '', message: 'x' },
+        ],
+      },
+    });
+  });
+
+  it('another model than asked is nonsense', () => {
+    expect(seen(decodeForecast(forecast(), { ...PSCO, model: '2024-03-01' }))).toBe('meta.model.date');
+  });
+
+  it('an unknown signal may have its own unit, but no percentile', () => {
+    const health = { region: 'PSCO', signalType: 'health_damage' };
+    const answer = (units: string) => forecast({ signal_type: 'health_damage', units });
+    expect(decodeForecast(answer('usd_per_mwh'), health).ok).toBe(true);
+    expect(seen(decodeForecast(answer('percentile'), health))).toBe('meta.units');
+  });
+
+  it('pollutes nothing', () => {
+    decodeForecast(
+      parsed(`{"data":[{"__proto__":{"polluted":1},"point_time":"x","value":1}],"meta":{"__proto__":{"polluted":1}}}`),
+      PSCO,
+    );
+    expect('polluted' in {}).toBe(false);
+  });
+
+  it('any JSON gives an answer or nonsense, never an exception', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), fc.constantFrom(...Object.keys(meta())), (anything, value, key) => {
+        for (const answer of [
+          anything,
+          { data: anything, meta: meta() },
+          { data: good, meta: meta({ [key]: value }) },
+        ]) {
+          decodeForecast(answer, PSCO);
+          decodeIndex(answer, PSCO);
+          decodeHistory(answer, NOON_ON);
+          decodePastForecasts(answer, NOON_ON);
+          decodeAccess(answer);
+        }
+      }),
+    );
+  });
+});
+
+describe('the live index', () => {
+  const body = (data: unknown, units = 'percentile') => ({ data, meta: meta({ units }) });
+  //  what                 body                                  value or place
+  const rows: readonly (readonly [string, unknown, number | string])[] = [
+    ['good', index(), 42],
+    ['0', body([point(0, 0)]), 0],
+    ['100', body([point(0, 100)]), 100],
+    ['above 100', body([point(0, 100.5)]), 'data.0'],
+    ['below 0', body([point(0, -1)]), 'data.0'],
+    ['text', body([point(0, '42')]), 'data.0'],
+    ['two points', body([point(0, 1), point(5, 2)]), 'data'],
+    ['no point', body([]), 'data'],
+    ['a rate', body([point(0, 42)], 'lbs_co2_per_mwh'), 'meta.units'],
+  ];
+  it.each(rows)('%s', (_, answer, expected) => {
+    const outcome = decodeIndex(answer, PSCO);
+    if (outcome.ok) expect(outcome.value.point.value).toBe(expected);
+    else expect(outcome.failure).toMatchObject({ kind: 'nonsense', where: expected });
+  });
+});
+
+describe('history', () => {
+  it('keeps last_updated and the imputed marker where they were sent', () => {
+    const data = [
+      { ...point(0, 1), last_updated: '2026-03-01T12:00:20+00:00', imputed_data_used: true },
+      { ...point(5, 2), last_updated: null, imputed_data_used: null },
+      point(10, 3),
+    ];
+    const outcome = decodeHistory({ data, meta: meta() }, NOON_ON);
+    expect(outcome.ok && outcome.value.points).toEqual([
+      { at: at('2026-03-01T12:00:00Z'), value: 1, lastUpdated: at('2026-03-01T12:00:20Z'), imputed: true },
+      { at: at('2026-03-01T12:05:00Z'), value: 2 },
+      { at: at('2026-03-01T12:10:00Z'), value: 3 },
+    ]);
+  });
+
+  it('leaves out what was not asked for', () => {
+    const outcome = decodeHistory({ data: [...good, point(15, 1)], meta: meta() }, NOON_ON);
+    expect(seen(outcome)).toEqual({ values: [500, 510, 490], refused: 0 });
+  });
+});
+
+describe('past forecasts', () => {
+  const entry = (minute: number, list: unknown = good) => ({
+    generated_at: `2026-03-01T12:${String(minute).padStart(2, '0')}:00+00:00`,
+    forecast: list,
+  });
+  const decoded = (data: unknown) => decodePastForecasts({ data, meta: meta() }, NOON_ON);
+
+  it('come in order of generation, of a repeated one the last', () => {
+    const outcome = decoded([entry(5), entry(0), entry(5, [point(5, 1)])]);
+    expect(
+      outcome.ok && outcome.value.forecasts.map(({ generatedAt, points }) => [generatedAt, points.length]),
+    ).toEqual([
+      [at('2026-03-01T12:00:00Z'), 3],
+      [at('2026-03-01T12:05:00Z'), 1],
+    ]);
+  });
+
+  it('an entry without its time or list is counted, too many are nonsense', () => {
+    const six = [0, 1, 2, 3, 4, 5].map((i) => entry(i));
+    const outcome = decoded([...six, { generated_at: 'x', forecast: [] }]);
+    expect(outcome.ok && outcome.value.refusedPoints).toBe(1);
+    expect(decoded([entry(0), entry(5, null)])).toMatchObject({ failure: { kind: 'nonsense', where: 'data' } });
+  });
+});
+
+describe('account and region', () => {
+  const place = { place: { latitude: 39.7522 as Latitude, longitude: -105 as Longitude }, signalType: 'co2_moer' };
+
+  it('a token never shows in a complaint', () => {
+    const outcome = decodeToken({ token: 'abc\ndef' });
+    expect(JSON.stringify(outcome)).not.toContain('abc');
+    expect(outcome).toMatchObject({ failure: { kind: 'nonsense', where: 'token' } });
+    expect(decodeToken({ token: 5 }).ok).toBe(false);
+    expect(decodeToken({ token: '' }).ok).toBe(false);
+    expect(decodeToken({ token: 'eyJ.x' })).toEqual({ ok: true, value: { token: 'eyJ.x' } });
+  });
+
+  it('a region of another signal is nonsense, a missing name is the abbreviation', () => {
+    expect(decodeRegion({ region: 'PSCO' }, place)).toEqual({
+      ok: true,
+      value: { region: 'PSCO', regionFullName: 'PSCO', signalType: 'co2_moer' },
+    });
+    expect(decodeRegion({ region: 'PSCO', signal_type: 'co2_aoer' }, place).ok).toBe(false);
+  });
+
+  it('an access description may leave out parent, ends and endpoints', () => {
+    const models = [{ model: '2023-03-01', data_start: '2019-01-01', data_end: null }];
+    const outcome = decodeAccess({
+      signal_types: [
+        {
+          signal_type: 'co2_moer',
+          regions: [
+            { region: 'PSCO', parent: null, endpoints: [{ endpoint: '/v3/forecast', models }] },
+            { region: 'X', region_full_name: 'Ex', data_point_period_seconds: 3600, endpoints: null },
+          ],
+        },
+        { signal_type: 'health_damage' },
+      ],
+    });
+    expect(outcome).toEqual({
+      ok: true,
+      value: {
+        signalTypes: [
+          {
+            signalType: 'co2_moer',
+            regions: [
+              {
+                region: 'PSCO',
+                regionFullName: 'PSCO',
+                endpoints: [{ endpoint: 'v3/forecast', models: [{ model: '2023-03-01', dataStart: '2019-01-01' }] }],
+              },
+              { region: 'X', regionFullName: 'Ex', period: 3_600_000, endpoints: [] },
+            ],
+          },
+          { signalType: 'health_damage', regions: [] },
+        ],
+      },
+    });
+  });
+});
+
+describe('times', () => {
+  //  text                                 instant, or undefined
+  const rows: readonly (readonly [unknown, string | undefined])[] = [
+    ['2026-03-01T12:00:00Z', '2026-03-01T12:00:00.000Z'],
+    ['2026-03-01T12:00:00+00:00', '2026-03-01T12:00:00.000Z'],
+    ['2026-03-01T12:00:00.1234567+00:00', '2026-03-01T12:00:00.123Z'],
+    ['2026-03-01T12:00+0100', '2026-03-01T11:00:00.000Z'],
+    ['2026-03-01 12:00:00-05:30', '2026-03-01T17:30:00.000Z'],
+    ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+    ['2026-02-29T00:00:00Z', undefined],
+    ['2026-02-30T00:00:00Z', undefined],
+    ['2026-13-01T00:00:00Z', undefined],
+    ['2026-03-01T24:00:00Z', undefined],
+    ['2026-03-01T12:60:00Z', undefined],
+    ['2026-03-01T12:00:00', undefined],
+    ['2026-03-01', undefined],
+    ['1772366400', undefined],
+    [1772366400, undefined],
+    [null, undefined],
+  ];
+  it.each(rows)('%s', (text, expected) => {
+    const instant = instantOf(text);
+    expect(instant === undefined ? undefined : new Date(instant).toISOString()).toBe(expected);
+  });
+});
