@@ -10,5 +10,6 @@ export interface CommandEntry {
 export const commands: Readonly<Record<string, CommandEntry>> = {
   region: { summary: 'which region a place lies in', load: () => import('./region.ts') },
   map: { summary: 'the region map held: download, import, show', load: () => import('./map.ts') },
+  plan: { summary: 'the best schedule for a job, from a saved forecast', load: () => import('./plan.ts') },
   reference: { summary: 'the whole service interface on loopback', load: () => import('./reference.ts') },
 };

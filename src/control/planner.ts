@@ -37,6 +37,9 @@ export interface SlotPlan {
 const ROUNDING = 1e-9;
 const STEP = -1;
 const NONE = -2;
+/** Bits of a pointer. */
+const STOPPED = 1;
+const STARTED = 2;
 
 /** Grown when a larger plan is asked for; every cell read was written by the same call. */
 let cells = new Float64Array(0);
@@ -88,7 +91,7 @@ function sumsOf(weights: Float64Array): Sums {
   let size = 1;
   for (let t = 0; t < weights.length; t++) {
     const weight = weights[t] ?? Number.NaN;
-    const may = weight === weight;
+    const may = !Number.isNaN(weight);
     cost[t + 1] = (cost[t] ?? 0) + (may ? weight : 0);
     allowed[t + 1] = (allowed[t] ?? 0) + (may ? 1 : 0);
     if (may) size += Math.abs(weight);
@@ -115,11 +118,11 @@ function forcedFinish(request: PlanRequest, shape: Shape, sums: Sums): SlotPlan 
   const to = wait > need ? kept : Math.max(need - 1 + part, kept);
   const whole = Math.min(slots, Math.ceil(to - ROUNDING));
   const last = request.weights[whole - 1] ?? 0;
-  const cost = (sums.cost[whole] ?? 0) - Math.max(0, whole - to) * (last === last ? last : 0);
+  const cost = (sums.cost[whole] ?? 0) - Math.max(0, whole - to) * (Number.isNaN(last) ? 0 : last);
   return { runs: [{ from: 0, to }], cost, starts: 0 };
 }
 
-/** Cheapest arrivals at the full need, for each slot boundary t and number of starts k, at `t * (maxStarts + 1) + k`. */
+/** Cheapest arrivals at the full need, for each slot boundary t and number of starts k, at `t * width + k`. */
 interface Table {
   readonly cost: Float64Array;
   /** STEP: the last run grew by a slot; otherwise the progress at which a run of the minimum length began. */
@@ -127,103 +130,135 @@ interface Table {
   readonly width: number;
 }
 
+/** The rows a boundary is computed from, as offsets into `cells`; -1 where they would lie before the first. */
+interface Rows {
+  readonly t: number;
+  /** A load free to stop, and one free to start, at this boundary and the one before. */
+  readonly on: number;
+  readonly off: number;
+  readonly onBefore: number;
+  readonly offBefore: number;
+  /** Free to start `minOn` boundaries ago; -1 also where a slot since is not allowed. */
+  readonly start: number;
+  /** Free to stop `minOff` boundaries ago. */
+  readonly stop: number;
+  readonly weight: number;
+  /** Cost of a start `minOn` slots ago and of those slots. */
+  readonly stretch: number;
+  /** Progress that can have been made, and that must have been if the need is to be met. */
+  readonly lowest: number;
+  readonly highest: number;
+}
+
 /**
- * Rows run over time; a row holds the cheapest cost for each (starts, progress), once for a load free to start (`off`)
- * and once for a load free to stop (`on`). A start jumps `minOn` rows ahead and a stop `minOff`, so minimum times need no
- * states of their own.
+ * Rows run over time; a row holds the cheapest cost for each (starts, progress), once for a load free to start and once for a
+ * load free to stop. A start jumps `minOn` rows ahead and a stop `minOff`, so minimum times need no states of their own.
  */
 function fill(request: PlanRequest, shape: Shape, sums: Sums): Table {
-  const { weights, startCost, running, lastSlot } = request;
-  const { slots, need, part, minOn, hold, minOff, maxStarts, wait } = shape;
-  const { cost: sum, allowed } = sums;
-  const width = (maxStarts + 1) * need;
+  const { slots, need, minOn, minOff, maxStarts, wait } = shape;
+  const row = (maxStarts + 1) * need;
   const ring = Math.max(minOn, minOff) + 1;
-  reserve(2 * ring * width, (slots + 1) * width);
-  const on = cells.subarray(0, ring * width);
-  const off = cells.subarray(ring * width, 2 * ring * width);
-  cells.fill(Infinity, 0, 2 * ring * width);
-
-  const finish: Table = {
-    cost: new Float64Array((slots + 1) * (maxStarts + 1)).fill(Infinity),
-    how: new Int32Array((slots + 1) * (maxStarts + 1)).fill(NONE),
+  reserve(2 * ring * row, (slots + 1) * row);
+  cells.fill(Infinity, 0, 2 * ring * row);
+  const size = (slots + 1) * (maxStarts + 1);
+  const table: Table = {
+    cost: new Float64Array(size).fill(Infinity),
+    how: new Int32Array(size).fill(NONE),
     width: maxStarts + 1,
   };
-  const may = allowed[slots] ?? 0;
-  /** Progress a forced first run makes even where the slots are not allowed. */
-  const head = running ? wait : 0;
-  if (wait === 0) (running ? on : off)[0] = 0;
+  if (wait === 0) cells[request.running ? 0 : ring * row] = 0;
 
   for (let t = 1; t <= slots; t++) {
-    const row = (t % ring) * width;
-    const rowBefore = ((t - 1) % ring) * width;
-    const rowStart = t >= minOn ? ((t - minOn) % ring) * width : -1;
-    const rowStop = t >= minOff ? ((t - minOff) % ring) * width : -1;
-    const weight = weights[t - 1] ?? Number.NaN;
-    const mayRun = weight === weight;
-    const mayStart = rowStart >= 0 && (allowed[t] ?? 0) - (allowed[t - minOn] ?? 0) === minOn;
-    const stretch = mayStart ? (sum[t] ?? 0) - (sum[t - minOn] ?? 0) + startCost : 0;
-    const before = allowed[t] ?? 0;
-    const highest = Math.min(need - 1, before + head);
-    const lowest = Math.max(0, need - (may - before));
-
-    on.fill(Infinity, row, row + width);
-    off.fill(Infinity, row, row + width);
-    for (let k = 0; k <= maxStarts; k++) {
-      const base = k * need;
-      const first = Math.max(lowest, k * minOn);
-      const pointer = t * width + base;
-      for (let n = first; n <= highest; n++) {
-        const stay = off[rowBefore + base + n] as number;
-        const stop = rowStop >= 0 ? (on[rowStop + base + n] as number) : Infinity;
-        off[row + base + n] = stop < stay ? stop : stay;
-        pointers[pointer + n] = stop < stay ? 1 : 0;
-      }
-      if (mayRun)
-        for (let n = Math.max(1, first); n <= highest; n++)
-          on[row + base + n] = (on[rowBefore + base + n - 1] as number) + weight;
-      if (mayStart && k > 0)
-        for (let n = Math.max(minOn, first); n <= highest; n++) {
-          const start = (off[rowStart + base - need + n - minOn] as number) + stretch;
-          if (start < (on[row + base + n] as number)) {
-            on[row + base + n] = start;
-            pointers[pointer + n] = (pointers[pointer + n] as number) | 2;
-          }
-        }
-    }
-    if (t === wait) {
-      if (running) on[row + wait] = sum[wait] ?? 0;
-      else off[row] = 0;
-    }
-
-    const room = (t === slots ? lastSlot : 1) + ROUNDING;
-    if (!mayRun) continue;
-    for (let k = 0; k <= maxStarts; k++) {
-      const cell = t * finish.width + k;
-      let best = Infinity;
-      let how = NONE;
-      if (part <= room) {
-        const grown = (on[rowBefore + k * need + need - 1] as number) + part * weight;
-        if (grown < best) {
-          best = grown;
-          how = STEP;
-        }
-      }
-      if (mayStart && k > 0) {
-        for (let n = Math.max(0, need - minOn); n < need; n++) {
-          const last = n + minOn === need ? Math.max(part, hold) : hold;
-          if (last > room) continue;
-          const jumped = (off[rowStart + (k - 1) * need + n] as number) + stretch - (1 - last) * weight;
-          if (jumped < best) {
-            best = jumped;
-            how = n;
-          }
-        }
-      }
-      finish.cost[cell] = best;
-      finish.how[cell] = how;
-    }
+    const rows = rowsAt(request, shape, sums, t);
+    cells.fill(Infinity, rows.on, rows.on + row);
+    cells.fill(Infinity, rows.off, rows.off + row);
+    for (let k = 0; k <= maxStarts; k++) pauses(shape, rows, k);
+    if (!Number.isNaN(rows.weight)) for (let k = 0; k <= maxStarts; k++) grows(shape, rows, k);
+    if (rows.start >= 0) for (let k = 1; k <= maxStarts; k++) starts(shape, rows, k);
+    // The present mode becomes free to change once its own minimum time is served.
+    if (t === wait && request.running) cells[rows.on + wait] = sums.cost[wait] ?? 0;
+    if (t === wait && !request.running) cells[rows.off] = 0;
+    const room = t === slots ? request.lastSlot : 1;
+    if (!Number.isNaN(rows.weight)) for (let k = 0; k <= maxStarts; k++) finishes(shape, rows, table, { k, room });
   }
-  return finish;
+  return table;
+}
+
+function rowsAt(request: PlanRequest, shape: Shape, { cost, allowed }: Sums, t: number): Rows {
+  const { slots, need, minOn, minOff, maxStarts, wait } = shape;
+  const row = (maxStarts + 1) * need;
+  const ring = Math.max(minOn, minOff) + 1;
+  const at = (when: number) => (when % ring) * row;
+  const usable = allowed[t] as number;
+  const mayStart = t >= minOn && usable - (allowed[t - minOn] as number) === minOn;
+  return {
+    t,
+    on: at(t),
+    off: ring * row + at(t),
+    onBefore: at(t - 1),
+    offBefore: ring * row + at(t - 1),
+    start: mayStart ? ring * row + at(t - minOn) : -1,
+    stop: t >= minOff ? at(t - minOff) : -1,
+    weight: request.weights[t - 1] as number,
+    stretch: mayStart ? (cost[t] as number) - (cost[t - minOn] as number) + request.startCost : 0,
+    lowest: Math.max(0, need - ((allowed[slots] as number) - usable)),
+    // A first run that must go on makes progress even where a slot is not allowed.
+    highest: Math.min(need - 1, usable + (request.running ? wait : 0)),
+  };
+}
+
+/** Off: it stays off for a slot, or it stopped `minOff` slots ago. */
+function pauses({ need, minOn, maxStarts }: Shape, { t, off, offBefore, stop, lowest, highest }: Rows, k: number) {
+  const base = k * need;
+  const pointer = (t * (maxStarts + 1) + k) * need;
+  for (let n = Math.max(lowest, k * minOn); n <= highest; n++) {
+    const stays = cells[offBefore + base + n] as number;
+    const stops = stop < 0 ? Infinity : (cells[stop + base + n] as number);
+    cells[off + base + n] = Math.min(stops, stays);
+    pointers[pointer + n] = stops < stays ? STOPPED : 0;
+  }
+}
+
+/** On: it runs for one slot more. */
+function grows({ need, minOn }: Shape, { on, onBefore, weight, lowest, highest }: Rows, k: number) {
+  const base = k * need;
+  for (let n = Math.max(1, lowest, k * minOn); n <= highest; n++)
+    cells[on + base + n] = (cells[onBefore + base + n - 1] as number) + weight;
+}
+
+/** On: it started `minOn` slots ago. */
+function starts({ need, minOn, maxStarts }: Shape, { t, on, start, stretch, lowest, highest }: Rows, k: number) {
+  const base = k * need;
+  const pointer = (t * (maxStarts + 1) + k) * need;
+  const from = start + base - need - minOn;
+  for (let n = Math.max(lowest, k * minOn); n <= highest; n++) {
+    const cost = (cells[from + n] as number) + stretch;
+    if (cost >= (cells[on + base + n] as number)) continue;
+    cells[on + base + n] = cost;
+    pointers[pointer + n] = (pointers[pointer + n] as number) | STARTED;
+  }
+}
+
+/** The need is met within this slot: by a part of it, or by a run of the minimum length that ends in it. */
+function finishes(shape: Shape, rows: Rows, { cost, how, width }: Table, { k, room }: { k: number; room: number }) {
+  const { need, part, hold, minOn } = shape;
+  const { t, onBefore, start, weight, stretch } = rows;
+  let best = Infinity;
+  let by = NONE;
+  if (part <= room + ROUNDING) {
+    best = (cells[onBefore + k * need + need - 1] as number) + part * weight;
+    by = STEP;
+  }
+  for (let n = start < 0 || k === 0 ? need : Math.max(0, need - minOn); n < need; n++) {
+    const last = n + minOn === need ? Math.max(part, hold) : hold;
+    if (last > room + ROUNDING) continue;
+    const jumped = (cells[start + (k - 1) * need + n] as number) + stretch - (1 - last) * weight;
+    if (jumped >= best) continue;
+    best = jumped;
+    by = n;
+  }
+  cost[t * width + k] = best;
+  how[t * width + k] = by;
 }
 
 function reserve(cellCount: number, pointerCount: number) {
@@ -253,52 +288,40 @@ function cheapestEnd({ cost, how, width }: Table, { slots }: Shape, rounding: nu
 /** Walks the pointers back from the end to the present mode. */
 function traced(request: PlanRequest, shape: Shape, end: End): SlotPlan {
   const { need, part, minOn, hold, minOff, maxStarts } = shape;
-  const width = (maxStarts + 1) * need;
+  const pointerAt = (t: number, k: number, n: number) => pointers[(t * (maxStarts + 1) + k) * need + n] as number;
   const runs: SlotRun[] = [];
-  let t = end.at;
+  const jumped = end.how !== STEP;
+  let t = end.at - 1;
   let k = end.starts;
-  let n: number;
-  let mode: 'on' | 'off';
-  let to: number;
-  if (end.how === STEP) {
-    to = t - 1 + part;
-    n = need - 1;
-    t -= 1;
-    mode = 'on';
-  } else {
-    n = end.how;
-    to = t - 1 + (n + minOn === need ? Math.max(part, hold) : hold);
-    t -= minOn;
-    runs.push({ from: t, to });
+  let n = jumped ? end.how : need - 1;
+  let to = t + (jumped && n + minOn !== need ? hold : jumped ? Math.max(part, hold) : part);
+  let on = !jumped;
+  if (jumped) {
+    t = end.at - minOn;
     k -= 1;
-    mode = 'off';
+    runs.push({ from: t, to });
   }
-  for (;;) {
-    if (mode === 'on') {
-      if (k === 0 && request.running && n === t) {
-        runs.push({ from: 0, to });
-        break;
-      }
-      if (((pointers[t * width + k * need + n] as number) & 2) !== 0) {
-        t -= minOn;
-        n -= minOn;
-        k -= 1;
-        runs.push({ from: t, to });
-        mode = 'off';
-      } else {
-        t -= 1;
-        n -= 1;
-      }
-    } else {
-      if (k === 0 && !request.running) break;
-      if (((pointers[t * width + k * need + n] as number) & 1) !== 0) {
-        t -= minOff;
-        to = t;
-        // A run that ended before the first slot is not part of the plan.
-        if (k === 0 && n === 0 && t === 0) break;
-        mode = 'on';
-      } else t -= 1;
+  // With no start left, what remains is the present mode: a run since before the first slot, or nothing.
+  while (k > 0 || request.running) {
+    if (on && k === 0) {
+      if (to > 0) runs.push({ from: 0, to });
+      break;
     }
+    const pointer = pointerAt(t, k, n);
+    if (on) {
+      const started = (pointer & STARTED) !== 0;
+      const back = started ? minOn : 1;
+      t -= back;
+      n -= back;
+      if (!started) continue;
+      k -= 1;
+      on = false;
+      runs.push({ from: t, to });
+    } else if ((pointer & STOPPED) !== 0) {
+      t -= minOff;
+      to = t;
+      on = true;
+    } else t -= 1;
   }
   return { runs: runs.reverse(), cost: end.cost, starts: end.starts };
 }

@@ -128,7 +128,7 @@ function meanOf({ values }: Outlook): number {
   let sum = 0;
   let count = 0;
   for (const value of values)
-    if (value === value) {
+    if (!Number.isNaN(value)) {
       sum += Math.abs(value);
       count++;
     }

@@ -50,7 +50,7 @@ function gridOf({ values, period }: Outlook): Grid {
   const last = values.length;
   const known = (slot: number) => {
     const value = values[slot];
-    return value === undefined || value === value ? value : values[slot - 1];
+    return value === undefined || !Number.isNaN(value) ? value : values[slot - 1];
   };
   const value = (slot: number): number => {
     if (slot < 0) return known(0) ?? Number.NaN;
@@ -148,12 +148,12 @@ function headRun(job: JobRequest, slots: PlanRequest, { grid, slot, length }: He
   const weight = grid.value(slot);
   const forced = running && age < minOn;
   const taken = isTaken?.((outlook.from + slot * period) as Instant) === true;
-  if (!forced && (now < from || weight !== weight || taken)) return undefined;
+  if (!forced && (now < from || Number.isNaN(weight) || taken)) return undefined;
   if (!running && (age < minOff || maxStarts < 1)) return undefined;
 
   const starts = running ? 0 : 1;
   const ran = running ? age : 0;
-  const paid = weight === weight ? weight : 0;
+  const paid = Number.isNaN(weight) ? 0 : weight;
   const opening = running ? 0 : startCost;
   const left = remaining - length;
   if (left <= 0) {

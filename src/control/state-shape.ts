@@ -75,6 +75,7 @@ const view = shape({
       startsUntil: number,
       validUntil: number,
       flat: flag,
+      quality: oneOf('full', 'degraded'),
     }),
   ),
   rate: maybe(shape({ value: number, at: number, until: number })),

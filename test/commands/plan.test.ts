@@ -1,0 +1,129 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readArguments, type Terminal } from '../../src/commands/command.ts';
+import { run, spec } from '../../src/commands/plan.ts';
+
+let folder = '';
+let file = '';
+
+const FROM = Date.parse('2026-03-01T18:00:00Z');
+
+/** 24 hours of 5-minute rates: 500 lb/MWh, but 100 from 02:00 to 04:00 and 200 from 10:00 to 11:00 UTC the next day. */
+function answer() {
+  const data = Array.from({ length: 288 }, (_, i) => {
+    const hour = new Date(FROM + i * 300_000).getUTCHours();
+    const value = hour === 2 || hour === 3 ? 100 : hour === 10 ? 200 : 500;
+    return { point_time: `${new Date(FROM + i * 300_000).toISOString().slice(0, 19)}+00:00`, value };
+  });
+  const meta = {
+    data_point_period_seconds: 300,
+    generated_at: '2026-03-01T18:00:00+00:00',
+    generated_at_period_seconds: 300,
+    model: { date: '2024-01-01' },
+    region: 'CAISO_NORTH',
+    signal_type: 'co2_moer',
+    units: 'lbs_co2_per_mwh',
+    warnings: [],
+  };
+  return { data, meta };
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gridtide-plan-'));
+  file = join(folder, 'forecast.json');
+  await writeFile(file, JSON.stringify(answer()));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function plan(...argv: string[]) {
+  let out = '';
+  const terminal: Terminal = {
+    out: (text) => {
+      out += text;
+    },
+    err: () => {},
+    input: (async function* () {})(),
+    env: {},
+    interactive: false,
+    columns: 80,
+    stop: new AbortController().signal,
+  };
+  const code = await run(readArguments(spec, argv), terminal);
+  return { code, out, json: () => JSON.parse(out) as unknown };
+}
+
+describe('gridtide plan --forecast', () => {
+  it('finds the cleanest hours, in as many runs as that takes', async () => {
+    const { json } = await plan(
+      '--forecast',
+      file,
+      '--need',
+      '3h',
+      '--by',
+      '2026-03-02T14:00:00Z',
+      '--power',
+      '7.2',
+      '--json',
+    );
+    expect(json()).toEqual({
+      slots: [
+        { start: '2026-03-02T02:00:00+00:00', minutes: 120, kw: 7.2 },
+        { start: '2026-03-02T10:00:00+00:00', minutes: 60, kw: 7.2 },
+      ],
+      starts: 2,
+      // 7.2 kW × (2 h × 100 + 1 h × 200) lb/MWh × 0.45359237 / 1000
+      emissions: { value: 1.306346, units: 'kg' },
+      feasible: true,
+      shortfallMinutes: 0,
+    });
+  });
+
+  it('keeps to one block when told to', async () => {
+    const { json } = await plan(
+      '--forecast',
+      file,
+      '--need',
+      '3h',
+      '--by',
+      '2026-03-02T14:00:00Z',
+      '--max-starts',
+      '1',
+      '--json',
+    );
+    expect(json()).toMatchObject({ starts: 1, slots: [{ start: '2026-03-02T01:00:00+00:00', minutes: 180, kw: 1 }] });
+  });
+
+  it('a part slot counts in part and ends before the deadline', async () => {
+    const { json } = await plan('--forecast', file, '--need', '7m', '--by', '2026-03-02T02:07:00Z', '--json');
+    expect(json()).toMatchObject({
+      slots: [{ start: '2026-03-02T02:00:00+00:00', minutes: 7, kw: 1 }],
+      emissions: { value: 0.005292, units: 'kg' },
+    });
+  });
+
+  it('an impossible job runs at once and says what will be missing', async () => {
+    const { json, code } = await plan('--forecast', file, '--need', '4h', '--by', '2026-03-01T20:30:00Z', '--json');
+    expect(code).toBe(0);
+    expect(json()).toMatchObject({
+      slots: [{ start: '2026-03-01T18:00:00+00:00', minutes: 150, kw: 1 }],
+      feasible: false,
+      shortfallMinutes: 90,
+    });
+  });
+
+  it('names every mistake at once', async () => {
+    await expect(plan('--need', 'soon', '--by', '07:00')).rejects.toThrow(
+      /--forecast is missing[\s\S]*--need soon: expected a length[\s\S]*--by 07:00: expected a time with a zone/,
+    );
+  });
+
+  it('a file that is no forecast is told as such', async () => {
+    const other = join(folder, 'other.json');
+    await writeFile(other, '{"data": []}');
+    await expect(plan('--forecast', other, '--need', '1h', '--by', '2026-03-02T14:00:00Z')).rejects.toThrow(
+      /is not an answer of \/v3\/forecast/,
+    );
+  });
+});

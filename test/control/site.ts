@@ -1,0 +1,219 @@
+/** Loads, signals and a small world for the tests of control: outputs that obey, a clock that moves when told. */
+
+import type { Level, LoadConfig } from '../../src/config/config.ts';
+import type { Command, Decision, Event, Site } from '../../src/control/control.ts';
+import { initialState, type State, step } from '../../src/control/step.ts';
+import type { IndexNow, Outlook, SignalView } from '../../src/signal/view.ts';
+import {
+  type Duration,
+  hours,
+  type Instant,
+  type Kilowatt,
+  minutes,
+  type Percentile,
+  percentile,
+  type Uptime,
+} from '../../src/units.ts';
+import type { Moment } from '../../src/world.ts';
+
+export const ZONE = 'America/Los_Angeles';
+
+export const at = (text: string) => {
+  const parsed = Date.parse(text);
+  if (Number.isNaN(parsed)) throw new Error(`${text} is no time`);
+  return parsed as Instant;
+};
+
+export function index(value: number): Percentile {
+  const checked = percentile(value);
+  if (checked === undefined) throw new Error(`${value} is no percentile`);
+  return checked;
+}
+
+const common = {
+  onBelow: index(33),
+  offAbove: index(43),
+  hold: minutes(10),
+  maxStartsPerHour: 4,
+  maxStartsPerDay: 24,
+  maxBlock: hours(2),
+  maxBlocksPerDay: 3,
+  jitter: minutes(0),
+  onStop: 'failsafe',
+  overrideFor: hours(4),
+  shadow: false,
+} as const;
+
+export const tank = (over: Partial<LoadConfig> = {}): LoadConfig => ({
+  ...common,
+  name: 'tank',
+  type: 'tank',
+  output: { kind: 'relay', pin: 4, activeLow: false },
+  power: 2 as Kilowatt,
+  minOn: minutes(5),
+  minOff: minutes(5),
+  failSafe: 'on',
+  boot: 'off',
+  ...over,
+});
+
+export const heating = (over: Partial<LoadConfig> = {}): LoadConfig => ({
+  ...common,
+  name: 'heating',
+  type: 'heat-pump',
+  output: { kind: 'sg-ready', pins: [17, 27], activeLow: true },
+  power: 3 as Kilowatt,
+  minOn: minutes(30),
+  minOff: minutes(15),
+  maxStartsPerHour: 2,
+  maxStartsPerDay: 6,
+  failSafe: 'normal',
+  boot: 'normal',
+  window: { from: 600, to: 900 },
+  ...over,
+});
+
+const everyDay = (time: number) => [time, time, time, time, time, time, time] as const;
+
+export const car = (over: Partial<LoadConfig> = {}): LoadConfig => ({
+  ...common,
+  name: 'car',
+  type: 'ev',
+  output: { kind: 'relay', pin: 5, activeLow: false },
+  power: 7.2 as Kilowatt,
+  goal: { need: { kind: 'time', time: hours(4) }, by: everyDay(7 * 60), armedBy: 'schedule' },
+  minOn: minutes(15),
+  minOff: minutes(15),
+  maxStartsPerDay: 6,
+  maxInterruptions: 3,
+  failSafe: 'on',
+  boot: 'off',
+  window: { from: 60, to: 300 },
+  ...over,
+});
+
+export const daily = everyDay;
+
+export const siteOf = (...loads: LoadConfig[]): Site => ({ device: 'cellar', timezone: ZONE, loads });
+
+/** An index of the slot at `from`, valid for `length` from there. */
+export const indexAt = (from: Instant, value: number, over: Partial<IndexNow> = {}): IndexNow => ({
+  value: index(value),
+  basis: 'live-index',
+  at: from,
+  startsUntil: (from + minutes(5)) as Instant,
+  validUntil: (from + minutes(10)) as Instant,
+  flat: false,
+  quality: 'full',
+  ...over,
+});
+
+/** Hourly values from `from`, as slots of 5 minutes. */
+export const outlookOf = (from: Instant, hourly: readonly number[], over: Partial<Outlook> = {}): Outlook => ({
+  basis: 'fresh-forecast',
+  from,
+  period: minutes(5),
+  values: hourly.flatMap((value) => Array<number>(12).fill(value)),
+  units: 'lbs_co2_per_mwh',
+  generatedAt: from,
+  validUntil: (from + hourly.length * hours(1)) as Instant,
+  ...over,
+});
+
+export const viewOf = (parts: Omit<SignalView, 'changesAt'>): SignalView => ({ changesAt: 8e15 as Instant, ...parts });
+
+export interface Switch {
+  readonly at: Instant;
+  readonly load: string;
+  readonly level: Level;
+  readonly why: string;
+}
+
+/** The core with outputs that confirm `delay` after each command, and a clock that goes from wake to wake. */
+export class Bench {
+  readonly site: Site;
+  state: State;
+  now: Moment;
+  wakeAt: Uptime;
+  delay: Duration = minutes(0);
+  readonly switches: Switch[] = [];
+  readonly told: Decision[] = [];
+  private pending: { at: Uptime; event: Event }[] = [];
+
+  constructor(
+    site: Site,
+    start: Instant,
+    options: { readonly saved?: State; readonly sameBoot?: boolean; readonly trusted?: boolean } = {},
+  ) {
+    this.site = site;
+    this.state = initialState(site, options.saved, options.sameBoot ?? false);
+    this.now = { wall: start, uptime: minutes(1) as number as Uptime, trusted: options.trusted ?? true };
+    this.wakeAt = this.now.uptime;
+  }
+
+  /** One event now. */
+  send(event: Event): readonly Command[] {
+    const next = step(this.site, this.state, event, this.now);
+    this.state = next.state;
+    this.wakeAt = next.wakeAt;
+    this.told.push(...next.decisions);
+    for (const { load, level } of next.commands) {
+      this.switches.push({ at: this.now.wall, load, level, why: this.decision(load).why });
+      const confirmed: Event = { kind: 'confirmed', load, level };
+      this.pending.push({ at: (this.now.uptime + this.delay) as Uptime, event: confirmed });
+    }
+    this.deliver();
+    return next.commands;
+  }
+
+  private deliver() {
+    const due = this.pending.find(({ at }) => at <= this.now.uptime);
+    if (due === undefined) return;
+    this.pending = this.pending.filter((one) => one !== due);
+    this.send(due.event);
+  }
+
+  /** Lets time pass until `until`, stopping at each wake-up and confirmation. */
+  run(until: Instant) {
+    for (;;) {
+      const next = Math.min(this.wakeAt, ...this.pending.map(({ at }) => at));
+      const wall = this.now.wall + (next - this.now.uptime);
+      if (wall > until) break;
+      this.move((next - this.now.uptime) as Duration);
+      if (this.pending.some(({ at }) => at <= this.now.uptime)) this.deliver();
+      else this.send({ kind: 'tick' });
+    }
+    this.move((until - this.now.wall) as Duration);
+  }
+
+  for(length: Duration) {
+    this.run((this.now.wall + length) as Instant);
+  }
+
+  private move(length: Duration) {
+    this.now = {
+      ...this.now,
+      wall: (this.now.wall + length) as Instant,
+      uptime: (this.now.uptime + length) as Uptime,
+    };
+  }
+
+  signal(parts: Omit<SignalView, 'changesAt'>) {
+    this.send({ kind: 'signal', view: viewOf(parts) });
+  }
+
+  /** The index of now. */
+  index(value: number, over: Partial<IndexNow> = {}) {
+    this.signal({ index: indexAt(this.now.wall, value, over) });
+  }
+
+  level(name: string): Level | undefined {
+    return this.state.loads.find((load) => load.name === name)?.level;
+  }
+
+  decision(name: string): Decision {
+    const decision = this.state.loads.find((load) => load.name === name)?.decision;
+    if (decision === undefined) throw new Error(`nothing has been decided for ${name}`);
+    return decision;
+  }
+}

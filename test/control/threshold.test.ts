@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { hours, type Instant, minutes } from '../../src/units.ts';
+import { at, Bench, heating, siteOf, tank } from './site.ts';
+
+/** 12:00 and 06:00 local. */
+const NOON = at('2026-06-03T19:00:00Z');
+const MORNING = at('2026-06-03T13:00:00Z');
+
+/** A tank that has been at `held` for an hour, told `value`. */
+function tankAt(held: 'on' | 'off') {
+  const bench = new Bench(siteOf(tank()), NOON);
+  bench.send({ kind: 'confirmed', load: 'tank', level: 'off' });
+  bench.for(minutes(6));
+  bench.index(held === 'on' ? 5 : 90);
+  bench.for(minutes(9));
+  return bench;
+}
+
+describe('a tank on a threshold', () => {
+  //  held   index  load   why
+  const rows = [
+    ['off', 32, 'on', 'clean'],
+    ['off', 33, 'on', 'clean'],
+    ['off', 33.1, 'off', 'between'],
+    ['off', 42.9, 'off', 'between'],
+    ['off', 43, 'off', 'dirty'],
+    ['on', 33, 'on', 'clean'],
+    ['on', 34, 'on', 'between'],
+    ['on', 42.9, 'on', 'between'],
+    ['on', 43, 'off', 'dirty'],
+    ['on', 100, 'off', 'dirty'],
+    ['off', 0, 'on', 'clean'],
+  ] as const;
+  it.each(rows)('%s, index %d: %s, %s', (held, value, load, why) => {
+    const bench = tankAt(held);
+    expect(bench.level('tank')).toBe(held);
+    bench.index(value);
+    expect([bench.level('tank'), bench.decision('tank').why]).toEqual([load, why]);
+    expect(bench.decision('tank')).toMatchObject({ priority: 8, basis: 'live-index' });
+  });
+
+  it('a flat day starts nothing and stops nothing', () => {
+    for (const held of ['on', 'off'] as const) {
+      const bench = tankAt(held);
+      bench.index(50, { flat: true });
+      expect([bench.level('tank'), bench.decision('tank').why]).toEqual([held, 'flat']);
+    }
+  });
+
+  it('an index past its period keeps the level and starts nothing', () => {
+    const clean = tankAt('off');
+    clean.index(10, { startsUntil: clean.now.wall });
+    expect([clean.level('tank'), clean.decision('tank').why]).toEqual(['off', 'ageing']);
+    const running = tankAt('on');
+    running.index(10, { startsUntil: running.now.wall });
+    expect([running.level('tank'), running.decision('tank').why]).toEqual(['on', 'clean']);
+  });
+
+  it('falls to its fail-safe level the moment the index expires', () => {
+    const bench = tankAt('off');
+    bench.index(90);
+    const expires = (bench.now.wall + minutes(10)) as Instant;
+    bench.run((expires - 1) as Instant);
+    expect(bench.level('tank')).toBe('off');
+    bench.run(expires);
+    expect([bench.level('tank'), bench.decision('tank').why, bench.decision('tank').basis]).toEqual([
+      'on',
+      'no-data',
+      'fail-safe',
+    ]);
+  });
+});
+
+describe('a heat pump on SG-Ready', () => {
+  function heatingAt(value: number, over = {}) {
+    const bench = new Bench(siteOf(heating(over)), MORNING);
+    bench.send({ kind: 'confirmed', load: 'heating', level: 'normal' });
+    bench.for(minutes(20));
+    bench.index(value);
+    return bench;
+  }
+  //  index  level        why
+  const rows = [
+    [20, 'recommend', 'clean'],
+    [40, 'normal', 'between'],
+    [70, 'normal', 'dirty'],
+    [95, 'block', 'dirty'],
+    [4, 'force', 'clean'],
+  ] as const;
+  it.each(rows)('index %d: %s, %s', (value, level, why) => {
+    const bench = heatingAt(value, { blockAbove: 90, forceBelow: 5 });
+    expect([bench.level('heating'), bench.decision('heating').why]).toEqual([level, why]);
+  });
+
+  it('never blocks or forces unless told to', () => {
+    expect(heatingAt(100).level('heating')).toBe('normal');
+    expect(heatingAt(0).level('heating')).toBe('recommend');
+  });
+
+  it('keeps a recommendation for the minimum time, then lets go', () => {
+    const bench = heatingAt(20);
+    const started = bench.now.wall;
+    bench.for(minutes(5));
+    bench.index(80, { validUntil: (started + hours(2)) as Instant });
+    expect(bench.decision('heating')).toMatchObject({
+      level: 'recommend',
+      wanted: 'normal',
+      why: 'min-on',
+      wish: 'dirty',
+      priority: 2,
+      until: started + minutes(30),
+    });
+    bench.run((started + minutes(30)) as Instant);
+    expect(bench.level('heating')).toBe('normal');
+  });
+
+  it('a block ends after two hours, whatever the grid does', () => {
+    const bench = heatingAt(95, { blockAbove: 90 });
+    const started = bench.now.wall;
+    bench.index(95, { validUntil: (started + hours(9)) as Instant, startsUntil: (started + hours(9)) as Instant });
+    bench.run((started + hours(2) - 1) as Instant);
+    expect(bench.level('heating')).toBe('block');
+    bench.run((started + hours(2)) as Instant);
+    expect(bench.level('heating')).toBe('normal');
+    expect(bench.switches.at(-1)?.why).toBe('block-limit');
+    bench.run((started + hours(9)) as Instant);
+    const blocks = bench.switches.filter(({ level }) => level === 'block').map(({ at }) => (at - started) / hours(1));
+    expect(blocks).toHaveLength(3);
+  });
+
+  it('without data it follows its daily window, then is left alone', () => {
+    const bench = heatingAt(80);
+    bench.run(at('2026-06-03T17:00:00Z'));
+    expect([bench.level('heating'), bench.decision('heating').why]).toEqual(['recommend', 'window']);
+    bench.run(at('2026-06-03T22:00:00Z'));
+    expect([bench.level('heating'), bench.decision('heating').why]).toEqual(['normal', 'outside-window']);
+  });
+});
