@@ -139,8 +139,9 @@ export interface BrokerMessage {
 
 export type BrokerState =
   | { readonly kind: 'connecting' }
-  | { readonly kind: 'online'; readonly version: 5 | 4 }
-  /** `cause` for people; `refused` when trying again without a change is in vain (credentials). */
+  /** `denied`: topics the broker refused to let this client publish or read, for people; it may grow while online. */
+  | { readonly kind: 'online'; readonly version: 5 | 4; readonly denied: readonly string[] }
+  /** `cause` for people; `refused` when trying again without a change is in vain (credentials, certificate, a taken client id). */
   | { readonly kind: 'offline'; readonly cause: string; readonly refused: boolean };
 
 export interface BrokerWill {
@@ -148,26 +149,43 @@ export interface BrokerWill {
   readonly payload: string;
 }
 
-/** One link to an MQTT broker. It connects and reconnects by itself once started; nothing is queued while it is away. */
+/** One link to an MQTT broker. It connects and reconnects by itself once started; nothing is queued while it is away. Never throws. */
 export interface Broker {
-  /** `watch` is called at each change of state; on `online` the owner subscribes and publishes everything again. */
-  start(watch: (state: BrokerState) => void): void;
+  start(): void;
   readonly state: BrokerState;
+  /** `report` is called at each change of state; on `online` whoever watches subscribes and publishes everything again. */
+  watch(report: (state: BrokerState) => void): Cancel;
   /** True once the broker has taken it (QoS 1); false when offline or refused: the owner keeps the last value and sends it when online again. */
   publish(topic: string, payload: string, options: { readonly retain: boolean }): Promise<boolean>;
-  /** `receive` is called for each message of the exact topic. False when refused. */
-  subscribe(topic: string, receive: (message: BrokerMessage) => void): Promise<boolean>;
-  /** Publishes `last`, then leaves without the will. May be called twice. */
-  stop(last?: { readonly topic: string; readonly payload: string }): Promise<void>;
+  /** `receive` is called for each message of the exact topic until the link is lost. False when refused. */
+  subscribe(topic: string, receive: (message: BrokerMessage) => void, options: Subscription): Promise<boolean>;
+  /** Publishes `last` (retained), then leaves without the will. May be called twice. */
+  stop(last?: BrokerWill): Promise<void>;
+}
+
+export interface Subscription {
+  /** Whether a retained message that was stored before is wanted; a live one always comes, marked `retained`. */
+  readonly stored: boolean;
+}
+
+export interface BrokerCredentials {
+  readonly username: string;
+  readonly password?: string;
 }
 
 export interface BrokerOptions {
+  /** `mqtt:` or `mqtts:`. */
   readonly url: string;
   readonly clientId: string;
-  readonly username?: string;
-  readonly password?: string;
+  /** Asked before each attempt, so that changed files count; undefined: they cannot be read, and no attempt is made. */
+  readonly credentials?: () => Promise<BrokerCredentials | undefined>;
+  /** PEM texts: authority to trust beside the system's, own certificate and its key. */
   readonly ca?: string;
+  readonly certificate?: string;
+  readonly key?: string;
   readonly will?: BrokerWill;
+  /** 30 s unless said otherwise; a dead link is noticed after one and a half of it. */
+  readonly keepalive?: Duration;
 }
 
 export type PinFailure = { readonly kind: 'busy' | 'missing' | 'forbidden' | 'io'; readonly detail: string };

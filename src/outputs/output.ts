@@ -10,16 +10,17 @@ export type OutputFailure = {
 };
 
 export interface Output {
-  /** The level found at start where it can be read, else undefined. Never changes it. */
+  /** The level found at start where it can be read, else undefined. Never changes it. May be tried again after a failure. */
   open(): Promise<{ readonly level?: Level } | OutputFailure>;
-  /** Resolves when the level is in place as far as the output can tell. Calls do not overlap. */
+  /** Resolves when the level is in place as far as the output can tell. Calls do not overlap. After `offline` the output sends it by itself once the link is back, unless told another, and reports it. */
   apply(level: Level): Promise<OutputFailure | undefined>;
   /** The level read back, where the output can. */
   read(): Promise<Level | undefined | OutputFailure>;
-  /** Told of a level the device reports by itself (state topic). */
-  watch(report: (level: Level) => void): void;
+  /** Told of the level the device reports once it agrees with the one applied, and of a device that will not keep it. */
+  watch(report: (news: Level | OutputFailure) => void): void;
   /** Hands the device back to itself: the release payload, or nothing. */
   release(): Promise<void>;
+  /** Ends what waits; an `apply` under way answers with a failure. The level stays. */
   close(): Promise<void>;
 }
 

@@ -54,16 +54,19 @@ export function heldBroker(
   return (options) => {
     const real = broker(options);
     return {
-      start(watch) {
+      start() {
         const release = clock.hold();
-        real.start((state) => {
-          watch(state);
-          if (state.kind !== 'connecting') release();
+        const cancel = real.watch((state) => {
+          if (state.kind === 'connecting') return;
+          release();
+          cancel();
         });
+        real.start();
       },
       get state() {
         return real.state;
       },
+      watch: (report) => real.watch(report),
       publish: (...message) => during(clock, () => real.publish(...message)),
       subscribe: (...wish) => during(clock, () => real.subscribe(...wish)),
       stop: (last) => during(clock, () => real.stop(last)),
