@@ -20,6 +20,14 @@ interface Chip {
   readonly lines: number;
 }
 
+export interface HeaderLine {
+  /** By which the kernel knows the line: base plus offset. */
+  readonly number: number;
+  readonly offset: number;
+  /** Label of its chip. */
+  readonly chip: string;
+}
+
 const textOf = async (...path: readonly string[]) => (await readFile(join(...path), 'utf8')).trim();
 
 async function chipAt(directory: string): Promise<Chip | undefined> {
@@ -35,10 +43,10 @@ async function chipAt(directory: string): Promise<Chip | undefined> {
 const missing = (detail: string): PinFailure => ({ kind: 'missing', detail });
 
 /**
- * The number by which the kernel knows `line` of the header: base plus offset. The base differs from kernel to kernel
- * (512 since 6.6), and on the Raspberry Pi other chips come beside the header's.
+ * `line` of the header. The base of its chip differs from kernel to kernel (512 since 6.6), and other chips stand
+ * beside the header's: a bare number never names a line.
  */
-export async function globalNumber(line: number, gpio: string): Promise<number | PinFailure> {
+export async function headerLine(line: number, gpio: string): Promise<HeaderLine | PinFailure> {
   let entries: readonly string[];
   try {
     entries = await readdir(gpio);
@@ -60,15 +68,20 @@ export async function globalNumber(line: number, gpio: string): Promise<number |
     return missing(
       `line ${line} is not on ${chip.label}: it has 0 to ${chip.lines - 1}; correct the pin (BCM numbers)`,
     );
-  return chip.base + line;
+  return { number: chip.base + line, offset: line, chip: chip.label };
 }
 
+/** The part of the kernel's list that is about one chip. */
+const sectionOf = (text: string, chip: string) =>
+  text.split(/^(?=gpiochip)/m).find((section) => section.split('\n', 1)[0]?.includes(chip)) ?? '';
+
 /** The word the kernel keeps with a line that is taken, such as `spi0 CS0`; undefined where it may not be read. */
-export async function holderOf(number: number, holders: string): Promise<string | undefined> {
-  try {
-    const found = new RegExp(`^\\s*gpio-${number}\\s*\\(([^)]*)\\)`, 'm').exec(await textOf(holders))?.[1] ?? '';
-    return found.split('|')[1]?.trim() || undefined;
-  } catch {
-    return undefined;
-  }
+export async function holderOf({ number, offset, chip }: HeaderLine, holders: string): Promise<string | undefined> {
+  const section = sectionOf(await textOf(holders).catch(() => ''), chip);
+  // Older kernels list the numbers and `(name |holder)`, newer ones the offsets and `(holder)`.
+  const isOld = /^gpiochip\d+: GPIOs \d/.test(section);
+  const found = new RegExp(`^ *gpio-${isOld ? number : offset} *\\(([^)]*)\\)`, 'm').exec(section)?.[1];
+  const parts = found?.split('|') ?? [];
+  const holder = (isOld ? parts[1] : parts.at(-1))?.trim();
+  return holder === undefined || ['', '<unused>'].includes(holder) ? undefined : holder;
 }

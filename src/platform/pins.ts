@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { BinaryValue, Gpio } from 'onoff';
 import { seconds } from '../units.ts';
 import type { Pin, PinFailure, Pins } from '../world.ts';
-import { type GpioPaths, globalNumber, holderOf } from './gpio-chip.ts';
+import { type GpioPaths, type HeaderLine, headerLine, holderOf } from './gpio-chip.ts';
 
 const PATHS: GpioPaths = { gpio: '/sys/class/gpio', holders: '/sys/kernel/debug/gpio' };
 
@@ -26,26 +26,21 @@ const forbidden = (path: string, code: string): PinFailure => ({
   detail: `${path} may not be written (${code}), so the line cannot be switched: ${CURE}`,
 });
 
-async function failureOf(
-  error: unknown,
-  line: number,
-  number: number,
-  { gpio, holders }: GpioPaths,
-): Promise<PinFailure> {
+async function failureOf(error: unknown, found: HeaderLine, { gpio, holders }: GpioPaths): Promise<PinFailure> {
   const code = codeOf(error);
   if (REFUSED.includes(code)) return forbidden(gpio, code);
   if (code === 'EBUSY') {
-    const holder = await holderOf(number, holders);
+    const holder = await holderOf(found, holders);
     const by = holder === undefined ? 'by another program or driver (gpioinfo names it)' : `by "${holder}"`;
-    return { kind: 'busy', detail: `line ${line} is held ${by}: end that, or wire the load to another line` };
+    return { kind: 'busy', detail: `line ${found.offset} is held ${by}: end that, or wire the load to another line` };
   }
   if (code === 'EINVAL' || code === 'ENODEV' || code === 'ENOENT')
     return {
       kind: 'missing',
-      detail: `line ${line} is not there (${code}): check the pin, or whether its chip is gone`,
+      detail: `line ${found.offset} is not there (${code}): check the pin, or whether its chip is gone`,
     };
   const said = error instanceof Error ? error.message : `${error}`;
-  return { kind: 'io', detail: `line ${line} does not answer (${said}): check the wiring and the board` };
+  return { kind: 'io', detail: `line ${found.offset} does not answer (${said}): check the wiring and the board` };
 }
 
 type Onoff = typeof import('onoff');
@@ -126,12 +121,13 @@ async function writeAsOutput(gpio: Gpio, high: boolean): Promise<void> {
 export function createPins(paths: GpioPaths = PATHS): Pins {
   return {
     async open(line, { initiallyHigh }) {
-      const number = await globalNumber(line, paths.gpio);
-      if (typeof number !== 'number') return number;
+      const found = await headerLine(line, paths.gpio);
+      if ('kind' in found) return found;
+      const { number } = found;
       const onoff = await loadOnoff();
       if ('kind' in onoff) return onoff;
 
-      const failed = (error: unknown) => failureOf(error, line, number, paths);
+      const failed = (error: unknown) => failureOf(error, found, paths);
       try {
         await exportLine(number, paths.gpio);
         const refused = await whenHandedOver(number, paths.gpio);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { globalNumber, holderOf } from '../../src/platform/gpio-chip.ts';
+import { headerLine, holderOf } from '../../src/platform/gpio-chip.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -43,37 +43,53 @@ describe('the line of the header', () => {
   ];
   it.each(rows)('on %j: %d is %s', async (chips, line, wanted) => {
     withChips(chips);
-    const found = await globalNumber(line, directory);
-    if (typeof wanted === 'number') return expect(found).toBe(wanted);
+    const found = await headerLine(line, directory);
+    if (typeof wanted === 'number') return expect(found).toMatchObject({ number: wanted, offset: line });
     expect(found).toMatchObject({ kind: 'missing' });
     expect(found).toHaveProperty('detail', expect.stringContaining(wanted));
   });
 
   it('says so where the kernel offers no GPIO', async () => {
-    expect(await globalNumber(17, join(directory, 'none'))).toMatchObject({ kind: 'missing' });
+    expect(await headerLine(17, join(directory, 'none'))).toMatchObject({ kind: 'missing' });
   });
 });
 
 describe('who holds a line', () => {
-  const text = `gpiochip0: GPIOs 512-565, parent: platform/3f200000.gpio, pinctrl-bcm2835:
+  const old = `gpiochip1: GPIOs 500-511, parent: platform/exp, raspberrypi-exp-gpio:
+ gpio-500 (                    |camera              ) out lo
+
+gpiochip0: GPIOs 512-565, parent: platform/3f200000.gpio, pinctrl-bcm2835:
  gpio-519 (GPIO7               |spi0 CS1            ) out hi ACTIVE LOW
  gpio-529 (GPIO17              |sysfs               ) out hi
  gpio-530 (                    |led0                ) out lo
- gpio-531 (GPIO19)
+ gpio-531 (GPIO19              )
 `;
-  const rows: readonly (readonly [number, string | undefined])[] = [
-    [519, 'spi0 CS1'],
-    [529, 'sysfs'],
-    [530, 'led0'],
-    [52, undefined],
-    [600, undefined],
+  const recent = `gpiochip0: 12 GPIOs, parent: platform/exp, raspberrypi-exp-gpio, can sleep:
+ gpio-7   (camera) output-low
+
+gpiochip1: 54 GPIOs, parent: platform/gpio, pinctrl-bcm2835, can sleep:
+ gpio-6   (<unused>) input,pull-down
+ gpio-7   (spi0 CS1) output-low,pull-down
+ gpio-8   (GPIO8|sysfs) output-low
+`;
+  //  kernel  line  holder
+  const rows: readonly (readonly ['old' | 'recent', number, string | undefined])[] = [
+    ['old', 7, 'spi0 CS1'],
+    ['old', 17, 'sysfs'],
+    ['old', 18, 'led0'],
+    ['old', 19, undefined],
+    ['old', 40, undefined],
+    ['recent', 6, undefined],
+    ['recent', 7, 'spi0 CS1'],
+    ['recent', 8, 'sysfs'],
   ];
-  it.each(rows)('%d: %s', async (number, holder) => {
-    writeFileSync(join(directory, 'gpio'), text);
-    expect(await holderOf(number, join(directory, 'gpio'))).toBe(holder);
+  it.each(rows)('%s kernel, line %d: %s', async (kernel, offset, holder) => {
+    const path = join(directory, 'gpio');
+    writeFileSync(path, kernel === 'old' ? old : recent);
+    expect(await holderOf({ offset, number: 512 + offset, chip: 'pinctrl-bcm2835' }, path)).toBe(holder);
   });
 
   it('is unknown where it may not be read', async () => {
-    expect(await holderOf(519, join(directory, 'none'))).toBeUndefined();
+    expect(await holderOf({ offset: 7, number: 519, chip: 'x' }, join(directory, 'none'))).toBeUndefined();
   });
 });

@@ -1,0 +1,134 @@
+/** In the machine: plays the scenes of the pins test and says what a meter on the wire would have seen. */
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+const [, , outside = '', base = ''] = process.argv;
+const GPIO = '/sys/class/gpio';
+
+/** What is measured at the connector, from outside. */
+const measured = (line: number) => readFileSync(`${outside}/sim_gpio${line}/value`, 'utf8').trim();
+const fileOf = (line: number, name: string) => `${GPIO}/gpio${Number(base) + line}/${name}`;
+
+interface Holder {
+  readonly first: unknown;
+  ask(word: string): Promise<unknown>;
+  end(signal?: NodeJS.Signals): Promise<void>;
+}
+
+async function hold(
+  line: number,
+  level: 'high' | 'low',
+  options: { directory?: string; user?: number } = {},
+): Promise<Holder> {
+  const program = `${options.directory ?? '/app'}/line.mjs`;
+  const child: ChildProcessWithoutNullStreams = spawn('node', [program, `${line}`, level, `${options.user ?? 0}`]);
+  child.stderr.pipe(process.stderr);
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async () => JSON.parse((await answers.next()).value ?? '"nothing"');
+  const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  return {
+    first: await next(),
+    ask: (word) => {
+      child.stdin.write(`${word}\n`);
+      return next();
+    },
+    end: (signal) => {
+      if (signal === undefined) child.stdin.end('end\n');
+      else child.kill(signal);
+      return gone;
+    },
+  };
+}
+
+async function scene(name: string, play: () => Promise<Record<string, unknown>>): Promise<void> {
+  const mark = (text: string) => writeFileSync('/sys/kernel/tracing/trace_marker', `${text} ${name}\n`);
+  mark('begin');
+  const said = await play();
+  mark('end');
+  process.stdout.write(`${JSON.stringify({ part: name, ...said })}\n`);
+}
+
+await scene('first level', async () => {
+  const lines = [
+    [17, 'low'],
+    [18, 'high'],
+  ] as const;
+  const found: unknown[] = [];
+  for (const [line, level] of lines) {
+    const holder = await hold(line, level);
+    found.push(holder.first, measured(line));
+    await holder.end();
+  }
+  return { found };
+});
+
+await scene('switched', async () => {
+  const holder = await hold(17, 'low');
+  const answers = [];
+  // Changes and repeats.
+  const words = Array.from({ length: 40 }, (_, n) => ((n * 7) % 5 < 2 ? 'high' : 'low'));
+  for (const word of words) answers.push(await holder.ask(word), measured(17));
+  await holder.end();
+  return { words, answers };
+});
+
+await scene('restart', async () => {
+  const first = await hold(17, 'low');
+  await first.ask('high');
+  await first.end();
+  return { after: measured(17) };
+});
+
+await scene('restarted', async () => {
+  const again = await hold(17, 'low'); // would rather have it low, but it runs
+  const before = measured(17);
+  await again.end();
+  return { first: again.first, before, after: measured(17) };
+});
+
+await scene('killed', async () => {
+  const holder = await hold(17, 'low');
+  await holder.end('SIGKILL');
+  const after = measured(17);
+  const again = await hold(17, 'low');
+  await again.end();
+  return { after, again: again.first };
+});
+
+await scene('meddled with', async () => {
+  const holder = await hold(18, 'high');
+  writeFileSync(fileOf(18, 'direction'), 'in');
+  const said = await holder.ask('high');
+  const direction = readFileSync(fileOf(18, 'direction'), 'utf8').trim();
+  await holder.end();
+  return { said, direction, after: measured(18) };
+});
+
+await scene('inverted', async () => {
+  writeFileSync(fileOf(18, 'active_low'), '1');
+  const holder = await hold(18, 'low');
+  const before = measured(18);
+  const said = await holder.ask('low');
+  await holder.end();
+  return { first: holder.first, before, said, after: measured(18) };
+});
+
+await scene('refused', async () => {
+  mkdirSync('/tmp/bare');
+  for (const name of readdirSync('/app').filter((one) => one.endsWith('.mjs')))
+    copyFileSync(`/app/${name}`, `/tmp/bare/${name}`);
+  const bare = await hold(21, 'low', { directory: '/tmp/bare' });
+  const busy = await hold(7, 'low');
+  const missing = await hold(60, 'low');
+  const forbidden = await hold(20, 'low', { user: 1000 });
+  const notOurs = await hold(17, 'low', { user: 1000 });
+  return {
+    bare: bare.first,
+    busy: busy.first,
+    missing: missing.first,
+    forbidden: forbidden.first,
+    notOurs: notOurs.first,
+  };
+});

@@ -1,0 +1,85 @@
+/** The board's lines on a real kernel: what a meter on the wire saw, and each step that the kernel traced. */
+
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { levelsOf, type RigRun, rigIsReady, runInRig } from './machine.ts';
+
+const guest = (name: string) => join(import.meta.dirname, 'guest', name);
+
+/** An expander comes first, so that the header's chip does not begin where one would guess. */
+const HEADER = 520;
+const START = `
+chip expander raspberrypi-exp-gpio ${HEADER - 512} >/dev/null
+outside=$(chip header pinctrl-bcm2835 54 7 "spi0 CS1")
+node pins.mjs "$outside" ${HEADER} || exit 1
+cat /sys/kernel/tracing/trace`;
+
+const number = (line: number) => HEADER + line;
+const HIGH = 1;
+const LOW = 0;
+
+describe.skipIf(!rigIsReady())('the lines of the header on a real kernel', () => {
+  let run: RigRun;
+  beforeAll(async () => {
+    run = await runInRig({ pins: guest('pins.ts'), line: guest('line.ts') }, START);
+  }, 240_000);
+
+  it('the first level is right at once: one step sets level and direction, and the end of the program changes nothing', () => {
+    expect(run.part('first level')).toMatchObject({ found: [false, '0', true, '1'] });
+    const steps = run.traced('first level').filter((event) => event.kind === 'direction' || event.set);
+    expect(steps).toEqual([
+      { kind: 'value', number: number(17), set: true, value: LOW },
+      { kind: 'direction', number: number(17), direction: 'out' },
+      { kind: 'value', number: number(18), set: true, value: HIGH },
+      { kind: 'direction', number: number(18), direction: 'out' },
+    ]);
+  });
+
+  it('each word is one level on the wire, read back from outside', () => {
+    const { words, answers } = run.part('switched') as { words: string[]; answers: unknown[] };
+    const levels = words.map((word) => (word === 'high' ? HIGH : LOW));
+    expect(answers).toEqual(levels.flatMap((level) => [null, `${level}`]));
+    expect(levelsOf(run.traced('switched'), number(17))).toEqual(levels);
+  });
+
+  it('a running relay does not notice a restart: 0 edges, and the level is told', () => {
+    expect(levelsOf(run.traced('restart'), number(17))).toEqual([HIGH]);
+    expect(run.part('restarted')).toMatchObject({ first: true, before: '1', after: '1' });
+    expect(levelsOf(run.traced('restarted'), number(17))).toEqual([]);
+    expect(run.traced('restarted').filter(({ kind }) => kind === 'direction')).toEqual([]);
+  });
+
+  it('a killed program leaves the level as it was, and the next one finds it', () => {
+    expect(run.part('killed')).toMatchObject({ after: '1', again: true });
+    expect(levelsOf(run.traced('killed'), number(17))).toEqual([]);
+  });
+
+  it('a line that somebody made an input is driven again at the level told, in one step', () => {
+    expect(run.part('meddled with')).toMatchObject({ said: null, direction: 'out', after: '1' });
+    expect(levelsOf(run.traced('meddled with'), number(18))).toEqual([HIGH]);
+  });
+
+  it('levels are physical, whatever inversion somebody left on the line', () => {
+    expect(run.part('inverted')).toMatchObject({ first: true, before: '1', said: null, after: '0' });
+    expect(levelsOf(run.traced('inverted'), number(18))).toEqual([LOW]);
+  });
+
+  //  trouble                          kind         what is said
+  const rows = [
+    ['busy', 'busy', 'line 7 is held by "spi0 CS1": end that, or wire the load to another line'],
+    ['missing', 'missing', 'line 60 is not on pinctrl-bcm2835: it has 0 to 53; correct the pin (BCM numbers)'],
+    [
+      'forbidden',
+      'forbidden',
+      '/sys/class/gpio may not be written (EACCES), so the line cannot be switched: add the user',
+    ],
+    ['notOurs', 'forbidden', `/sys/class/gpio/gpio${number(17)} may not be written (EACCES), so the line cannot be`],
+    ['bare', 'missing', 'the package onoff cannot be loaded'],
+  ] as const;
+  it.each(rows)('%s: the line is refused with its cure, and not touched', (name, kind, detail) => {
+    const said = run.part('refused')[name] as { kind: string; detail: string };
+    expect(said.kind).toBe(kind);
+    expect(said.detail).toContain(detail);
+    expect(run.traced('refused').filter((event) => event.kind === 'direction' || event.set)).toEqual([]);
+  });
+});
