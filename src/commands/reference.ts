@@ -2,8 +2,10 @@
 
 import { readFile } from 'node:fs/promises';
 import type { AuthErrors } from '../reference/answer.ts';
+import { type FaultRule, faultNames, readFaultScript, ruleNamed } from '../reference/fault-rules.ts';
 import { isPlan, type PlanName, planNames } from '../reference/plans.ts';
 import { createReference, isLoopback, type ReferenceOptions } from '../reference/reference.ts';
+import { SeriesError } from '../reference/series.ts';
 import { readDate, readTime } from '../reference/times.ts';
 import {
   type Arguments,
@@ -29,6 +31,7 @@ type Row =
   | 'region'
   | 'units'
   | 'auth-errors'
+  | 'faults'
   | 'extras';
 
 export const spec: CommandSpec<Row> = {
@@ -50,11 +53,13 @@ export const spec: CommandSpec<Row> = {
     region: { value: 'R', help: 'whose co2_moer the series is', default: 'CAISO_NORTH' },
     units: { value: 'UNIT', help: 'of a series of two columns: kg_co2_per_kwh or lbs_co2_per_mwh' },
     'auth-errors': { value: 'STYLE', help: 'body of authentication errors: json or html', default: 'json' },
+    faults: { value: 'NAME|FILE', help: 'a fault by name, or a script of them (JSON)', many: true },
     extras: { help: 'also what real clients ask beyond the interface' },
   },
   notes: [
     'The first line on stdout is {"listening":"http://127.0.0.1:N"}. Ends at SIGINT or SIGTERM.',
     'FILE…: more files of the series.',
+    `Faults: ${faultNames.join(', ')}.`,
   ],
 };
 
@@ -90,7 +95,18 @@ interface Wishes {
   readonly certificate: { readonly cert: string; readonly key: string } | undefined;
 }
 
-function wishesOf(args: Arguments<Row>): Wishes {
+/** Rules of one `--faults`: a name, else a file. */
+async function faultsFrom(said: string): Promise<readonly FaultRule[] | { readonly mistakes: readonly string[] }> {
+  const named = ruleNamed(said);
+  if (named !== undefined) return [named];
+  try {
+    return readFaultScript(await readFile(said, 'utf8'));
+  } catch {
+    return { mistakes: ['neither the name of a fault nor a file that can be read; --help lists the names'] };
+  }
+}
+
+async function wishesOf(args: Arguments<Row>): Promise<Wishes> {
   const mistakes: string[] = [];
   const { gather } = mistakesIn(mistakes);
   const seed = gather(() => args.number('seed', { whole: true }), 1) ?? 1;
@@ -103,6 +119,12 @@ function wishesOf(args: Arguments<Row>): Wishes {
     mistakes.push(account);
     return [];
   });
+  const faults: FaultRule[] = [];
+  for (const name of args.all('faults')) {
+    const rules = await faultsFrom(name);
+    if ('mistakes' in rules) mistakes.push(...rules.mistakes.map((mistake) => `--faults ${name}: ${mistake}`));
+    else faults.push(...rules);
+  }
   const newPlan = args.text('new-plan') ?? 'free';
   if (!isPlan(newPlan)) mistakes.push(`--new-plan ${newPlan}: expected one of ${planNames.join(', ')}`);
   const style = args.text('auth-errors') ?? 'json';
@@ -138,6 +160,7 @@ function wishesOf(args: Arguments<Row>): Wishes {
       accounts,
       newPlan: newPlan as PlanName,
       authErrors: style as AuthErrors,
+      faults,
       extras: args.flag('extras'),
       ...(data === undefined ? {} : { data }),
       ...(files.length === 0
@@ -170,8 +193,9 @@ async function started({ options, host, port, now, speed, certificate }: Wishes)
 }
 
 export const run: CommandModule['run'] = async (args: Arguments<Row>, terminal: Terminal) => {
-  const wishes = wishesOf(args);
+  const wishes = await wishesOf(args);
   const { reference, url } = await started(wishes).catch((error: unknown) => {
+    if (error instanceof SeriesError) throw new UsageError(`--series: ${error.message}`);
     throw new JobError(`${sentence(error)}; the reference service was not started`);
   });
   terminal.out(`${JSON.stringify({ listening: url })}\n`);

@@ -4,7 +4,8 @@ import type { Account } from './accounts.ts';
 import { invalid, ok } from './answer.ts';
 import type { DataPath, Place, Signal } from './catalogue.ts';
 import { signalTypes } from './catalogue.ts';
-import { dataDates, type Model, modelsAt } from './models.ts';
+import { FUEL_MIX, fuelMixAccess } from './extras.ts';
+import { describeModel, modelsAt } from './models.ts';
 import { opensData, opensMaps, type PlanName } from './plans.ts';
 import { asking } from './query.ts';
 import type { AccountPath } from './service.ts';
@@ -16,22 +17,12 @@ function openPaths(signal: Signal, region: string, plan: PlanName): readonly str
   return data.length === 0 ? [] : [...data, 'v3/region-from-loc', ...maps];
 }
 
-const describeModel = (model: Model, modelType: string, now: number) => ({
-  model: model.date,
-  ...dataDates(model, now),
-  train_start: model.trainStart,
-  train_end: model.trainEnd,
-  type: modelType,
-});
-
 interface Scope {
   readonly account: Account;
   readonly now: number;
-  /** Beyond the specification. */
-  readonly extras: boolean;
 }
 
-function describe(signal: Signal, place: Place, { account, now, extras }: Scope) {
+function describe(signal: Signal, place: Place, { account, now }: Scope) {
   const models = modelsAt(signal.monthDay, now).map((model) => describeModel(model, place.modelType, now));
   const withModels = (endpoint: string) => endpoint !== 'v3/maps' && endpoint !== 'v3/region-from-loc';
   return {
@@ -43,7 +34,6 @@ function describe(signal: Signal, place: Place, { account, now, extras }: Scope)
       endpoint,
       models: withModels(endpoint) ? models : [],
     })),
-    ...(extras ? { marginal_fuel_mix: null } : {}),
   };
 }
 
@@ -51,8 +41,9 @@ export const myAccess: AccountPath = ({ catalogue, extras }, call, account) => {
   const ask = asking(call.query);
   const region = ask.optional('region');
   const type = ask.optional('signal_type');
-  if (type !== undefined && !(signalTypes as readonly string[]).includes(type))
-    ask.object('signal_type', `"${type.slice(0, 40)}" is not one of ${signalTypes.join(', ')}`);
+  const types = extras ? [...signalTypes, FUEL_MIX] : signalTypes;
+  if (type !== undefined && !(types as readonly string[]).includes(type))
+    ask.object('signal_type', `"${type.slice(0, 40)}" is not one of ${types.join(', ')}`);
   if (region !== undefined && !signalTypes.some((name) => catalogue[name].places.has(region)))
     ask.object('region', `"${region.slice(0, 40)}" is not a known region`);
   if (ask.problems.length > 0) return invalid(...ask.problems);
@@ -63,9 +54,11 @@ export const myAccess: AccountPath = ({ catalogue, extras }, call, account) => {
       signal_type: name,
       regions: [...catalogue[name].places.values()]
         .filter((place) => region === undefined || place.region === region)
-        .map((place) => describe(catalogue[name], place, { account, now: call.now, extras }))
+        .map((place) => describe(catalogue[name], place, { account, now: call.now }))
         .filter(({ endpoints }) => endpoints.length > 0),
     }))
     .filter(({ regions }) => regions.length > 0);
-  return ok({ signal_types: opened });
+  const wantsMix = extras && (type === undefined || type === FUEL_MIX);
+  const mix = wantsMix ? fuelMixAccess(catalogue.co2_moer, account, { now: call.now, region }) : [];
+  return ok({ signal_types: [...opened, ...mix] });
 };

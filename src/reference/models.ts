@@ -67,8 +67,12 @@ export function defaultModel(models: readonly Model[]): Model {
   return found;
 }
 
-/** `data_start` and `data_end` as bare dates. */
-export const dataDates = (model: Model, now: number) => ({
+/** A model as my-access tells it, with bare dates (specification 2.7). */
+export const describeModel = (model: Model, type: string, now: number) => ({
+  model: model.date,
   data_start: writeDate(BACKFILL_FROM),
   data_end: writeDate(Math.min(now, model.until)),
+  train_start: model.trainStart,
+  train_end: model.trainEnd,
+  type,
 });

@@ -4,12 +4,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, isIP } from 'node:net';
 import { openAccounts } from './accounts.ts';
-import { type AuthErrors, refusal } from './answer.ts';
+import { type Answer, type AuthErrors, refusal } from './answer.ts';
 import { catalogueOf, PREVIEW_REGION } from './catalogue.ts';
+import { changedAnswer, changedCall, insteadOf } from './fault-answers.ts';
+import { type Fault, type FaultRule, faultsOf, striking } from './fault-rules.ts';
+import { sendBroken } from './fault-wire.ts';
 import type { PlanName } from './plans.ts';
 import { route } from './router.ts';
 import { send } from './send.ts';
-import { readSeries, recordedSpan, type Series } from './series.ts';
+import { readSeries, recordedSpan, type Series, SeriesError } from './series.ts';
 import type { Call, Counts, Service } from './service.ts';
 import { createTokens } from './tokens.ts';
 import { windowsOf } from './window.ts';
@@ -23,6 +26,7 @@ const WINDOW = 5 * MINUTE;
 const ANONYMOUS = 25;
 const MOST_BODY = 64 * 1024;
 const MOST_URL = 16 * 1024;
+const MOST_NAMES = 100;
 
 export interface ReferenceOptions {
   readonly seed: number;
@@ -38,6 +42,7 @@ export interface ReferenceOptions {
   readonly data?: string;
   /** PEM texts. Without them only loopback is listened on. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  readonly faults?: readonly FaultRule[];
   readonly extras?: boolean;
   /** Each border of the map is made of 2 to this power pieces, 5 unless said otherwise. */
   readonly mapDetail?: number;
@@ -49,6 +54,8 @@ export interface Reference {
   /** Ends listening and every connection; may be called twice. */
   close(): Promise<void>;
   counts(): Counts;
+  /** Replaces all fault rules and begins counting anew; an empty list heals the service. */
+  setFaults(rules: readonly FaultRule[]): void;
   /** First and last slot of the recorded series, milliseconds since 1970. */
   readonly recorded: { readonly from: number; readonly to: number } | undefined;
 }
@@ -69,7 +76,7 @@ async function serviceOf(options: ReferenceOptions, series: Series | undefined):
     mapDetail: options.mapDetail ?? 5,
     ...(series === undefined ? {} : { recorded: { region, series } }),
   });
-  if (!catalogue.co2_moer.places.has(region)) throw new Error(`"${region}" is not a region of co2_moer`);
+  if (!catalogue.co2_moer.places.has(region)) throw new SeriesError(`"${region}" is not a region of co2_moer`);
   return {
     seed: options.seed,
     catalogue,
@@ -97,7 +104,8 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-async function answerTo(service: Service, request: IncomingMessage, now: number) {
+/** The call of a request, or the refusal of one that is too large. */
+async function callOf(request: IncomingMessage, now: number): Promise<Call | Answer> {
   const target = request.url ?? '/';
   if (target.length > MOST_URL)
     return refusal(414, 'uri_too_long', `The address has more than ${MOST_URL} characters.`);
@@ -105,11 +113,10 @@ async function answerTo(service: Service, request: IncomingMessage, now: number)
   if (body === undefined)
     return refusal(413, 'too_large', `The body has more than ${MOST_BODY} bytes.`, { connection: 'close' });
   const cut = target.indexOf('?');
-  const path = cut < 0 ? target : target.slice(0, cut);
   const scheme = 'encrypted' in request.socket ? 'https' : 'http';
-  const call: Call = {
+  return {
     method: request.method ?? 'GET',
-    path,
+    path: cut < 0 ? target : target.slice(0, cut),
     query: new URLSearchParams(cut < 0 ? '' : target.slice(cut + 1)),
     headers: request.headers,
     body,
@@ -117,22 +124,46 @@ async function answerTo(service: Service, request: IncomingMessage, now: number)
     address: request.socket.remoteAddress ?? '',
     origin: `${scheme}://${request.headers.host ?? 'localhost'}`,
   };
-  service.counts.paths[path] = (service.counts.paths[path] ?? 0) + 1;
-  return route(service, call);
 }
 
-function listenerOf(service: Service, clock: () => number) {
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+const timeStamp = (response: ServerResponse, now: number) => response.setHeader('date', new Date(now).toUTCString());
+
+/** Answers a call through whatever faults strike it. */
+async function respond(service: Service, exchange: Exchange, call: Call, rules: readonly FaultRule[]): Promise<void> {
+  const { request, response } = exchange;
+  const seen = rules.reduce(changedCall, call);
+  timeStamp(response, seen.now);
+  const instead = rules.map((rule) => insteadOf(service, seen, rule)).find((answer) => answer !== undefined);
+  const own = instead ?? (await route(service, seen));
+  const answer = rules.reduce((changed, rule) => changedAnswer(seen, changed, rule), own);
+  count(service.counts.statuses, String(answer.status));
+  for (const rule of rules) if (await sendBroken(exchange, answer, rule)) return;
+  await send(request, response, answer);
+}
+
+function count(tally: Record<string, number>, name: string): void {
+  // Names come from outside; only so many are told apart.
+  const known = name in tally || Object.keys(tally).length < MOST_NAMES ? name : 'others';
+  tally[known] = (tally[known] ?? 0) + 1;
+}
+
+function listenerOf(service: Service, clock: () => number, faults: () => readonly Fault[]) {
   return async (request: IncomingMessage, response: ServerResponse) => {
     const now = clock();
     service.counts.requests += 1;
     response.sendDate = false;
-    response.setHeader('date', new Date(now).toUTCString());
+    timeStamp(response, now);
     response.setHeader('x-request-id', `${(service.seed >>> 0).toString(16)}-${service.counts.requests}`);
     try {
-      const answer = await answerTo(service, request, now);
-      const { statuses } = service.counts;
-      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
-      await send(request, response, answer);
+      const call = await callOf(request, now);
+      if ('status' in call) return await send(request, response, call);
+      count(service.counts.paths, call.path);
+      await respond(service, { request, response }, call, striking(faults(), call));
     } catch (error) {
       // The caller went away in the middle: nobody is left to tell.
       if (response.destroyed || request.destroyed) return;
@@ -146,7 +177,8 @@ export async function createReference(options: ReferenceOptions): Promise<Refere
   const { files, units } = options.series ?? { files: [] };
   const series = files.length === 0 ? undefined : await readSeries(files, units);
   const service = await serviceOf(options, series);
-  const listener = listenerOf(service, options.clock);
+  let faults = faultsOf(options.faults ?? []);
+  const listener = listenerOf(service, options.clock, () => faults);
   const server: Server = options.tls === undefined ? createServer(listener) : createTlsServer(options.tls, listener);
   return {
     listen({ host = '127.0.0.1', port = 0 } = {}) {
@@ -169,6 +201,9 @@ export async function createReference(options: ReferenceOptions): Promise<Refere
       });
     },
     counts: () => structuredClone(service.counts),
+    setFaults(rules) {
+      faults = faultsOf(rules);
+    },
     recorded: series === undefined ? undefined : recordedSpan(series),
   };
 }

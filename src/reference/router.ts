@@ -3,9 +3,11 @@
 import { myAccess } from './access-path.ts';
 import { login, password, register, wrongMethod } from './account-paths.ts';
 import { type Answer, notFound, tooMany, unauthorised } from './answer.ts';
+import { fuelMix } from './extras.ts';
 import { maps, regionFromLoc } from './place-paths.ts';
 import type { AccountPath, Call, OpenPath, Service } from './service.ts';
 import { forecast, historical, pastForecasts, signalIndex } from './signal-paths.ts';
+import { routeV1, V1 } from './v1.ts';
 
 type Route =
   | { readonly method: 'GET' | 'POST'; readonly open: OpenPath }
@@ -23,6 +25,8 @@ const routes: Readonly<Record<string, Route>> = {
   '/v3/historical': { method: 'GET', held: historical },
   '/v3/signal-index': { method: 'GET', held: signalIndex },
 };
+
+const extra: Route = { method: 'GET', held: fuelMix };
 
 const bearerOf = (call: Call) => {
   const header = call.headers.authorization;
@@ -42,8 +46,10 @@ async function withAccount(service: Service, call: Call, path: AccountPath): Pro
 
 /** Answers one call. Authentication comes before validation. */
 export async function route(service: Service, call: Call): Promise<Answer> {
+  if (call.path.startsWith(V1)) return routeV1(service, call);
   const path = call.path.length > 1 && call.path.endsWith('/') ? call.path.slice(0, -1) : call.path;
-  const found = Object.hasOwn(routes, path) ? routes[path] : undefined;
+  const found =
+    service.extras && path === '/v3/fuel-mix' ? extra : Object.hasOwn(routes, path) ? routes[path] : undefined;
   if (found === undefined) return notFound(call.path);
   if (call.method !== found.method) return wrongMethod(call.path, found.method);
   return 'open' in found ? found.open(service, call) : withAccount(service, call, found.held);

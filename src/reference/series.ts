@@ -3,6 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { SLOT } from './grid.ts';
 import { readTime } from './times.ts';
@@ -108,9 +109,7 @@ function readerFor(header: string, units: string | undefined): Reader | string {
 
 async function readInto(table: Table, file: string, units: string | undefined): Promise<void> {
   const raw = createReadStream(file);
-  const bytes = file.endsWith('.gz') ? raw.pipe(createGunzip()) : raw;
-  // `pipe` does not hand a failed read on.
-  if (bytes !== raw) raw.once('error', (error) => bytes.destroy(error));
+  const bytes = file.endsWith('.gz') ? pipeline(raw, createGunzip(), () => {}) : raw;
   let reader: Reader | undefined;
   let number = 0;
   for await (const line of createInterface({ input: bytes, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -124,10 +123,14 @@ async function readInto(table: Table, file: string, units: string | undefined): 
   if (reader === undefined) throw new SeriesError(`${basename(file)}: the file is empty`);
 }
 
-/** Reads files (`.gz` too) into one history in time order. Throws `SeriesError`, or the platform's error for a file that cannot be read. */
+/** Reads files (`.gz` too) into one history in time order. Throws `SeriesError`. */
 export async function readSeries(files: readonly string[], units?: string): Promise<Series> {
   const table = new Table();
-  for (const file of files) await readInto(table, file, units);
+  for (const file of files)
+    await readInto(table, file, units).catch((error: NodeJS.ErrnoException) => {
+      if (error instanceof SeriesError || error.code === undefined) throw error;
+      throw new SeriesError(`${file}: cannot be read (${error.code})`);
+    });
   if (table.length === 0) throw new SeriesError(`${files.join(', ')}: no rows`);
   return table.sorted();
 }

@@ -9,6 +9,8 @@ export interface Tokens {
   issue(username: string, now: number): string;
   /** The user of a live token. */
   holder(token: string, now: number): string | undefined;
+  /** Milliseconds since issue of a known token. */
+  age(token: string, now: number): number | undefined;
   revoke(token: string): void;
 }
 
@@ -29,6 +31,10 @@ export function createTokens(): Tokens {
     holder(token, now) {
       const found = issued.get(token);
       return found !== undefined && live(found.at, now) ? found.username : undefined;
+    },
+    age(token, now) {
+      const found = issued.get(token);
+      return found === undefined ? undefined : now - found.at;
     },
     revoke: (token) => issued.delete(token),
   };
