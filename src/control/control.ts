@@ -20,7 +20,9 @@ export type Event =
   /** Time has passed; also the first event after a start. */
   | { readonly kind: 'tick' }
   | { readonly kind: 'signal'; readonly view: SignalView }
-  /** The output has taken the level, or was found at it at start or by read-back. */
+  /** The levels the outputs were found at before the first step; a load that cannot be read is missing. */
+  | { readonly kind: 'found'; readonly levels: Readonly<Record<string, Level>> }
+  /** The output has taken the level, or was found at it by read-back. */
   | { readonly kind: 'confirmed'; readonly load: string; readonly level: Level }
   /** The output did not take it; `disagreements` counts read-backs in a row that differ. */
   | { readonly kind: 'failed'; readonly load: string; readonly disagreements: number }
@@ -96,6 +98,8 @@ export interface Decision {
   readonly next?: { readonly level: Level; readonly at: Instant };
   readonly job?: {
     readonly by: Instant;
+    /** Not before. */
+    readonly from: Instant;
     readonly need: Duration;
     readonly done: Duration;
     /** What will be missing at `by`; 0 when it can be delivered. */

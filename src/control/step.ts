@@ -40,6 +40,7 @@ export function step(site: Site, state: State, event: Event, now: Moment): Step<
   const context = arrive(site, state, event, now);
   for (const draft of drafts) resume(state, draft, now);
   for (const draft of drafts) if ('load' in event && event.load === draft.name) take(site, draft, event, now);
+  if (event.kind === 'found') for (const draft of drafts) find(site, draft, event.levels[draft.name], now);
 
   for (const [i, load] of site.loads.entries()) {
     const draft = drafts[i];
@@ -176,6 +177,11 @@ function take(site: Site, draft: Draft, event: LoadEvent, now: Moment) {
   }
 }
 
+function find(site: Site, draft: Draft, level: Level | undefined, { uptime }: Moment) {
+  const load = site.loads.find(({ name }) => name === draft.name);
+  if (load !== undefined && level !== undefined) confirm(draft, nearest(load, level), uptime);
+}
+
 /** A level that was found, not caused, is no start; any other change counts from now. */
 function confirm(draft: Draft, level: Level, at: Uptime) {
   const before = draft.level;
@@ -241,7 +247,13 @@ function decided(context: Context, load: LoadConfig, draft: Draft, settled: Sett
     ...(job === undefined
       ? {}
       : {
-          job: { by: job.by, need: job.need, done: job.done, shortfall: shortfall(context, load, draft, job) },
+          job: {
+            by: job.by,
+            from: job.from,
+            need: job.need,
+            done: job.done,
+            shortfall: shortfall(context, load, draft, job),
+          },
           energy: energy(load.power, job.done),
         }),
   };
