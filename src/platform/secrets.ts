@@ -1,6 +1,6 @@
 /** Reads credentials and certificates, each time anew; the service manager's copy first, where it handed one over. */
 
-import { readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Secrets } from '../world.ts';
 
@@ -16,8 +16,16 @@ async function textOf(path: string): Promise<string | undefined> {
   }
 }
 
+/** The credential of the same last name; of a whole directory handed over, systemd puts `ID_` before each name. */
+async function handedOver(credentials: string, path: string): Promise<string | undefined> {
+  const name = basename(path);
+  const names = await readdir(credentials).catch((): string[] => []);
+  const found = names.find((one) => one === name) ?? names.find((one) => one.endsWith(`_${name}`));
+  return found === undefined ? undefined : textOf(join(credentials, found));
+}
+
 export interface SecretsOptions {
-  /** `$CREDENTIALS_DIRECTORY`: a file there of the same last name goes before the path itself. */
+  /** `$CREDENTIALS_DIRECTORY`: what was handed over goes before the path itself. */
   readonly credentials?: string | undefined;
   /** Told each text read and its path, so that the log can hide the secret ones. */
   readonly conceal?: (text: string, path: string) => void;
@@ -26,7 +34,7 @@ export interface SecretsOptions {
 export function createSecrets({ credentials, conceal }: SecretsOptions = {}): Secrets {
   return {
     async read(path) {
-      const handed = credentials === undefined ? undefined : await textOf(join(credentials, basename(path)));
+      const handed = credentials === undefined ? undefined : await handedOver(credentials, path);
       const text = handed ?? (await textOf(path));
       if (text !== undefined) conceal?.(text, path);
       return text;
