@@ -1,0 +1,245 @@
+/** The broker link against a real mosquitto, which speaks version 5, and the embedded broker, which speaks 3.1.1 only. */
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { createBrokers, isTopic, waitAfter } from '../../src/platform/broker.ts';
+import { type Ending, type Verdict, verdictOf } from '../../src/platform/broker-ending.ts';
+import { createSystemClock } from '../../src/platform/clock.ts';
+import { startEmbeddedBroker } from '../../src/replay/broker.ts';
+import type { Broker, BrokerMessage, BrokerOptions, BrokerState } from '../../src/world.ts';
+import { describeWithMosquitto, freePort, startMosquitto } from '../doubles/mosquitto.ts';
+import { startSpy } from '../doubles/mqtt-spy.ts';
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+const cleaned = async <Thing extends { stop(): Promise<void> } | { close(): Promise<void> }>(made: Promise<Thing>) => {
+  const thing = await made;
+  cleanups.push(() => ('stop' in thing ? thing.stop() : thing.close()));
+  return thing;
+};
+
+function link(options: Partial<BrokerOptions> & { url: string }): Broker {
+  const clock = createSystemClock();
+  const broker = createBrokers({ clock, random: { fraction: () => 0.5 } })({ clientId: 'gridtide-test', ...options });
+  cleanups.push(() => broker.stop());
+  return broker;
+}
+
+/** Resolves with the first state, from now on or at present, that `wanted` says yes to. */
+const reaches = (broker: Broker, wanted: (state: BrokerState) => boolean) =>
+  new Promise<BrokerState>((resolve) => {
+    if (wanted(broker.state)) return resolve(broker.state);
+    const cancel = broker.watch((state) => {
+      if (!wanted(state)) return;
+      cancel();
+      resolve(state);
+    });
+  });
+const isOnline = (state: BrokerState) => state.kind === 'online';
+const isOffline = (state: BrokerState) => state.kind === 'offline';
+
+async function connected(options: Partial<BrokerOptions> & { url: string }): Promise<Broker> {
+  const broker = link(options);
+  const online = reaches(broker, isOnline);
+  broker.start();
+  await online;
+  return broker;
+}
+
+const contract = (start: () => Promise<{ url: string; stop(): Promise<void> }>, version: 4 | 5) => {
+  it(`comes online and speaks version ${version}`, async () => {
+    const { url } = await cleaned(start());
+    const broker = await connected({ url });
+    expect(broker.state).toEqual({ kind: 'online', version, denied: [] });
+  });
+
+  it('publishes, and retains where asked', async () => {
+    const { url } = await cleaned(start());
+    const broker = await connected({ url });
+    expect(await broker.publish('a/kept', 'one', { retain: true })).toBe(true);
+    expect(await broker.publish('a/passing', 'two', { retain: false })).toBe(true);
+    const spy = await cleaned(startSpy(url));
+    await broker.publish('a/end', '', { retain: false });
+    await spy.until(({ topic }) => topic === 'a/end');
+    expect(spy.heard.map(({ topic, text }) => `${topic} ${text}`)).toEqual(['a/kept one', 'a/end ']);
+  });
+
+  it('hears an exact topic, also twice', async () => {
+    const { url } = await cleaned(start());
+    const broker = await connected({ url });
+    const spy = await cleaned(startSpy(url));
+    const heard: string[] = [];
+    const both = new Promise<void>((resolve) => {
+      const hear = (who: string) => (message: BrokerMessage) => {
+        heard.push(`${who} ${Buffer.from(message.payload).toString()}`);
+        if (heard.length === 2) resolve();
+      };
+      void broker.subscribe('b/in', hear('first'), { stored: false });
+      void broker.subscribe('b/in', hear('second'), { stored: false }).then(() => spy.publish('b/in', 'x'));
+    });
+    await both;
+    expect(heard).toEqual(['first x', 'second x']);
+  });
+
+  it('hands over a stored message marked as retained where it is wanted', async () => {
+    const { url } = await cleaned(start());
+    const spy = await cleaned(startSpy(url));
+    await spy.publish('c/state', 'on', { retain: true });
+    const broker = await connected({ url });
+    const message = await new Promise<BrokerMessage>((resolve) => {
+      void broker.subscribe('c/state', resolve, { stored: true });
+    });
+    expect({ ...message, payload: Buffer.from(message.payload).toString() }).toEqual({
+      topic: 'c/state',
+      payload: 'on',
+      retained: true,
+      duplicate: false,
+    });
+  });
+
+  it('says goodbye at stop, in place of the will', async () => {
+    const { url } = await cleaned(start());
+    const spy = await cleaned(startSpy(url));
+    const broker = await connected({ url, will: { topic: 'd/availability', payload: 'will' } });
+    await broker.stop({ topic: 'd/availability', payload: 'offline' });
+    await broker.stop();
+    await spy.publish('d/end', 'x');
+    await spy.until(({ topic }) => topic === 'd/end');
+    expect(spy.heard.filter(({ topic }) => topic === 'd/availability').map(({ text }) => text)).toEqual(['offline']);
+    expect(await broker.publish('d/late', 'x', { retain: false })).toBe(false);
+  });
+
+  it('refuses a topic that would make the broker hang up, and stays online', async () => {
+    const { url } = await cleaned(start());
+    const broker = await connected({ url });
+    for (const topic of ['', 'a/+/b', 'a/#', 'a\0b', 'x'.repeat(65_536)]) {
+      expect(await broker.publish(topic, 'x', { retain: false })).toBe(false);
+      expect(await broker.subscribe(topic, () => {}, { stored: false })).toBe(false);
+    }
+    expect(await broker.publish('still/here', 'x', { retain: false })).toBe(true);
+  });
+};
+
+describe('the embedded broker', () =>
+  contract(async () => {
+    const { url, close } = await startEmbeddedBroker();
+    return { url, stop: close };
+  }, 4));
+
+describeWithMosquitto('mosquitto', () => {
+  contract(() => startMosquitto(), 5);
+
+  it('sends no stored message where none is wanted, and marks a live retained one', async () => {
+    const { url } = await cleaned(startMosquitto());
+    const spy = await cleaned(startSpy(url));
+    await spy.publish('e/set', 'stored', { retain: true });
+    const broker = await connected({ url });
+    const heard: string[] = [];
+    const end = new Promise<void>((resolve) => {
+      void broker
+        .subscribe(
+          'e/set',
+          ({ payload, retained }) => {
+            heard.push(`${Buffer.from(payload).toString()} ${retained}`);
+            if (heard.length === 2) resolve();
+          },
+          { stored: false },
+        )
+        .then(() => spy.publish('e/set', 'live', { retain: true }))
+        .then(() => spy.publish('e/set', 'plain'));
+    });
+    await end;
+    expect(heard).toEqual(['live true', 'plain false']);
+  });
+
+  it('comes back by itself when the broker does, and is offline in between', async () => {
+    const mosquitto = await cleaned(startMosquitto());
+    const broker = await connected({ url: mosquitto.url });
+    const offline = reaches(broker, isOffline);
+    await mosquitto.kill();
+    expect(await offline).toMatchObject({ refused: false });
+    expect(await broker.publish('x', 'y', { retain: false })).toBe(false);
+    const online = reaches(broker, isOnline);
+    await mosquitto.restart();
+    await online;
+    expect(await broker.publish('x', 'y', { retain: false })).toBe(true);
+  });
+
+  it('starts without a broker and says so', async () => {
+    const broker = link({ url: `mqtt://127.0.0.1:${await freePort()}` });
+    const offline = reaches(broker, isOffline);
+    broker.start();
+    const state = await offline;
+    expect(state.kind === 'offline' && state.cause).toMatch(/start the broker or correct mqtt\.url/);
+  });
+
+  it('leaves the will behind when it dies without a word', async () => {
+    const { url } = await cleaned(startMosquitto());
+    const spy = await cleaned(startSpy(url));
+    const will = { topic: 'f/availability', payload: 'offline' };
+    await connected({ url, will, clientId: 'same' });
+    // A second holder of the id makes the broker cut the first one off.
+    const second = await connected({ url, clientId: 'same' });
+    expect(await spy.until(({ topic }) => topic === 'f/availability')).toMatchObject({ text: 'offline' });
+    await second.stop();
+  });
+});
+
+describe('the verdict over an ended link', () => {
+  const base: Ending = { at: 'broker:1883', clientId: 'gridtide-cellar', wasOnline: false, short: 0 };
+  //  what was seen                               refused  version    the sentence says
+  const rows: readonly (readonly [Partial<Ending>, boolean, Verdict['otherVersion'], RegExp])[] = [
+    [{ code: 'ECONNREFUSED' }, false, 'no', /no broker answers at broker:1883 \(ECONNREFUSED\)/],
+    [{ code: 1 }, false, 'certain', /another version of MQTT/],
+    [{ code: 132 }, false, 'certain', /another version of MQTT/],
+    [{}, false, 'maybe', /closed the link before accepting it/],
+    [{ code: 4 }, true, 'no', /refused the user name or password.*mqtt\.passwordFile/],
+    [{ code: 135 }, true, 'no', /refused the user name or password/],
+    [{ code: 133 }, true, 'no', /refused the client id "gridtide-cellar"/],
+    [{ code: 136 }, false, 'no', /refused the link \(136\)/],
+    [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, true, 'no', /not trusted.*mqtt\.ca/],
+    [{ wasOnline: true }, false, 'no', /was lost; it is tried again/],
+    [{ wasOnline: true, farewell: 142 }, true, 'no', /two agents carry one device name/],
+    [{ wasOnline: true, short: 2 }, false, 'no', /was lost/],
+    [{ wasOnline: true, short: 3 }, true, 'no', /two agents carry one device name/],
+    [{ wasOnline: true, message: 'Keepalive timeout' }, false, 'no', /was lost \(Keepalive timeout\)/],
+  ];
+  it.each(rows)('%j', (seen, refused, otherVersion, sentence) => {
+    const verdict = verdictOf({ ...base, ...seen });
+    expect(verdict).toMatchObject({ refused, otherVersion });
+    expect(verdict.cause).toMatch(sentence);
+  });
+});
+
+describe('the wait before the next attempt', () => {
+  const lost: Verdict = { cause: '', refused: false, otherVersion: 'no' };
+  //  verdict                               failures  fraction  seconds
+  const rows: readonly (readonly [Partial<Verdict>, number, number, number])[] = [
+    [{}, 1, 0, 0.25],
+    [{}, 1, 1, 0.5],
+    [{}, 4, 1, 4],
+    [{}, 8, 1, 60],
+    [{}, 2_000, 1, 60],
+    [{ otherVersion: 'certain' }, 1, 1, 0],
+    [{ otherVersion: 'certain' }, 2, 1, 1],
+    [{ refused: true }, 1, 1, 300],
+  ];
+  it.each(rows)('%j after %d: %d', (more, failures, fraction, wanted) =>
+    expect(waitAfter({ ...lost, ...more }, failures, fraction)).toBe(wanted * 1_000),
+  );
+});
+
+describe('a topic', () => {
+  const rows: readonly (readonly [string, boolean])[] = [
+    ['gridtide/cellar/signal', true],
+    ['/leading/slash', true],
+    ['shelly/command/switch:0', true],
+    ['', false],
+    ['a/+', false],
+    ['#', false],
+    ['nul\0', false],
+    ['ä'.repeat(32_768), false],
+  ];
+  it.each(rows)('%j: %s', (topic, wanted) => expect(isTopic(topic)).toBe(wanted));
+});
