@@ -14,7 +14,10 @@ export interface Store {
   load(name: string): Promise<Loaded | undefined>;
   /** Resolves when these bytes, or later ones for the same name, are durable; false when the disk refused. */
   save(name: string, bytes: Uint8Array): Promise<boolean>;
-  /** Adds to a file; not kept in generations. */
+  /**
+   * Adds whole lines to a file; not kept in generations. Durable when it resolves with true. The first addition of a
+   * life begins on a new line, so that a line torn by a power cut hides none that comes after.
+   */
   append(name: string, bytes: Uint8Array): Promise<boolean>;
 }
 
@@ -22,6 +25,7 @@ export interface Store {
 const MAGIC = 'gtst';
 const HEAD = 12;
 const SLOTS = ['a', 'b'] as const;
+const NEW_LINE = new TextEncoder().encode('\n');
 
 function sealed(generation: number, content: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(HEAD + content.length);
@@ -51,6 +55,7 @@ interface Writer {
 /** `trouble` is told what the disk said, or nothing when it works again. */
 export function createStore(disk: Disk, trouble: (failure: DiskError | undefined) => void): Store {
   const writers = new Map<string, Writer>();
+  const begun = new Set<string>();
 
   const guarded = async (work: () => Promise<void>): Promise<boolean> => {
     try {
@@ -109,6 +114,12 @@ export function createStore(disk: Disk, trouble: (failure: DiskError | undefined
       writer.writing ??= writeAll(name, writer);
       return writer.writing;
     },
-    append: (name, bytes) => guarded(() => disk.append(name, bytes, { sync: false })),
+    append(name, bytes) {
+      const whole = begun.has(name) ? bytes : new Uint8Array([...NEW_LINE, ...bytes]);
+      return guarded(async () => {
+        await disk.append(name, whole, { sync: true });
+        begun.add(name);
+      });
+    },
   };
 }
