@@ -238,4 +238,6 @@ export interface World {
   readonly host: Host;
   readonly log: Log;
   readonly secrets: Secrets;
+  /** Names the present boot of the machine; undefined where that cannot be known: then every start counts as a boot. */
+  readonly boot: string | undefined;
 }

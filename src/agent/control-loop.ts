@@ -3,12 +3,7 @@
 import type { Level } from '../config/config.ts';
 import type { Decision, Event, Site, Step } from '../control/control.ts';
 import { isFailure, type Output, type OutputFailure } from '../outputs/output.ts';
-import { after, type Duration, milliseconds, minutes, seconds } from '../units.ts';
 import type { Cancel, Clock, Moment } from '../world.ts';
-
-/** An output that failed is tried again after this, doubled up to the other. */
-const FIRST_RETRY = seconds(5);
-const LONGEST_RETRY = minutes(5);
 
 export interface Told<State> {
   readonly state: State;
@@ -40,7 +35,6 @@ interface Actuator {
   wanted: Level | undefined;
   busy: Promise<void> | undefined;
   failures: number;
-  retry: Cancel | undefined;
 }
 
 export function createControlLoop<State>(parts: ControlLoopParts<State>): ControlLoop {
@@ -48,9 +42,8 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
   let state = parts.state;
   let wake: Cancel | undefined;
   let stopped = false;
-  const decided = new Map<string, Level>();
   const actuators = new Map<string, Actuator>(
-    [...outputs.keys()].map((load) => [load, { wanted: undefined, busy: undefined, failures: 0, retry: undefined }]),
+    [...outputs.keys()].map((load) => [load, { wanted: undefined, busy: undefined, failures: 0 }]),
   );
 
   const feed = (event: Event): void => {
@@ -58,7 +51,6 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
     const now = clock.now();
     const next = step(site, state, event, now);
     state = next.state;
-    for (const { load, level } of next.decisions) decided.set(load, level);
     for (const { load, level } of next.commands) order(load, level);
     told({ state, event, decisions: next.decisions, switched: next.commands.length > 0, now });
     wake?.();
@@ -68,7 +60,6 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
   const order = (load: string, level: Level): void => {
     const actuator = actuators.get(load);
     if (actuator === undefined) return;
-    actuator.retry?.();
     actuator.wanted = level;
     actuator.busy ??= carryOut(load, actuator);
   };
@@ -83,7 +74,6 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
       if (isFailure(failure)) {
         actuator.failures += 1;
         fault(load, failure);
-        if (actuator.wanted === undefined) retryLater(load, level, actuator);
         feed({ kind: 'failed', load, disagreements: actuator.failures });
       } else {
         actuator.failures = 0;
@@ -94,22 +84,12 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
     actuator.busy = undefined;
   };
 
-  /** What is tried again is the level decided by then, never one the core has left behind. */
-  const retryLater = (load: string, level: Level, actuator: Actuator): void => {
-    if (stopped) return;
-    const wait = milliseconds(Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (actuator.failures - 1)));
-    actuator.retry = clock.wakeAt(after(clock.now().uptime, wait as Duration), `retry ${load}`, () =>
-      order(load, level),
-    );
-  };
-
   return {
     feed,
     async stop() {
       stopped = true;
       wake?.();
       for (const actuator of actuators.values()) {
-        actuator.retry?.();
         actuator.wanted = undefined;
       }
       await Promise.all([...actuators.values()].map(({ busy }) => busy));

@@ -4,13 +4,13 @@ import type { SignalType } from '../config/config.ts';
 import { homeRegion, saveHome } from '../region/home.ts';
 import type { HomeRegion, MapFailure } from '../region/map.ts';
 import { adopt, nextMapRefresh, type RefreshState, regionChange } from '../region/renewal.ts';
+import { sentenceOf } from '../service/describe.ts';
 import type { Outcome } from '../service/failure.ts';
 import type { Service } from '../service/service.ts';
 import { after, between, hours, type Instant, milliseconds, type Place } from '../units.ts';
 import { type Cancel, type Clock, type Disk, DiskError, type Log } from '../world.ts';
 import type { Store } from './store.ts';
 import type { Troubles } from './troubles.ts';
-import { why } from './words.ts';
 
 export interface RegionKeeperParts {
   readonly service: Pick<Service, 'map' | 'regionFromLoc'>;
@@ -36,7 +36,7 @@ export interface RegionKeeper {
 }
 
 const DOCUMENT = 'region';
-const SUBJECT = 'region';
+const SUBJECT = 'map';
 /** A timer by the wall clock is looked at again at least this often, for the clock may be set. */
 const LONGEST_SLEEP = hours(6);
 
@@ -95,7 +95,7 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
     const answer = await service.map({ signalType });
     if (!answer.ok) {
       if (answer.failure.kind === 'gated') return fromService();
-      return { trouble: `no new map: ${why(answer.failure)}`, failed: true };
+      return { trouble: `no new map: ${sentenceOf(answer.failure)}`, failed: true };
     }
     // Geometry code is loaded here alone: a start with a stored region never needs it.
     const { importMap } = await import('../region/import.ts');
@@ -130,9 +130,9 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
   const fromService = async (): Promise<Attempt> => {
     const answer = await service.regionFromLoc({ place, signalType });
     if (!answer.ok && answer.failure.kind !== 'outside-coverage')
-      return { trouble: `the region was not found: ${why(answer.failure)}`, failed: true };
+      return { trouble: `the region was not found: ${sentenceOf(answer.failure)}`, failed: true };
     const change = regionChange(place, home, answered(answer));
-    if (change === undefined) return { trouble: why({ kind: 'outside-coverage' }), failed: false };
+    if (change === undefined) return { trouble: sentenceOf({ kind: 'outside-coverage' }), failed: false };
     if (change.kind === 'vanished') return { home: change.home, trouble: change.message, failed: false };
     return kept(adopt(change.home));
   };

@@ -1,32 +1,50 @@
-/** A failure of the service as the rest of a sentence for people. Never shows a secret: failures hold none. */
+/** The agent's condition as health and as a sentence: gathers what the parts say, judges nothing. */
 
-import type { Failure } from '../service/failure.ts';
-import { inMinutes } from '../units.ts';
+import { type Health, PARTS, type Part, type PartName } from '../monitor/health.ts';
+import type { Held } from '../signal/held.ts';
+import type { Basis, SignalView } from '../signal/view.ts';
+import type { Trouble } from './troubles.ts';
 
-/** What happened, to stand after "no forecast: ". */
-export function why(failure: Failure): string {
-  switch (failure.kind) {
-    case 'unreachable':
-      return `the service cannot be reached (${failure.cause})`;
-    case 'unauthorised':
-      return `the service refused the credentials (${failure.cause}); check the user name and password files`;
-    case 'gated':
-      return `the account's plan does not include it (${failure.message})`;
-    case 'throttled':
-      return `the service asks to wait ${Math.max(1, Math.round(inMinutes(failure.retryAfter)))} min (429)`;
-    case 'refused':
-      return `the service refused the request (${failure.status}: ${failure.message})`;
-    case 'invalid':
-      return `${failure.field} is not valid: ${failure.message}`;
-    case 'outside-coverage':
-      return 'the place lies outside the covered regions (Coordinates not found); check latitude and longitude';
-    case 'unwell':
-      return `the service is not well (${failure.status})`;
-    case 'nonsense':
-      return `the answer breaks the specification (${failure.where}: ${failure.received}, expected ${failure.expected})`;
-    case 'forbidden':
-      return failure.cause;
-    case 'stopped':
-      return 'stopped';
-  }
+export interface Condition {
+  readonly troubles: readonly Trouble[];
+  readonly view: SignalView | undefined;
+  readonly held: Held | undefined;
+  readonly requests: number;
+  readonly logins: number;
+  readonly region: string | undefined;
+}
+
+/** A trouble's subject is its part, or the part and a detail: `outputs:car`. */
+const partOf = ({ subject }: Trouble) => subject.split(':')[0];
+
+function healthOfPart(name: PartName, troubles: readonly Trouble[]): Part {
+  const own = troubles.filter((trouble) => partOf(trouble) === name);
+  const first = own[0];
+  if (first === undefined) return { ok: true };
+  return { ok: false, trouble: own.map(({ sentence }) => sentence).join('; '), since: first.since };
+}
+
+/** The best basis anything can be driven by now. */
+export const basisOf = (view: SignalView | undefined): Basis =>
+  view?.outlook?.basis ?? view?.index?.basis ?? 'fail-safe';
+
+export function healthOf({ troubles, view, held, requests, logins, region }: Condition): Health {
+  const parts = Object.fromEntries(PARTS.map((name) => [name, healthOfPart(name, troubles)])) as Record<PartName, Part>;
+  const lastForecast = held?.forecast?.generatedAt;
+  return {
+    parts,
+    basis: basisOf(view),
+    requests,
+    logins,
+    ...(lastForecast === undefined ? {} : { lastForecast }),
+    ...(region === undefined ? {} : { region }),
+  };
+}
+
+/** What the signal says now, for people. */
+export function signalWords(view: SignalView | undefined): string {
+  if (view?.index === undefined) return view?.region === undefined ? 'the region is not known yet' : 'no valid index';
+  const { value, basis } = view.index;
+  const rate = view.rate === undefined ? '' : `, ${Math.round(view.rate.value)} lb/MWh`;
+  return `index ${Math.round(value)}${rate} (${basis.replace('-', ' ')})`;
 }

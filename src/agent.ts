@@ -1,0 +1,386 @@
+/** The agent as one object: joins the floors for one configuration and one world; holds wiring and no rules. */
+
+import { type ControlLoop, createControlLoop, type Told } from './agent/control-loop.ts';
+import { createLedgerKeeper, type JobsWritten, type LedgerKeeper } from './agent/ledger-keeper.ts';
+import { createMemory, type Memory } from './agent/memory.ts';
+import { fractionOf } from './agent/phase.ts';
+import { createRegionKeeper, type RegionKeeper } from './agent/region-keeper.ts';
+import { createSignalLoop, type SignalLoop } from './agent/signal-loop.ts';
+import { createStore } from './agent/store.ts';
+import { createTimekeeper } from './agent/time.ts';
+import { createTroubles } from './agent/troubles.ts';
+import { healthOf, signalWords } from './agent/words.ts';
+import type { Config, Level, LoadConfig } from './config/config.ts';
+import type { Decision, Event, Site } from './control/control.ts';
+import { explain } from './control/explain.ts';
+import { initialState, type State, step } from './control/step.ts';
+import type { RemoteCommand } from './monitor/commands-in.ts';
+import { brokerTrouble } from './monitor/health.ts';
+import { clientIdOf, createMonitor, type Monitor, willOf } from './monitor/monitor.ts';
+import { openOutput } from './outputs/open.ts';
+import { isFailure, type Output, type OutputFailure } from './outputs/output.ts';
+import type { HomeRegion } from './region/map.ts';
+import { sentenceOf } from './service/describe.ts';
+import { createService, type Service } from './service/service.ts';
+import type { SignalView } from './signal/view.ts';
+import { after, type Duration, iso, minutes } from './units.ts';
+import type { Broker, Cancel, World } from './world.ts';
+
+export interface AgentOptions {
+  readonly config: Config;
+  readonly world: World;
+  readonly version: string;
+}
+
+export interface Snapshot {
+  readonly region: HomeRegion | undefined;
+  readonly view: SignalView | undefined;
+  readonly decisions: readonly Decision[];
+  readonly requests: number;
+  readonly logins: number;
+}
+
+export interface Agent {
+  /** Resolves when every load is under control; service and broker are reached in the background. */
+  start(): Promise<void>;
+  /** Loads go to their `onStop` level, the ledger is written, the broker told. May be called twice. */
+  stop(): Promise<void>;
+  snapshot(): Snapshot;
+}
+
+/** Progress of running jobs reaches the disk at least this often. */
+const SAVE_PROGRESS = minutes(15);
+/** Signal data held, about 40 KiB: often enough to start from, seldom enough for a memory card. */
+const SAVE_SIGNAL = minutes(6 * 60);
+
+export function createAgent({ config, world, version }: AgentOptions): Agent {
+  const { disk, random, log, host } = world;
+  const clock = createTimekeeper(world.clock);
+  const site: Site = {
+    device: config.device,
+    timezone: config.place.timezone,
+    loads: config.loads,
+    ...(config.budget === undefined ? {} : { budget: config.budget }),
+  };
+
+  let view: SignalView | undefined;
+  let monitor: Monitor | undefined;
+  let broker: Broker | undefined;
+  let regions: RegionKeeper | undefined;
+  let signals: SignalLoop | undefined;
+  let control: ControlLoop | undefined;
+  let ledger: LedgerKeeper | undefined;
+  let memory: Memory | undefined;
+  let watchdog: Cancel | undefined;
+  let stopping: Promise<void> | undefined;
+  const outputs = new Map<string, Output>();
+  const decisions = new Map<string, Decision>();
+
+  const troubles = createTroubles(clock, log, () => tellHealth());
+  const store = createStore(disk, (failure) => {
+    if (failure === undefined) troubles.clear('storage');
+    else
+      troubles.raise(
+        'storage',
+        `${failure.message}; the loads go on from memory, and it is tried again at the next change`,
+      );
+  });
+  const service: Service = createService({
+    url: config.service.url,
+    http: world.http,
+    // The machine's own clock: what the service says of the time is measured against it.
+    clock: world.clock,
+    random,
+    credentials,
+    fleet: config.service.fleet,
+    log,
+  });
+
+  async function credentials() {
+    const [username, password] = await Promise.all([
+      world.secrets.read(config.service.usernameFile),
+      world.secrets.read(config.service.passwordFile),
+    ]);
+    return username === undefined || password === undefined ? undefined : { username, password };
+  }
+
+  function tellHealth(): void {
+    if (stopping !== undefined) return;
+    const { requests, logins } = service.counts();
+    const health = healthOf({
+      troubles: troubles.list(),
+      view,
+      held: signals?.held(),
+      requests,
+      logins,
+      region: regions?.home()?.region,
+    });
+    monitor?.health(health);
+    host.status(troubles.list()[0]?.sentence ?? signalWords(view));
+  }
+
+  /** The clock of the service, after each answer. */
+  function checkClock(): void {
+    const skew = service.skew();
+    if (skew === undefined) return;
+    const moved = clock.correct(skew);
+    const conflict = clock.conflict();
+    if (conflict === undefined) troubles.clear('clock');
+    else
+      troubles.raise(
+        'clock',
+        `this device's clock and the service's differ by ${Math.round(conflict / 60_000)} min though this one is synchronised; nothing is moved; check the time source`,
+      );
+    if (!moved) return;
+    log('info', `going by the service's time, ${Math.round(clock.correction() / 1_000)} s from this device's clock`);
+    signals?.look();
+    control?.feed({ kind: 'tick' });
+  }
+
+  function startSignals(): void {
+    signals = createSignalLoop({
+      service,
+      clock,
+      random,
+      signalType: config.service.signalType,
+      ...(config.service.model === undefined ? {} : { model: config.service.model }),
+      ties: config.ties,
+      phase: fractionOf(config.device),
+      ...(memory?.held === undefined ? {} : { held: memory.held }),
+      view: (news) => {
+        view = news;
+        ledger?.view(news, clock.now());
+        monitor?.signal(news, signalWords(news));
+        control?.feed({ kind: 'signal', view: news });
+      },
+      heard: (source, { failure, note, held }) => {
+        checkClock();
+        const subject = `service:${source}`;
+        if (failure !== undefined) {
+          if (failure.kind === 'stopped') return;
+          troubles.raise(subject, `no ${source === 'forecast' ? 'forecast' : 'live index'}: ${sentenceOf(failure)}`);
+          if (failure.kind === 'refused') regions?.lookEarly('region-refused');
+        } else {
+          troubles.clear(subject);
+          if (note !== undefined && note.kind !== 'older') log('warn', note.message, { note: note.kind });
+          if (source === 'forecast') memory?.keepSignal(held, clock.now(), SAVE_SIGNAL);
+        }
+        tellHealth();
+      },
+    });
+  }
+
+  function startRegions(): Promise<void> {
+    regions = createRegionKeeper({
+      service,
+      disk,
+      store,
+      clock,
+      log,
+      troubles,
+      signalType: config.service.signalType,
+      device: config.device,
+      place: config.place,
+      found: (home) => {
+        signals?.setRegion(home.region);
+        tellInfo();
+      },
+    });
+    return regions.start();
+  }
+
+  function tellInfo(): void {
+    const home = regions?.home();
+    monitor?.info({
+      startedAt,
+      ...(home === undefined ? {} : { region: home.region }),
+      ...(home?.mapLastUpdated === undefined ? {} : { mapLastUpdated: home.mapLastUpdated }),
+    });
+  }
+  const startedAt = clock.now().wall;
+
+  function startBroker(): void {
+    const { mqtt } = config;
+    if (mqtt === undefined) return;
+    broker = world.broker({
+      url: mqtt.url,
+      clientId: clientIdOf(config),
+      will: willOf(config),
+      ...brokerSecrets(config, world),
+    });
+    broker.watch((state) => {
+      const trouble = brokerTrouble(state);
+      if (trouble !== undefined) troubles.raise('broker', trouble);
+      else if (state.kind === 'online') troubles.clear('broker');
+    });
+    monitor = createMonitor({ config, broker, clock, random, log, version });
+  }
+
+  /** Opens every output; what is found there is where control begins. */
+  async function openOutputs(): Promise<Record<string, Level>> {
+    const levels: Record<string, Level> = {};
+    for (const load of config.loads) {
+      const output = openOutput(load, {
+        clock,
+        log,
+        ...(world.pins === undefined ? {} : { pins: world.pins }),
+        ...(broker === undefined ? {} : { broker }),
+      });
+      outputs.set(load.name, output);
+      output.watch((news) => reported(load, news));
+      const found = await output.open();
+      if (isFailure(found)) outputFault(load.name, found);
+      else if (found.level !== undefined) levels[load.name] = found.level;
+    }
+    return levels;
+  }
+
+  function reported({ name }: LoadConfig, news: Level | OutputFailure): void {
+    if (isFailure(news)) {
+      outputFault(name, news);
+      control?.feed({ kind: 'failed', load: name, disagreements: 1 });
+      return;
+    }
+    outputFault(name, undefined);
+    confirmed(name, news);
+    control?.feed({ kind: 'confirmed', load: name, level: news });
+  }
+
+  function outputFault(load: string, failure: OutputFailure | undefined): void {
+    if (failure === undefined) troubles.clear(`outputs:${load}`);
+    else troubles.raise(`outputs:${load}`, `load ${load}: ${failure.detail}`);
+  }
+
+  const confirmed = (load: string, level: Level) => ledger?.confirmed(load, level, clock.now());
+
+  function told({ state, event, decisions: news, switched, now }: Told<State>): void {
+    for (const decision of news) {
+      decisions.set(decision.load, decision);
+      ledger?.decision(decision, now);
+      const words = explain(decision, site.timezone);
+      log('info', `${decision.load} ${decision.level}: ${words}`, {
+        load: decision.load,
+        why: decision.why,
+        priority: decision.priority,
+      });
+      monitor?.decision(decision, words);
+    }
+    if (event.kind === 'confirmed') confirmed(event.load, event.level);
+    const matters =
+      switched ||
+      event.kind === 'confirmed' ||
+      event.kind === 'override' ||
+      event.kind === 'arm' ||
+      event.kind === 'clear';
+    memory?.keepControl(state, { now, jobs: ledger?.jobs() ?? {}, atMost: matters ? (0 as Duration) : SAVE_PROGRESS });
+  }
+
+  function startControl(levels: Record<string, Level>): void {
+    const saved = memory?.control;
+    control = createControlLoop<State>({
+      site,
+      step,
+      state: initialState(
+        site,
+        saved?.state,
+        saved !== undefined && world.boot !== undefined && saved.boot === world.boot,
+      ),
+      clock,
+      outputs,
+      told,
+      fault: outputFault,
+    });
+    for (const [load, level] of Object.entries(levels)) confirmed(load, level);
+    control.feed({ kind: 'found', levels });
+  }
+
+  function command(load: string, wish: RemoteCommand): { accepted: boolean; words: string } {
+    const name = { load };
+    const event: Event =
+      wish.kind === 'override'
+        ? { ...wish, ...name, source: 'remote' }
+        : wish.kind === 'arm'
+          ? { ...wish, ...name }
+          : { kind: 'clear', ...name };
+    control?.feed(event);
+    const decision = decisions.get(load);
+    return { accepted: control !== undefined, words: decision === undefined ? '' : explain(decision, site.timezone) };
+  }
+
+  function feedWatchdog(): void {
+    const { watchdog: every } = host;
+    if (every === undefined) return;
+    control?.feed({ kind: 'tick' });
+    host.alive();
+    watchdog = world.clock.wakeAt(after(world.clock.now().uptime, every), 'watchdog', feedWatchdog);
+  }
+
+  async function stop(): Promise<void> {
+    host.stopping();
+    watchdog?.();
+    regions?.stop();
+    signals?.stop();
+    service.stop();
+    await control?.stop();
+    for (const load of config.loads) await leave(load);
+    await ledger?.stop(clock.now());
+    await memory?.close();
+    await monitor?.stop();
+    for (const output of outputs.values()) await output.close();
+    await world.http.close();
+  }
+
+  async function leave(load: LoadConfig): Promise<void> {
+    const output = outputs.get(load.name);
+    if (output === undefined || load.onStop === 'hold' || load.shadow) return;
+    const failure = await output.apply(load.failSafe);
+    if (isFailure(failure)) log('warn', `load ${load.name} was not brought to ${load.failSafe}: ${failure.detail}`);
+    await output.release();
+  }
+
+  return {
+    async start() {
+      memory = await createMemory(store, {
+        signalType: config.service.signalType,
+        boot: world.boot,
+        note: (text) => log('warn', text),
+      });
+      ledger = createLedgerKeeper(config.loads, store, memory.control?.jobs ?? ({} as JobsWritten));
+      startBroker();
+      broker?.start();
+      const levels = await openOutputs();
+      startControl(levels);
+      monitor?.start({ command });
+      startSignals();
+      await startRegions();
+      tellInfo();
+      tellHealth();
+      host.ready();
+      feedWatchdog();
+      log('info', `gridtide ${version} runs ${config.loads.length} loads as "${config.device}"`, {
+        at: iso(startedAt),
+      });
+    },
+    stop() {
+      stopping ??= stop();
+      return stopping;
+    },
+    snapshot: () => {
+      const { requests, logins } = service.counts();
+      return { region: regions?.home(), view, decisions: [...decisions.values()], requests, logins };
+    },
+  };
+}
+
+function brokerSecrets({ mqtt }: Config, { secrets }: World) {
+  const { usernameFile, passwordFile } = mqtt ?? {};
+  if (usernameFile === undefined) return {};
+  return {
+    credentials: async () => {
+      const username = await secrets.read(usernameFile);
+      const password = passwordFile === undefined ? undefined : await secrets.read(passwordFile);
+      if (username === undefined || (passwordFile !== undefined && password === undefined)) return undefined;
+      return { username, ...(password === undefined ? {} : { password }) };
+    },
+  };
+}
