@@ -208,7 +208,9 @@ function signalOf(plan: SignalPlan, all: ReadonlyMap<string, Spot>, options: Cat
     monthDay: plan.monthDay,
     places,
     shapes: drawn,
-    placeAt(latitude, longitude) {
+    placeAt(latitude, asked) {
+      // A ring's eastern side is not its own; on the date line nobody else's begins there.
+      const longitude = asked === 180 ? asked - 1e-9 : asked;
       boxes ??= boxesOf(drawn());
       const hit = boxes.find(
         ({ polygon, west, east, south, north }) =>
