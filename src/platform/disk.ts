@@ -1,6 +1,6 @@
 /** The state directory on a real file system: replaces files atomically, adds to them durably; never knows what is in them. */
 
-import { constants } from 'node:fs';
+import { constants, readSync } from 'node:fs';
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Disk, NewFile, OpenFile } from '../world.ts';
@@ -167,6 +167,17 @@ async function createUnfinished(directory: string, name: string): Promise<NewFil
   };
 }
 
+function readAllNow(file: FileHandle, offset: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  let done = 0;
+  while (done < length) {
+    const bytesRead = readSync(file.fd, bytes, done, length - done, offset + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return bytes.subarray(0, done);
+}
+
 /** A regular file for reading, never through a link; undefined when there is none. */
 async function openToRead(path: string): Promise<{ readonly file: FileHandle; readonly size: number } | undefined> {
   let file: FileHandle;
@@ -248,11 +259,19 @@ export function createDisk(directory: string): Disk {
         const opened = await openToRead(join(path, name));
         if (opened === undefined) return undefined;
         const { file, size } = opened;
+        const within = (offset: number, length: number) => Math.max(0, Math.min(length, size - offset));
         return {
           size,
           read: async (offset, length) => {
             try {
-              return await readAll(file, offset, Math.max(0, Math.min(length, size - offset)));
+              return await readAll(file, offset, within(offset, length));
+            } catch (error) {
+              throw diskError(error, join(path, name), 'read');
+            }
+          },
+          readNow: (offset, length) => {
+            try {
+              return readAllNow(file, offset, within(offset, length));
             } catch (error) {
               throw diskError(error, join(path, name), 'read');
             }

@@ -97,6 +97,7 @@ function overFiles(files: Map<string, Stored>, capacity: number): MemoryDisk {
       return {
         size: bytes.length,
         read: async (offset, length) => bytes.slice(offset, offset + length),
+        readNow: (offset, length) => bytes.slice(offset, offset + length),
         close: async () => {},
       };
     },

@@ -85,6 +85,8 @@ export function describeDisk(name: string, open: () => Promise<DiskUnderTest>) {
       expect(text(await file?.read(8, 100))).toBe('89');
       expect(text(await file?.read(10, 1))).toBe('');
       expect(text(await file?.read(99, 1))).toBe('');
+      const parts = [file?.readNow(3, 4), file?.readNow(8, 100), file?.readNow(10, 1), file?.readNow(99, 1)];
+      expect(parts.map(text)).toEqual(['3456', '89', '', '']);
       await file?.close();
     });
 
