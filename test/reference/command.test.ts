@@ -1,0 +1,153 @@
+/** `gridtide reference` as somebody types it: the first line, the flags, each mistake in a sentence, an end when told. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { JobError, readArguments, type Terminal, UsageError } from '../../src/commands/command.ts';
+import { run, spec } from '../../src/commands/reference.ts';
+import { ask, basic, query } from '../contract/plain-http.ts';
+import { selfSigned } from '../doubles/certificate.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'reference-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Runs the command until it listens, then hands over its address; ends it as a signal would. */
+async function running(argv: readonly string[], use: (url: string) => Promise<void>): Promise<number> {
+  const stop = new AbortController();
+  let listening: (line: string) => void = () => {};
+  const first = new Promise<string>((resolve) => {
+    listening = resolve;
+  });
+  const terminal: Terminal = {
+    out: (text) => listening(text),
+    err: () => {},
+    input: (async function* () {})(),
+    env: {},
+    interactive: false,
+    columns: 80,
+    stop: stop.signal,
+  };
+  const ended = run(readArguments(spec, argv), terminal);
+  const line = await Promise.race([first, ended.then((code) => `ended with ${code}`)]);
+  try {
+    await use(JSON.parse(line).listening);
+  } finally {
+    stop.abort();
+  }
+  return ended;
+}
+
+const refusedWith = async (argv: readonly string[]) => {
+  try {
+    await running(argv, async () => {});
+  } catch (error) {
+    if (error instanceof UsageError || error instanceof JobError) return error;
+    throw error;
+  }
+  throw new Error('was not refused');
+};
+
+describe('gridtide reference', () => {
+  it('listens, serves an account on its own clock, and ends with 0', async () => {
+    const argv = ['--account', 'me:pass:word-1:analyst', '--now', '2026-06-10T00:00:00Z', '--speed', '0.001'];
+    const code = await running(argv, async (url) => {
+      expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+      const login = await ask(`${url}/login`, { headers: { authorization: basic('me', 'pass:word-1') } });
+      expect(login.headers.date).toBe('Wed, 10 Jun 2026 00:00:00 GMT');
+      const headers = { authorization: `Bearer ${JSON.parse(login.text).token}` };
+      expect((await ask(`${url}/v3/maps?signal_type=co2_aoer`, { headers })).status).toBe(200);
+    });
+    expect(code).toBe(0);
+  });
+  it('--new-plan makes what register gives', () =>
+    running(['--new-plan', 'analyst'], async (url) => {
+      const body = JSON.stringify({ username: 'me', password: 'pass-word1', email: 'me@example.org' });
+      expect((await ask(`${url}/register`, { method: 'POST', body })).status).toBe(200);
+      const login = await ask(`${url}/login`, { headers: { authorization: basic('me', 'pass-word1') } });
+      const headers = { authorization: `Bearer ${JSON.parse(login.text).token}` };
+      expect((await ask(`${url}/v3/maps?signal_type=co2_aoer`, { headers })).status).toBe(200);
+    }).then((code) => expect(code).toBe(0)));
+  it('--faults by name, and --auth-errors html', () =>
+    running(['--faults', '503', '--auth-errors', 'html'], async (url) => {
+      expect((await ask(`${url}/login`)).status).toBe(503);
+    }).then((code) => expect(code).toBe(0)));
+  it('the same seed and moment, the same answers', async () => {
+    const answers: string[] = [];
+    for (const seed of ['5', '5', '6'])
+      await running(
+        ['--seed', seed, '--now', '2026-06-10T00:00:00Z', '--speed', '0.001', '--account', 'me:pass-word1:pro'],
+        async (url) => {
+          const login = await ask(`${url}/login`, { headers: { authorization: basic('me', 'pass-word1') } });
+          const headers = { authorization: `Bearer ${JSON.parse(login.text).token}` };
+          const moer = query({ region: 'PSCO', signal_type: 'health_damage', horizon_hours: 72 });
+          answers.push((await ask(`${url}/v3/forecast?${moer}`, { headers })).text);
+        },
+      );
+    expect(answers[1]).toBe(answers[0]);
+    expect(answers[2]).not.toBe(answers[0]);
+  });
+  it('--series without --now begins 9 days in, more files after it', async () => {
+    const day = (n: number) => {
+      const rows = Array.from({ length: 288 }, (_, i) => {
+        const at = new Date(Date.UTC(2020, 2, n, 0, i * 5)).toISOString();
+        return `${at},${i}`;
+      });
+      return ['time,value', ...rows].join('\n');
+    };
+    const files = Array.from({ length: 12 }, (_, i) => join(folder, `${i}.csv`));
+    for (const [i, file] of files.entries()) await writeFile(file, day(i + 1));
+    await running(['--units', 'lbs_co2_per_mwh', '--series', ...files], async (url) => {
+      expect((await ask(`${url}/login`)).headers.date).toContain('10 Mar 2020');
+    });
+  });
+  it('--tls-cert and --tls-key serve HTTPS', async () => {
+    const { cert, key } = selfSigned();
+    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    await writeFile(certFile, cert);
+    await writeFile(keyFile, key);
+    await running(['--tls-cert', certFile, '--tls-key', keyFile, '--host', 'localhost'], async (url) => {
+      expect(url).toMatch(/^https:/);
+      expect((await ask(`${url}/login`, { ca: cert })).status).toBe(401);
+    });
+  });
+});
+
+describe('mistakes', () => {
+  //  typed                                       sentence
+  const rows: readonly (readonly [readonly string[], RegExp])[] = [
+    [['--port', '70000'], /--port 70000: expected a whole number within 0 to 65535/],
+    [['--seed', 'x'], /--seed x: expected a whole number/],
+    [['--speed', '0'], /--speed 0: expected a number within/],
+    [['--now', 'noon'], /--now noon: expected a time with a zone/],
+    [['--new-plan', 'gold'], /--new-plan gold: expected one of free, basic, analyst, pro/],
+    [['--account', 'me:secret'], /--account: expected USER:PASSWORD:PLAN$/],
+    [['--account', 'me:secret:gold'], /--account me: plan "gold" is not one of/],
+    [['--auth-errors', 'xml'], /--auth-errors xml: expected json or html/],
+    [['--host', '0.0.0.0'], /--host 0\.0\.0\.0: only loopback is served without --tls-cert and --tls-key/],
+    [['--tls-cert', 'c.pem'], /given together/],
+    [['--faults', 'rain'], /--faults rain: neither the name of a fault nor a file/],
+    [['--series', '/nowhere.csv'], /--series: \/nowhere\.csv: cannot be read \(ENOENT\)/],
+    [['more.csv'], /"more\.csv" is not expected without --series/],
+  ];
+  it.each(rows)('%j', async (argv, sentence) => {
+    const error = await refusedWith(argv);
+    expect(error).toBeInstanceOf(UsageError);
+    expect(error.message).toMatch(sentence);
+    expect(error.message).not.toContain('secret');
+  });
+  it('are told all at once', async () => {
+    const error = await refusedWith(['--port', '-1', '--new-plan', 'gold', '--now', 'noon']);
+    expect(error.message.split('\n')).toHaveLength(3);
+  });
+  it('a port in use is a failed job', async () => {
+    await running([], async (url) => {
+      const error = await refusedWith(['--port', new URL(url).port]);
+      expect(error).toBeInstanceOf(JobError);
+      expect(error.message).toMatch(/EADDRINUSE.*not started/);
+    });
+  });
+});
