@@ -1,9 +1,12 @@
-/** What the agent is told: the checked configuration, every default filled in. Types only; `options.ts` makes it. */
+/** What the agent is told: the checked configuration, every default filled in. Types only: plain options take theirs from the rows of `options.ts`. */
 
-import type { Duration, Kilowatt, KilowattHour, Percentile, Place } from '../units.ts';
-import type { LogLevel } from '../world.ts';
+import type { Duration, Kilowatt, KilowattHour } from '../units.ts';
+import type { Values } from './kind.ts';
+import type { ConfigValues, LoadValues, MQTT, SERVICE } from './options.ts';
 
-export type SignalType = 'co2_moer' | 'co2_aoer' | 'health_damage';
+export type ServiceConfig = Values<typeof SERVICE>;
+export type MqttConfig = Values<typeof MQTT>;
+export type SignalType = ServiceConfig['signalType'];
 
 /** A level a load can be told. Relays and chargers know `off` and `on`, SG-Ready inputs the four states of the label. */
 export type Level = 'off' | 'on' | 'block' | 'normal' | 'recommend' | 'force';
@@ -34,8 +37,9 @@ export interface MqttOutputConfig {
   readonly stateOff?: string;
 }
 
-/** `HH:MM` local times by weekday, 0 = Sunday as in Date; a day without one has no deadline. */
-export type WeekTimes = readonly [LocalTime?, LocalTime?, LocalTime?, LocalTime?, LocalTime?, LocalTime?, LocalTime?];
+/** Local times by weekday, 0 = Sunday as in Date; a day without one has no deadline. */
+export type WeekTimes = readonly [Deadline?, Deadline?, Deadline?, Deadline?, Deadline?, Deadline?, Deadline?];
+type Deadline = LocalTime | undefined;
 
 /** Minutes after local midnight, 0 to 1439. */
 export type LocalTime = number;
@@ -58,81 +62,15 @@ export interface LocalWindow {
   readonly to: LocalTime;
 }
 
-export interface LoadConfig {
+/** The options of a load are the rows `LOAD`. */
+export interface LoadConfig extends Omit<LoadValues, 'powerKw'> {
   /** Of the safe alphabet [a-z0-9_-]{1,64}. */
   readonly name: string;
-  readonly type: LoadType;
-  readonly output: OutputConfig;
   readonly power: Kilowatt;
-  readonly goal?: Goal;
-  /** On at or below. */
-  readonly onBelow: Percentile;
-  /** Off at or above; never below `onBelow`. */
-  readonly offAbove: Percentile;
-  /** SG-Ready only: the block contact closes at or above. */
-  readonly blockAbove?: Percentile;
-  /** SG-Ready only: an ordered start at or below, with the owner's consent. */
-  readonly forceBelow?: Percentile;
-  readonly minOn: Duration;
-  readonly minOff: Duration;
-  /** Least time any SG-Ready state is held. */
-  readonly hold: Duration;
-  readonly maxStartsPerHour: number;
-  readonly maxStartsPerDay: number;
-  /** Pauses of one job; absent: no limit of its own. */
-  readonly maxInterruptions?: number;
-  readonly maxBlock: Duration;
-  readonly maxBlocksPerDay: number;
-  /** Starts caused by the shared signal are spread over this. */
-  readonly jitter: Duration;
-  readonly window?: LocalWindow;
-  /** What the load is told when nothing valid is known. */
-  readonly failSafe: Level;
-  /** What the load is told at start until something is known. */
-  readonly boot: Level;
-  /** `failsafe` or leave the level as it is when the agent is stopped. */
-  readonly onStop: 'failsafe' | 'hold';
-  /** Default length of an override that gives none. */
-  readonly overrideFor: Duration;
-  /** Decides and reports, never switches. */
-  readonly shadow: boolean;
 }
 
-export interface ServiceConfig {
-  /** Base address without a trailing slash. */
-  readonly url: string;
-  readonly usernameFile: string;
-  readonly passwordFile: string;
-  readonly signalType: SignalType;
-  /** A pinned data model (specification 9.2); absent: the service's default. */
-  readonly model?: string;
-  /** File of a certificate authority to trust beside the system's. */
-  readonly ca?: string;
-  /** How many devices share the account; the request budgets are divided by it. */
-  readonly fleet: number;
-}
-
-export interface MqttConfig {
-  readonly url: string;
-  readonly usernameFile?: string;
-  readonly passwordFile?: string;
-  readonly ca?: string;
-  /** `auto`: on when authenticated or on loopback. */
-  readonly commands: 'auto' | 'on' | 'off';
-  /** Prefix of Home Assistant discovery; absent: none is published. */
-  readonly discovery?: string;
-}
-
-export interface Config {
-  /** Of the safe alphabet; names the MQTT tree. */
-  readonly device: string;
-  readonly state?: string;
-  readonly logLevel: LogLevel;
-  readonly place: Place & { readonly timezone: string };
-  readonly service: ServiceConfig;
-  readonly mqtt?: MqttConfig;
-  /** How ties count in the local index. */
-  readonly ties: 'mid' | 'strict' | 'weak';
+/** The options at the top are the rows `OPTIONS`. */
+export interface Config extends Omit<ConfigValues, 'budgetKw' | 'loads'> {
   /** All loads together never draw more. */
   readonly budget?: Kilowatt;
   readonly loads: readonly LoadConfig[];

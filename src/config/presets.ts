@@ -1,0 +1,156 @@
+/** What common devices expect over MQTT: topics and payloads made from one base topic. Sends nothing. */
+
+import type { MqttOutputConfig } from './config.ts';
+
+export type MqttFacts = Partial<Omit<MqttOutputConfig, 'kind' | 'preset'>>;
+
+interface Preset {
+  /** What `topic` is, by example. */
+  readonly topic: string;
+  readonly about: string;
+  /** `channel` counts as the device does; undefined when not said. */
+  readonly make: (topic: string, channel: number | undefined) => MqttFacts;
+}
+
+const onOff = (on: string, off: string): MqttFacts => ({ onPayload: on, offPayload: off });
+
+export const presets = {
+  switch: {
+    topic: 'home/heater/set',
+    about: 'any device that takes `on` and `off` on the topic itself',
+    make: (topic) => ({ commandTopic: topic, ...onOff('on', 'off') }),
+  },
+  openevse: {
+    topic: 'openevse-1a2b',
+    about: 'OpenEVSE by manual override; `clear` hands it back',
+    make: (topic) => ({
+      commandTopic: `${topic}/override/set`,
+      ...onOff('{"state":"active"}', '{"state":"disabled"}'),
+      releasePayload: 'clear',
+      stateTopic: `${topic}/override`,
+      statePath: 'state',
+      stateOn: 'active',
+      stateOff: 'disabled',
+    }),
+  },
+  'openevse-claim': {
+    topic: 'openevse-1a2b',
+    about: 'OpenEVSE by claim, the polite way; `release` lets the charger decide',
+    make: (topic) => ({
+      commandTopic: `${topic}/claim/set`,
+      ...onOff('{"state":"active"}', '{"state":"disabled"}'),
+      releasePayload: 'release',
+      stateTopic: `${topic}/claim`,
+      statePath: 'state',
+      stateOn: 'active',
+      stateOff: 'disabled',
+    }),
+  },
+  'go-e': {
+    topic: 'go-eCharger/123456',
+    about: 'go-eCharger, API v2; writes must be enabled in the charger, some firmware wants a leading /',
+    make: (topic) => ({
+      commandTopic: `${topic}/frc/set`,
+      ...onOff('2', '1'),
+      releasePayload: '0',
+      stateTopic: `${topic}/frc`,
+      stateOn: '2',
+      stateOff: '1',
+    }),
+  },
+  tasmota: {
+    topic: 'heater',
+    about: 'Tasmota with its usual cmnd/ and stat/; `channel` from 1 where there are several relays',
+    make: (topic, channel) => ({
+      commandTopic: `cmnd/${topic}/POWER${channel ?? ''}`,
+      ...onOff('ON', 'OFF'),
+      stateTopic: `stat/${topic}/POWER${channel ?? ''}`,
+      stateOn: 'ON',
+      stateOff: 'OFF',
+    }),
+  },
+  'shelly-gen1': {
+    topic: 'shellies/shelly1-98F4',
+    about: 'Shelly of the first generation; `channel` from 0',
+    make: (topic, channel = 0) => ({
+      commandTopic: `${topic}/relay/${channel}/command`,
+      ...onOff('on', 'off'),
+      stateTopic: `${topic}/relay/${channel}`,
+      stateOn: 'on',
+      stateOff: 'off',
+    }),
+  },
+  'shelly-gen2': {
+    topic: 'shellyplus1-a8032a',
+    about: 'Shelly Plus and later; enable MQTT control and status; `channel` from 0',
+    make: (topic, channel = 0) => ({
+      commandTopic: `${topic}/command/switch:${channel}`,
+      ...onOff('on', 'off'),
+      stateTopic: `${topic}/status/switch:${channel}`,
+      statePath: 'output',
+      stateOn: 'true',
+      stateOff: 'false',
+    }),
+  },
+  zigbee2mqtt: {
+    topic: 'zigbee2mqtt/heater',
+    about: 'a Zigbee plug or relay behind zigbee2mqtt',
+    make: (topic) => ({
+      commandTopic: `${topic}/set`,
+      ...onOff('ON', 'OFF'),
+      stateTopic: topic,
+      statePath: 'state',
+      stateOn: 'ON',
+      stateOff: 'OFF',
+    }),
+  },
+  evcc: {
+    topic: 'evcc/loadpoints/1',
+    about: 'a load point of evcc; `pv` hands it back',
+    make: (topic) => ({
+      commandTopic: `${topic}/mode/set`,
+      ...onOff('now', 'off'),
+      releasePayload: 'pv',
+      stateTopic: `${topic}/mode`,
+      stateOn: 'now',
+      stateOff: 'off',
+    }),
+  },
+  warp: {
+    topic: 'warp/Abc',
+    about: 'WARP charger by external current (enable it there): 32 A or none',
+    make: (topic) => ({
+      commandTopic: `${topic}/evse/external_current_update`,
+      ...onOff('{"current":32000}', '{"current":0}'),
+      releasePayload: '{"current":32000}',
+      stateTopic: `${topic}/evse/external_current`,
+      statePath: 'current',
+      stateOn: '32000',
+      stateOff: '0',
+    }),
+  },
+} as const satisfies Readonly<Record<string, Preset>>;
+
+export type PresetName = keyof typeof presets;
+export const presetNames = Object.keys(presets) as readonly PresetName[];
+/** The presets whose devices count their relays. */
+const COUNTED: readonly PresetName[] = ['tasmota', 'shelly-gen1', 'shelly-gen2'];
+
+export interface MqttWritten extends MqttFacts {
+  readonly preset: PresetName;
+  readonly topic: string;
+  readonly channel?: number;
+}
+
+/** The output as the agent is told it: what is written wins over the preset. A text is the mistake. */
+export function mqttOutput(written: MqttWritten): MqttOutputConfig | string {
+  const { preset, topic, channel, ...said } = written;
+  if (channel !== undefined && !COUNTED.includes(preset))
+    return `channel ${channel} means nothing to the preset ${preset}; take it out`;
+  const make: Preset['make'] = presets[preset].make;
+  const facts = { ...make(topic, channel), ...said };
+  const { commandTopic = '', onPayload = 'on', offPayload = 'off', ...rest } = facts;
+  if (onPayload === offPayload) return 'onPayload and offPayload are the same; the device could not tell them apart';
+  const states = rest.stateTopic === undefined ? {} : { stateOn: onPayload, stateOff: offPayload };
+  return { kind: 'mqtt', preset, commandTopic, onPayload, offPayload, ...states, ...rest };
+}
