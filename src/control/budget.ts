@@ -1,8 +1,9 @@
 /** Which loads may draw when the site's power does not suffice for all; never how much one of them draws. */
 
 import type { LoadConfig } from '../config/config.ts';
+import type { Uptime } from '../units.ts';
 import type { Context, Draft } from './context.ts';
-import { levelSince, minOnOf, presentLevel, runningSince } from './context.ts';
+import { levelSince, minOnOf, presentLevel, runningSince, wakeAtUptime } from './context.ts';
 import type { Settled } from './guards.ts';
 import { idleLevel, isRunning, isSgReady } from './levels.ts';
 
@@ -33,24 +34,22 @@ export function withinBudget(
     if (one === undefined || state === undefined || load.shadow) return [];
     return [{ index, load, settled: one, draws: isRunning(presentLevel(state)) || isRunning(state.level) }];
   });
-  const wanting = claims.filter(({ settled }) => isRunning(settled.level));
+  const wanting = inOrder(
+    claims.filter(({ settled }) => isRunning(settled.level)),
+    states,
+  );
   const bound = wanting.filter(({ index, load }) => isBound(context, states[index], load));
   let granted = powerOf(bound);
   let drawn = powerOf(claims.filter(({ draws }) => draws));
   const result = [...settled];
-
-  for (const claim of inOrder(
-    wanting.filter((claim) => !bound.includes(claim)),
-    states,
-  )) {
+  for (const claim of wanting) {
+    if (bound.includes(claim)) continue;
     const { index, load, draws } = claim;
     const fits = granted + load.power <= budget + ROUNDING;
     if (fits) granted += load.power;
-    if (fits && (draws || drawn + load.power <= budget + ROUNDING)) {
-      if (!draws) drawn += load.power;
-      continue;
-    }
-    result[index] = { wish: claim.settled.wish, level: idleLevel(load), guard: 'power-budget' };
+    const free = draws || drawn + load.power <= budget + ROUNDING;
+    if (fits && !draws && free) drawn += load.power;
+    if (!fits || !free) result[index] = { wish: claim.settled.wish, level: idleLevel(load), guard: 'power-budget' };
   }
   return result;
 }
@@ -58,20 +57,24 @@ export function withinBudget(
 /** Kept running by its least running time, whether it still wants to or not. */
 function isBound(context: Context, state: Draft | undefined, load: LoadConfig): boolean {
   if (state === undefined || !isRunning(presentLevel(state))) return false;
-  const { uptime } = context.now;
-  return uptime < runningSince(state) + minOnOf(load) || (isSgReady(load) && uptime < levelSince(state) + load.hold);
+  const held = isSgReady(load) ? levelSince(state) + load.hold : 0;
+  const end = Math.max(runningSince(state) + minOnOf(load), held) as Uptime;
+  wakeAtUptime(context, end);
+  return context.now.uptime < end;
 }
 
 const powerOf = (claims: readonly Claim[]) => claims.reduce((sum, { load }) => sum + load.power, 0);
 
-function inOrder(claims: readonly Claim[], states: readonly Draft[]): Claim[] {
+const inOrder = (claims: readonly Claim[], states: readonly Draft[]) => [...claims].sort((a, b) => rank(a, b, states));
+
+/** Negative when `a` comes first. */
+function rank(a: Claim, b: Claim, states: readonly Draft[]): number {
   const deadline = ({ index }: Claim) => states[index]?.job?.by ?? Infinity;
-  return [...claims].sort(
-    (a, b) =>
-      a.settled.wish.priority - b.settled.wish.priority ||
-      compare(deadline(a), deadline(b)) ||
-      Number(b.draws) - Number(a.draws) ||
-      a.index - b.index,
+  return (
+    a.settled.wish.priority - b.settled.wish.priority ||
+    compare(deadline(a), deadline(b)) ||
+    Number(b.draws) - Number(a.draws) ||
+    a.index - b.index
   );
 }
 

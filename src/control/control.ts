@@ -112,7 +112,10 @@ export interface Decision {
 export interface Step<State> {
   readonly state: State;
   readonly commands: readonly Command[];
-  /** One for each load whose decision differs from the last one told, in the order of the configuration. */
+  /**
+   * Of each load whose decision differs from the last one told. A load that was switched may have two: why it was switched, then
+   * what holds it there.
+   */
   readonly decisions: readonly Decision[];
   /** Finite, later than now; nothing changes before it without an event. */
   readonly wakeAt: Uptime;

@@ -114,19 +114,20 @@ export function latch(context: Context, load: LoadConfig, state: Draft) {
   const { wall } = context.now;
   const latest = latestStart(context, load, state, job);
   if (wall >= job.from && wall >= latest) state.job = { ...job, latched: true };
-  else
-    wakeAtWall(context, Math.max(job.from, isRunning(presentLevel(state)) ? 0 : idleLatest(context, job)) as Instant);
+  else wakeAtWall(context, Math.max(job.from, running ? 0 : fixedLatest(context, load, state, job)) as Instant);
 }
 
-/** The latest start of an idle load once its guards are free: the wait shrinks as time passes, this stands still. */
-function idleLatest(context: Context, job: Job) {
-  return job.by - remaining(job) * MARGIN - (context.view?.outlook?.period ?? DEFAULT_SLOT);
-}
-
-/** What will be missing at the deadline, even if the load runs from now on. */
-export function shortfall(context: Context, load: LoadConfig, state: LoadState, job: Job): Duration {
+/** The latest start as it will look when it comes: a guard's wait shrinks as time passes, a stop's does not. */
+function fixedLatest(context: Context, load: LoadConfig, state: LoadState, job: Job): number {
   const wait = isRunning(presentLevel(state)) ? 0 : startWait(context, load, state);
-  const start = Math.max(job.from, context.now.wall + wait);
+  return latestStart(context, load, state, job) + wait;
+}
+
+/** What will be missing at the deadline, even if the load runs from now on. Asks to be woken when that begins. */
+export function shortfall(context: Context, load: LoadConfig, state: LoadState, job: Job): Duration {
+  const running = isRunning(presentLevel(state));
+  const start = Math.max(job.from, context.now.wall + (running ? 0 : startWait(context, load, state)));
+  if (!running || !isRunning(state.level)) wakeAtWall(context, (job.by - remaining(job) + 1) as Instant);
   return Math.max(0, remaining(job) - Math.max(0, job.by - start)) as Duration;
 }
 

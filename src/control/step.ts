@@ -46,28 +46,16 @@ export function step(site: Site, state: State, event: Event, now: Moment): Step<
     const draft = drafts[i];
     if (draft !== undefined) arm(context, load, draft);
   }
-  for (const [i, load] of site.loads.entries()) {
-    const draft = drafts[i];
-    if (draft !== undefined) latch(context, load, draft);
-  }
+  latchAll(context, drafts);
   plan(context, drafts);
-  const settled = site.loads.flatMap((load, i): Settled[] => {
-    const draft = drafts[i];
-    return draft === undefined ? [] : [guarded(context, load, draft, wishOf(context, load, draft))];
-  });
-  const allowed = withinBudget(context, drafts, settled);
 
-  const commands: Command[] = [];
-  const decisions: Decision[] = [];
-  for (const [i, load] of site.loads.entries()) {
-    const draft = drafts[i];
-    const one = allowed[i];
-    if (draft === undefined || one === undefined) continue;
-    const told = tell(context, load, draft, one);
-    if (told !== undefined) commands.push(told);
-    const decision = decided(context, load, draft, one);
-    if (!sameDecision(draft.decision, decision)) decisions.push(decision);
-    draft.decision = decision;
+  const settled = settle(context, drafts);
+  const commands = tellAll(context, drafts, settled);
+  const decisions = record(context, drafts, settled);
+  // A switch may change what there is to say: a load that was stopped for another now waits for its own pause.
+  if (commands.length > 0) {
+    latchAll(context, drafts);
+    decisions.push(...record(context, drafts, settle(context, drafts)));
   }
   return {
     state: { ...remembered(state, context, now), loads: drafts },
@@ -75,6 +63,46 @@ export function step(site: Site, state: State, event: Event, now: Moment): Step<
     decisions,
     wakeAt: Math.max(now.uptime + 1, context.earliest) as Uptime,
   };
+}
+
+function latchAll(context: Context, drafts: readonly Draft[]) {
+  for (const [i, load] of context.site.loads.entries()) {
+    const draft = drafts[i];
+    if (draft !== undefined) latch(context, load, draft);
+  }
+}
+
+/** What each load is to be told, in the order of the configuration. */
+function settle(context: Context, drafts: readonly Draft[]): readonly Settled[] {
+  const settled: Settled[] = [];
+  for (const [i, load] of context.site.loads.entries()) {
+    const draft = drafts[i];
+    if (draft !== undefined) settled.push(guarded(context, load, draft, wishOf(context, load, draft)));
+  }
+  return withinBudget(context, drafts, settled);
+}
+
+function tellAll(context: Context, drafts: readonly Draft[], settled: readonly Settled[]): Command[] {
+  const commands: Command[] = [];
+  for (const [i, load] of context.site.loads.entries()) {
+    const [draft, one] = [drafts[i], settled[i]];
+    const command = draft === undefined || one === undefined ? undefined : tell(context, load, draft, one);
+    if (command !== undefined) commands.push(command);
+  }
+  return commands;
+}
+
+/** Keeps each load's decision and returns those that say something new. */
+function record(context: Context, drafts: readonly Draft[], settled: readonly Settled[]): Decision[] {
+  const decisions: Decision[] = [];
+  for (const [i, load] of context.site.loads.entries()) {
+    const [draft, one] = [drafts[i], settled[i]];
+    if (draft === undefined || one === undefined) continue;
+    const decision = decided(context, load, draft, one);
+    if (!sameDecision(draft.decision, decision)) decisions.push(decision);
+    draft.decision = decision;
+  }
+  return decisions;
 }
 
 function arrive(site: Site, state: State, event: Event, now: Moment): Context {
@@ -120,8 +148,8 @@ function remembered(state: State, context: Context, now: Moment): Omit<State, 'l
 /** Brings a load from the last step to this one: a boot counts as a switch, running time is progress, old starts are forgotten. */
 function resume(state: State, draft: Draft, now: Moment) {
   if (state.fresh === 'other-boot') rebase(state.last, draft, now);
-  else if (state.fresh === 'no' && state.last !== undefined)
-    progress(draft, (now.uptime - state.last.uptime) as Duration);
+  if (state.fresh === 'same-boot') presume(draft);
+  if (state.fresh === 'no' && state.last !== undefined) progress(draft, (now.uptime - state.last.uptime) as Duration);
   draft.starts = ofTheDay(draft.starts, now.uptime);
   draft.blocks = ofTheDay(draft.blocks, now.uptime);
   const { uptime } = now;
@@ -140,10 +168,19 @@ function rebase(last: Moment | undefined, draft: Draft, now: Moment) {
   const away = last.trusted && now.trusted ? Math.max(0, now.wall - last.wall) : 0;
   const move = (at: Uptime) => (at - last.uptime + now.uptime - away) as Uptime;
   draft.starts = draft.starts.map(move);
+  if (draft.pending !== undefined && isRunning(draft.pending.level)) started(draft, move(draft.pending.at));
+  draft.pending = undefined;
   draft.blocks = draft.blocks.map(move);
   if (draft.local !== undefined) draft.local = { ...draft.local, until: move(draft.local.until) };
   if (draft.remote !== undefined) draft.remote = { ...draft.remote, until: move(draft.remote.until) };
   draft.faultUntil = undefined;
+}
+
+/** A command that was under way when the process ended is taken as done; the output's own word comes after. */
+function presume(draft: Draft) {
+  const { pending } = draft;
+  draft.pending = undefined;
+  if (pending !== undefined) confirm(draft, pending.level, pending.at);
 }
 
 type LoadEvent = Extract<Event, { readonly load: string }>;
@@ -196,9 +233,7 @@ function confirm(draft: Draft, level: Level, at: Uptime) {
   if (level === 'block') draft.blocks = [...draft.blocks, at];
   if (before === undefined || isRunning(before) === isRunning(level)) return;
   draft.runSince = at;
-  if (!isRunning(level)) return;
-  draft.starts = [...draft.starts, at];
-  if (draft.job !== undefined) draft.job = { ...draft.job, starts: draft.job.starts + 1 };
+  if (isRunning(level)) started(draft, at);
 }
 
 /** The command is forgotten and given again after a pause; a load that keeps disagreeing is left at its fail-safe level. */
@@ -221,8 +256,22 @@ function tell(context: Context, load: LoadConfig, draft: Draft, { level, wish }:
     wakeAtUptime(context, draft.retryAt);
     return undefined;
   }
+  supersede(draft, uptime);
   draft.pending = { level, at: uptime };
   return { load: load.name, level };
+}
+
+/** A command given before the one under way was confirmed: the load may have switched and counts as if it had. */
+function supersede(draft: Draft, at: Uptime) {
+  const { pending, level } = draft;
+  if (pending === undefined || isRunning(pending.level) === isRunning(level)) return;
+  draft.runSince = at;
+  started(draft, isRunning(level) ? at : pending.at);
+}
+
+function started(draft: Draft, at: Uptime) {
+  draft.starts = [...draft.starts, at];
+  if (draft.job !== undefined) draft.job = { ...draft.job, starts: draft.job.starts + 1 };
 }
 
 function decided(context: Context, load: LoadConfig, draft: Draft, settled: Settled): Decision {
@@ -291,6 +340,8 @@ const SAME_TIME = 60_000;
 const near = (a: number | undefined, b: number | undefined) =>
   a === b || (a !== undefined && b !== undefined && Math.abs(a - b) < SAME_TIME);
 
+const isShort = ({ job }: Decision) => job !== undefined && job.shortfall > 0;
+
 function sameDecision(a: Decision | undefined, b: Decision): boolean {
   return (
     a !== undefined &&
@@ -303,7 +354,7 @@ function sameDecision(a: Decision | undefined, b: Decision): boolean {
     a.job?.by === b.job?.by &&
     a.next?.level === b.next?.level &&
     near(a.next?.at, b.next?.at) &&
-    near(a.job?.shortfall, b.job?.shortfall)
+    isShort(a) === isShort(b)
   );
 }
 

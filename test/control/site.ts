@@ -158,7 +158,8 @@ export class Bench {
     this.wakeAt = next.wakeAt;
     this.told.push(...next.decisions);
     for (const { load, level } of next.commands) {
-      this.switches.push({ at: this.now.wall, load, level, why: this.decision(load).why });
+      const decision = next.decisions.find((one) => one.load === load) ?? this.decision(load);
+      this.switches.push({ at: this.now.wall, load, level, why: decision.why });
       const confirmed: Event = { kind: 'confirmed', load, level };
       this.pending.push({ at: (this.now.uptime + this.delay) as Uptime, event: confirmed });
     }

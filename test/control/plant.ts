@@ -1,0 +1,471 @@
+/** Loads that obey the core, a power supply that fails and clocks that lie, with the invariants of control checked at every step. */
+
+import type { Level, LoadConfig } from '../../src/config/config.ts';
+import type { Decision, Event, Site, Step } from '../../src/control/control.ts';
+import { isRunning } from '../../src/control/levels.ts';
+import { initialState, loadState, type State, saveState, step } from '../../src/control/step.ts';
+import type { SignalView } from '../../src/signal/view.ts';
+import { type Duration, hours, type Instant, type Uptime } from '../../src/units.ts';
+import type { Moment } from '../../src/world.ts';
+
+export type Action =
+  | { readonly kind: 'pass'; readonly length: number }
+  | {
+      readonly kind: 'signal';
+      readonly index?: number;
+      readonly flat: boolean;
+      readonly indexLasts: number;
+      readonly outlook?: readonly number[];
+      readonly profile: boolean;
+      readonly outlookLasts: number;
+    }
+  | {
+      readonly kind: 'override';
+      readonly load: number;
+      readonly level: Level;
+      readonly length: number;
+      readonly source: 'local' | 'remote';
+    }
+  | { readonly kind: 'clear'; readonly load: number }
+  | { readonly kind: 'arm'; readonly load: number; readonly need: number; readonly within: number }
+  | { readonly kind: 'trip'; readonly load: number; readonly tripped: boolean }
+  | { readonly kind: 'fail'; readonly load: number; readonly times: number }
+  | { readonly kind: 'lag'; readonly length: number }
+  | { readonly kind: 'jump'; readonly by: number }
+  | { readonly kind: 'trust'; readonly trusted: boolean }
+  | { readonly kind: 'restart'; readonly sameBoot: boolean; readonly away: number };
+
+interface Change {
+  readonly at: number;
+  readonly level: Level;
+  readonly cause: 'command' | 'safety' | 'found' | 'power';
+  /** From running to not running, or the reverse. */
+  readonly switches: boolean;
+}
+
+interface Device {
+  readonly load: LoadConfig;
+  level: Level;
+  changes: Change[];
+  /** In true time. */
+  starts: number[];
+  failing: number;
+  underway: { readonly level: Level; readonly at: number; readonly safety: boolean } | undefined;
+}
+
+/** Chance that does not come from the generator: which moments are probed. */
+function chance(seed: number) {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return (state >>> 8) / 2 ** 24;
+  };
+}
+
+export class Plant {
+  readonly site: Site;
+  readonly devices: readonly Device[];
+  readonly broken: string[] = [];
+  events = 0;
+  /** Never jumps and survives boots: what a watch on the wall would say. */
+  private clock = 0;
+  private wallOffset: number;
+  private bootedAt = 0;
+  private trusted = true;
+  private state: State;
+  private text: string;
+  private wakeAt = 0;
+  private lag = 0;
+  private readonly probe: () => number;
+
+  constructor(site: Site, start: Instant, seed: number) {
+    this.site = site;
+    this.wallOffset = start;
+    this.probe = chance(seed);
+    this.devices = site.loads.map((load) => ({
+      load,
+      level: load.output.kind === 'sg-ready' ? 'normal' : 'off',
+      changes: [],
+      starts: [],
+      failing: 0,
+      underway: undefined,
+    }));
+    this.state = initialState(site, undefined, false);
+    this.text = '';
+    for (const { load, level } of this.devices) this.send({ kind: 'confirmed', load: load.name, level });
+  }
+
+  private now(): Moment {
+    return {
+      wall: Math.round(this.wallOffset + this.clock) as Instant,
+      uptime: Math.round(this.clock - this.bootedAt + 60_000) as Uptime,
+      trusted: this.trusted,
+    };
+  }
+
+  private break(rule: number, what: string) {
+    if (this.broken.length < 5) this.broken.push(`invariant ${rule}: ${what} (event ${this.events})`);
+  }
+
+  act(action: Action) {
+    const load = 'load' in action ? (this.site.loads[action.load % this.site.loads.length]?.name ?? '') : '';
+    const device = this.devices.find((one) => one.load.name === load);
+    switch (action.kind) {
+      case 'pass':
+        return this.pass(action.length);
+      case 'signal':
+        return this.send({ kind: 'signal', view: this.view(action) });
+      case 'override':
+        return this.send({
+          kind: 'override',
+          load,
+          level: action.level,
+          for: action.length as Duration,
+          source: action.source,
+        });
+      case 'clear':
+        return this.send({ kind: 'clear', load });
+      case 'arm': {
+        const by = (this.now().wall + action.within) as Instant;
+        return this.send({ kind: 'arm', load, need: action.need as Duration, by });
+      }
+      case 'trip':
+        return this.send({ kind: 'safety', load, tripped: action.tripped });
+      case 'fail':
+        if (device !== undefined) device.failing = action.times;
+        return;
+      case 'lag':
+        this.lag = action.length;
+        return;
+      case 'jump':
+        this.wallOffset += action.by;
+        return this.send({ kind: 'tick' }, { jump: true });
+      case 'trust':
+        this.trusted = action.trusted;
+        return this.send({ kind: 'tick' });
+      case 'restart':
+        return this.restart(action.sameBoot, action.away);
+    }
+  }
+
+  private view(action: Extract<Action, { kind: 'signal' }>): SignalView {
+    const { wall } = this.now();
+    const from = (Math.floor(wall / 1_800_000) * 1_800_000) as Instant;
+    return {
+      changesAt: (wall + 300_000) as Instant,
+      ...(action.index === undefined
+        ? {}
+        : {
+            index: {
+              value: action.index as never,
+              basis: 'live-index',
+              at: wall,
+              startsUntil: (wall + action.indexLasts / 2) as Instant,
+              validUntil: (wall + action.indexLasts) as Instant,
+              flat: action.flat,
+              quality: 'full',
+            },
+          }),
+      ...(action.outlook === undefined
+        ? {}
+        : {
+            outlook: {
+              basis: action.profile ? 'own-profile' : 'fresh-forecast',
+              from,
+              period: 1_800_000 as Duration,
+              values: action.outlook,
+              units: 'lbs_co2_per_mwh',
+              generatedAt: wall,
+              validUntil: (wall + action.outlookLasts) as Instant,
+            },
+          }),
+    };
+  }
+
+  /** Time passes; the core is woken when it asked to be, outputs answer when they do. */
+  private pass(length: number) {
+    const end = this.clock + length;
+    for (let guard = 0; guard < 3_000; guard++) {
+      const answers = this.devices.map((device) => device.underway?.at ?? Infinity);
+      const next = Math.min(this.wakeAt, ...answers);
+      if (next > end) break;
+      this.clock = Math.max(this.clock, next);
+      const device = this.devices.find(({ underway }) => underway !== undefined && underway.at <= this.clock);
+      if (device === undefined) this.send({ kind: 'tick' });
+      else this.answer(device);
+    }
+    this.clock = Math.max(this.clock, end);
+  }
+
+  private answer(device: Device) {
+    const { underway, load } = device;
+    if (underway === undefined) return;
+    device.underway = undefined;
+    if (device.failing > 0) {
+      device.failing -= 1;
+      this.excuse(device);
+      this.send({ kind: 'failed', load: load.name, disagreements: 1 + (device.failing % 4) });
+      return;
+    }
+    this.change(device, underway.level, underway.safety ? 'safety' : 'command');
+    this.send({ kind: 'confirmed', load: load.name, level: underway.level });
+  }
+
+  private change(device: Device, level: Level, cause: Change['cause']) {
+    const { load, changes } = device;
+    if (device.level === level) return;
+    const before = changes.findLast((one) => one.level !== 'block' || one.switches);
+    const since = this.clock - (before?.at ?? -Infinity);
+    const switches = isRunning(level) !== isRunning(device.level);
+    if (cause === 'command' && switches && since < (isRunning(level) ? load.minOff : load.minOn) - 1)
+      this.break(1, `${load.name} to ${level} ${since / 1000} s after the last change`);
+    if (cause === 'safety' && isRunning(level)) this.break(1, `${load.name} was started by a safety trip`);
+    device.level = level;
+    if (switches && isRunning(level)) this.countStart(device);
+    if (switches || level === 'block')
+      device.changes = [...changes.slice(-20), { at: this.clock, level, cause, switches }];
+  }
+
+  /** The process ends; under `sameBoot` false the power fails, too, and relays drop. */
+  private restart(sameBoot: boolean, away: number) {
+    if (sameBoot) for (const device of this.devices) this.finish(device);
+    this.clock += away;
+    for (const device of this.devices) this.excuse(device);
+    if (!sameBoot) {
+      this.bootedAt = this.clock;
+      for (const device of this.devices) {
+        device.underway = undefined;
+        device.level = device.load.output.kind === 'sg-ready' ? 'normal' : 'off';
+        device.changes = [...device.changes, { at: this.clock, level: device.level, cause: 'power', switches: true }];
+      }
+    }
+    const read = loadState(this.text);
+    if ('kind' in read) throw new Error(read.detail);
+    this.state = initialState(this.site, read, sameBoot);
+    for (const { load, level } of this.devices)
+      this.send({ kind: 'confirmed', load: load.name, level }, { start: true });
+  }
+
+  /** Nobody can end a block who is not there, or whom the output does not obey: its time counts anew. */
+  private excuse(device: Device) {
+    if (device.level !== 'block') return;
+    device.changes = [...device.changes, { at: this.clock, level: 'block', cause: 'found', switches: false }];
+  }
+
+  /** A relay told just before the process ended takes the level all the same. */
+  private finish(device: Device) {
+    const { underway } = device;
+    device.underway = undefined;
+    if (underway !== undefined && device.failing === 0)
+      this.change(device, underway.level, underway.safety ? 'safety' : 'command');
+  }
+
+  private send(event: Event, how: { readonly jump?: boolean; readonly start?: boolean } = {}) {
+    this.events += 1;
+    const now = this.now();
+    const before = this.state;
+    const next = step(this.site, before, event, now);
+    this.twin(event, next, now);
+    this.state = next.state;
+    this.text = saveState(next.state);
+    this.wakeAt = this.clock + (next.wakeAt - now.uptime);
+    this.obey(next, before);
+    this.checkStep(next, event, now);
+    this.checkDecisions(next.state, event, now);
+    this.probes(next, now);
+    if (how.jump === true) this.afterJump(next);
+  }
+
+  /** 12: a save and a load in between change nothing. */
+  private twin(event: Event, next: Step<State>, now: Moment) {
+    const saved = this.text === '' ? undefined : loadState(this.text);
+    if (saved === undefined || this.state.fresh !== 'no') return;
+    if ('kind' in saved) return this.break(12, saved.detail);
+    const twin = step(this.site, saved, event, now);
+    if (saveState(twin.state) !== saveState(next.state)) this.break(12, 'a saved and loaded state went another way');
+    if (JSON.stringify(twin.commands) !== JSON.stringify(next.commands)) this.break(12, 'other commands after a load');
+  }
+
+  private obey(next: Step<State>, before: State) {
+    for (const { load, level } of next.commands) {
+      const device = this.devices.find((one) => one.load.name === load);
+      const state = before.loads.find(({ name }) => name === load);
+      if (device === undefined || state === undefined) return this.break(3, `a command for ${load}`);
+      const after = next.state.loads.find(({ name }) => name === load);
+      if (after?.level === level && state.pending === undefined)
+        this.break(6, `${load} is told ${level}, which it has`);
+      const levels = load === 'heating' ? ['block', 'normal', 'recommend', 'force'] : ['off', 'on'];
+      if (!levels.includes(level)) this.break(3, `${load} does not know ${level}`);
+      const safety = after?.decision?.why === 'safety';
+      device.underway = { level, at: this.clock + this.lag, safety };
+    }
+    this.checkPower();
+  }
+
+  /** 2 */
+  private countStart(device: Device) {
+    const { load } = device;
+    device.starts = [...device.starts.slice(-100), this.clock];
+    const within = (length: number) => device.starts.filter((at) => at > this.clock - length).length;
+    const [hour, day] = [within(hours(1)), within(hours(24))];
+    if (hour > load.maxStartsPerHour) this.break(2, `${load.name}: ${hour} starts in an hour`);
+    if (day > load.maxStartsPerDay) this.break(2, `${load.name}: ${day} starts in a day`);
+  }
+
+  /** 9: what draws now and what may any moment never exceed the budget. */
+  private checkPower() {
+    const { budget } = this.site;
+    if (budget === undefined) return;
+    const drawing = this.devices.filter(
+      ({ level, underway, load }) => !load.shadow && (isRunning(level) || isRunning(underway?.level)),
+    );
+    const power = drawing.reduce((sum, { load }) => sum + load.power, 0);
+    if (power > budget + 1e-9) this.break(9, `${power} kW are granted`);
+  }
+
+  private checkStep(next: Step<State>, event: Event, now: Moment) {
+    if (!Number.isFinite(next.wakeAt) || next.wakeAt <= now.uptime) this.break(15, `wakeAt is ${next.wakeAt}`);
+    for (const device of this.devices) {
+      const { load, level, underway } = device;
+      const blocked = device.changes.at(-1);
+      if (level === 'block' && underway === undefined && blocked?.level === 'block') {
+        const length = this.clock - blocked.at;
+        if (length > load.maxBlock + this.lag + 1 && device.failing === 0)
+          this.break(3, `${load.name} blocked for ${length / 60_000} min`);
+      }
+      // 11
+      if (event.kind === 'safety' && event.tripped && event.load === load.name)
+        if (isRunning(underway?.level ?? level)) this.break(11, `${load.name} runs on after a trip`);
+    }
+  }
+
+  private checkDecisions(state: State, event: Event, now: Moment) {
+    for (const [i, load] of state.loads.entries()) {
+      const config = this.site.loads[i];
+      const { decision } = load;
+      if (decision === undefined || config === undefined) continue;
+      this.checkBasis(decision, state.view, config, now);
+      this.checkSilence(decision, state, config, now);
+      const override =
+        decision.why === 'override' ? load.local : decision.why === 'remote-override' ? load.remote : undefined;
+      // 7
+      if (override !== undefined && (override.until <= now.uptime || override.until > now.uptime + hours(24)))
+        this.break(7, `${load.name}: override until ${override.until}`);
+      // 5
+      const job = load.job;
+      if (job?.latched === true && job.done < job.need && decision.priority > 6)
+        this.break(5, `${load.name}: ${decision.why}`);
+      if (event.kind === 'tick') this.checkLatchKept(load.name, job, now);
+    }
+    this.latched = new Map(
+      state.loads.map((load) => [load.name, load.job?.latched === true ? load.job.by : undefined]),
+    );
+  }
+
+  private latched = new Map<string, number | undefined>();
+
+  /** 5: a latch ends with the job only. */
+  private checkLatchKept(name: string, job: State['loads'][number]['job'], now: Moment) {
+    const by = this.latched.get(name);
+    if (by === undefined || by <= now.wall) return;
+    if (job?.by === by && !job.latched && job.done < job.need) this.break(5, `${name} lost its latch`);
+  }
+
+  /** 8 */
+  private checkBasis(decision: Decision, view: SignalView | undefined, load: LoadConfig, now: Moment) {
+    const index = view?.index !== undefined && now.wall < view.index.validUntil ? view.index.basis : undefined;
+    const outlook = view?.outlook !== undefined && now.wall < view.outlook.validUntil ? view.outlook.basis : undefined;
+    const { basis, why } = decision;
+    const cited = why === 'planned' || why === 'plan-waits' ? [outlook] : [index, outlook];
+    const valid =
+      basis === 'fail-safe' ||
+      (basis === 'default-window' ? load.window !== undefined : now.trusted && cited.includes(basis));
+    if (!valid) this.break(8, `${load.name}: ${why} cites ${basis}`);
+  }
+
+  /** 10: without anything valid a load is at its window or fail-safe level at once, ten minutes after a start at the latest. */
+  private checkSilence(decision: Decision, state: State, load: LoadConfig, now: Moment) {
+    const silent = now.uptime - state.startedAt >= 600_000 && now.trusted;
+    const view = state.view;
+    const index = view?.index !== undefined && now.wall < view.index.validUntil;
+    const outlook = view?.outlook !== undefined && now.wall < view.outlook.validUntil;
+    const reason = decision.wish ?? decision.why;
+    if (silent && !index && !outlook && decision.priority >= 7) {
+      const allowed = ['window', 'outside-window', 'no-data', 'output-fault', 'goal-done', 'not-armed'];
+      if (!allowed.includes(reason)) this.break(10, `${load.name}: ${reason} without data`);
+    }
+    if (now.trusted && outlook && index && ['no-data', 'window', 'outside-window', 'boot'].includes(reason))
+      this.break(10, `${load.name}: ${reason} with data`);
+  }
+
+  /** 6 and 15: the same tick again changes nothing, nor does one at any time before `wakeAt`. 14: what a high rung decided stands. */
+  private probes(next: Step<State>, now: Moment) {
+    const again = step(this.site, next.state, { kind: 'tick' }, now);
+    if (again.commands.length + again.decisions.length > 0) this.break(6, `a repeated tick says ${told(again)}`);
+    if (this.probe() < 0.3) {
+      const ahead = Math.floor(this.probe() * (next.wakeAt - now.uptime));
+      const later: Moment = { ...now, wall: (now.wall + ahead) as Instant, uptime: (now.uptime + ahead) as Uptime };
+      const early = step(this.site, next.state, { kind: 'tick' }, later);
+      if (early.commands.length + early.decisions.length > 0)
+        this.break(15, `${ahead} ms on, ${next.wakeAt - later.uptime} ms before wakeAt: ${told(early)}`);
+    }
+    if (this.probe() < 0.2) this.otherSignal(next, now);
+  }
+
+  private otherSignal({ state }: Step<State>, now: Moment) {
+    const period = (state.view?.outlook?.period ?? 300_000) as Duration;
+    const values = Array.from({ length: 48 }, () => this.probe() * 1000);
+    const from = (Math.floor(now.wall / period) * period) as Instant;
+    const later = (now.wall + 600_000) as Instant;
+    const view: SignalView = {
+      changesAt: later,
+      index: {
+        value: (this.probe() * 100) as never,
+        basis: 'live-index',
+        at: now.wall,
+        startsUntil: later,
+        validUntil: later,
+        flat: false,
+        quality: 'full',
+      },
+      outlook: {
+        basis: 'fresh-forecast',
+        from,
+        period,
+        values,
+        units: 'lbs_co2_per_mwh',
+        generatedAt: now.wall,
+        validUntil: (from + 48 * period) as Instant,
+      },
+    };
+    const other = step(this.site, state, { kind: 'signal', view }, now);
+    for (const [i, load] of state.loads.entries()) {
+      const [a, b] = [load.decision, other.state.loads[i]?.decision];
+      if (a === undefined || b === undefined || ![1, 4, 5, 6].includes(a.priority)) continue;
+      if (a.level !== b.level || a.why !== b.why)
+        this.break(14, `${load.name}: ${a.why} ${a.level} became ${b.why} ${b.level}`);
+    }
+  }
+
+  /** 13 */
+  private afterJump(next: Step<State>) {
+    for (const { load } of this.site.loads.map((one) => ({ load: one.name })))
+      if (next.commands.filter((one) => one.load === load).length > 1) this.break(13, `${load} was switched twice`);
+    const again = step(this.site, next.state, { kind: 'tick' }, this.now());
+    if (again.commands.length > 0) this.break(13, `a second command after one jump`);
+  }
+
+  job(name: string) {
+    return this.state.loads.find((load) => load.name === name)?.job;
+  }
+
+  past(name: string) {
+    return this.state.loads.find((load) => load.name === name)?.past;
+  }
+}
+
+const told = ({ commands, decisions }: Step<State>) =>
+  [
+    ...commands.map(({ load, level }) => `${load} told ${level}`),
+    ...decisions.map(({ load, why, level, wish }) => `${load} ${level} ${why} ${wish ?? ''}`),
+  ].join(', ');
