@@ -221,6 +221,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     const levels: Record<string, Level> = {};
     for (const load of config.loads) {
       const output = openOutput(load, {
+        device: config.device,
         clock,
         log,
         ...(world.pins === undefined ? {} : { pins: world.pins }),

@@ -3,8 +3,7 @@
 
 import type { Terminal } from './commands/command.ts';
 import { commands } from './commands/index.ts';
-
-const VERSION = '0.1.0';
+import { VERSION } from './commands/version.ts';
 
 function terminalOf(stop: AbortSignal): Terminal {
   // A closed pipe (`gridtide … | head`) ends the writing, not the program.

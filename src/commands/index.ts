@@ -8,8 +8,19 @@ export interface CommandEntry {
 }
 
 export const commands: Readonly<Record<string, CommandEntry>> = {
+  run: { summary: 'the agent, in the foreground', load: () => import('./run.ts') },
+  demo: { summary: 'a day of a house in about a minute, everything embedded', load: () => import('./demo.ts') },
+  account: {
+    summary: 'register, log in, reset the password, see what the account opens',
+    load: () => import('./account.ts'),
+  },
   region: { summary: 'which region a place lies in', load: () => import('./region.ts') },
   map: { summary: 'the region map held: download, import, show', load: () => import('./map.ts') },
+  signal: {
+    summary: 'the signal: now, forecast, history, past forecasts, index',
+    load: () => import('./signal.ts'),
+  },
+  v1: { summary: 'the earlier interface: token, authorities, datapoints, marginal', load: () => import('./v1.ts') },
   plan: { summary: 'the best schedule for a job, from a saved forecast', load: () => import('./plan.ts') },
   reference: { summary: 'the whole service interface on loopback', load: () => import('./reference.ts') },
 };

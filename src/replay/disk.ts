@@ -97,7 +97,11 @@ function overFiles(files: Map<string, Stored>, capacity: number): MemoryDisk {
       return {
         size: bytes.length,
         read: async (offset, length) => bytes.slice(offset, offset + length),
-        readNow: (offset, length) => bytes.slice(offset, offset + length),
+        readNow: (target, offset) => {
+          const part = bytes.subarray(offset, offset + target.length);
+          target.set(part);
+          return part.length;
+        },
         close: async () => {},
       };
     },

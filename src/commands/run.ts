@@ -1,0 +1,130 @@
+/** `gridtide run`: the agent for real, in the foreground, until told to stop. Puts its world together; decides nothing of loads. */
+
+import { readFile } from 'node:fs/promises';
+import { createAgent } from '../agent.ts';
+import type { Config } from '../config/config.ts';
+import { bootName } from '../platform/boot.ts';
+import { createBrokers } from '../platform/broker.ts';
+import { createScaledClock, createSystemClock } from '../platform/clock.ts';
+import { createDisk } from '../platform/disk.ts';
+import { createHost } from '../platform/host.ts';
+import { createHttp } from '../platform/http.ts';
+import { createLog } from '../platform/log.ts';
+import { createSystemRandom } from '../platform/random.ts';
+import { createSecrets } from '../platform/secrets.ts';
+import { hours, type Instant, milliseconds, seconds } from '../units.ts';
+import type { Clock, Http, World } from '../world.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
+import { loadConfig } from './configuration.ts';
+import { STATE_ROW, stateDirectory } from './state-directory.ts';
+import { VERSION } from './version.ts';
+
+type Row = 'config' | 'state' | 'now' | 'speed';
+
+export const spec: CommandSpec<Row> = {
+  name: 'run',
+  summary: 'the agent, in the foreground',
+  positionals: '',
+  options: {
+    config: { value: 'FILE', help: 'configuration (YAML); gridtide init writes one' },
+    state: STATE_ROW,
+    now: { value: 'TIME', help: 'start the clock here; only against a loopback service, without GPIO' },
+    speed: { value: 'X', help: 'how many times faster than real time; with --now' },
+  },
+};
+
+interface Acceleration {
+  readonly start: Instant;
+  readonly speed: number;
+}
+
+const isLoopback = (url: string) => /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?(\/|$)/i.test(url);
+const usesPins = ({ loads }: Config) => loads.some(({ output: { kind } }) => kind === 'relay' || kind === 'sg-ready');
+
+/** Undefined for real time. Throws `UsageError` where accelerated time could do harm. */
+function accelerationOf(args: Arguments<Row>, config: Config): Acceleration | undefined {
+  const said = args.text('now');
+  const speed = args.number('speed', { from: 0.001, to: 100_000 });
+  if (said === undefined && speed === undefined) return undefined;
+  const mistakes: string[] = [];
+  const start = said === undefined ? Date.now() : Date.parse(said);
+  if (said !== undefined && !(/(Z|[+-]\d\d:\d\d)$/i.test(said) && Number.isFinite(start)))
+    mistakes.push(`--now ${said}: expected a time with its zone, such as 2026-03-01T12:00:00Z`);
+  if (!isLoopback(config.service.url))
+    mistakes.push(`--now and --speed are for a loopback service; service.url is ${config.service.url}`);
+  if (usesPins(config)) mistakes.push('--now and --speed never drive GPIO lines; use dry-run or mqtt outputs');
+  if (mistakes.length > 0) throw new UsageError(...mistakes);
+  return { start: start as Instant, speed: speed ?? 1 };
+}
+
+/** Two programs started one after the other do not share a clock: ours joins the service's, where it answers. */
+async function joined(http: Http, url: string, { start, speed }: Acceleration): Promise<Clock> {
+  const before = performance.now();
+  const answer = await http.request({
+    method: 'GET',
+    url: `${url}/`,
+    headers: {},
+    deadline: seconds(5),
+    maxBytes: 65_536,
+  });
+  const half = milliseconds(((performance.now() - before) / 2) * speed);
+  const now = 'date' in answer && answer.date !== undefined ? ((answer.date + half) as Instant) : start;
+  const isNear = Math.abs(now - start) < hours(24 * 31);
+  return { ...createScaledClock({ start: isNear ? now : start, speed }), speed };
+}
+
+async function certificateOf(config: Config): Promise<{ readonly ca?: string }> {
+  const { ca } = config.service;
+  if (ca === undefined) return {};
+  try {
+    return { ca: await readFile(ca, 'utf8') };
+  } catch {
+    throw new UsageError(`service.ca: ${ca} cannot be read`);
+  }
+}
+
+async function worldOf(config: Config, args: Arguments<Row>, terminal: Terminal): Promise<World> {
+  const { env } = terminal;
+  const acceleration = accelerationOf(args, config);
+  const http = createHttp(await certificateOf(config));
+  const machine = createSystemClock();
+  const clock = acceleration === undefined ? machine : await joined(http, config.service.url, acceleration);
+  const logging = await createLog({
+    level: config.logLevel,
+    interactive: terminal.interactive,
+    now: () => clock.now().wall,
+  });
+  const random = createSystemRandom();
+  const directory = stateDirectory(env, { option: args.text('state'), config: config.state });
+  return {
+    clock,
+    random,
+    http,
+    disk: createDisk(directory),
+    broker: createBrokers({ clock: machine, random }),
+    host: createHost(env),
+    log: logging.log,
+    secrets: createSecrets({ credentials: env.CREDENTIALS_DIRECTORY, conceal: logging.conceal }),
+    boot: acceleration === undefined ? bootName(env.RUNTIME_DIRECTORY) : undefined,
+    // onoff is an optional dependency with a compiled part: loaded for those who have lines to drive.
+    ...(usesPins(config) ? { pins: (await import('../platform/pins.ts')).createPins() } : {}),
+  };
+}
+
+export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  const config = await loadConfig(args.text('config'));
+  const world = await worldOf(config, args, terminal);
+  const agent = createAgent({ config, world, version: VERSION });
+  try {
+    await agent.start();
+  } catch (error) {
+    await agent.stop();
+    throw error instanceof Error ? new JobError(`the agent could not start: ${error.message}`) : error;
+  }
+  await new Promise<void>((resolve) => {
+    if (terminal.stop.aborted) resolve();
+    else terminal.stop.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await agent.stop();
+  return 0;
+}

@@ -1,0 +1,133 @@
+/** The demo's story: events as JSON lines, as sentences, and as a strip of the day. Formats only; decides nothing. */
+
+import type { Instant } from '../units.ts';
+
+export type DemoEvent =
+  | {
+      readonly event: 'region';
+      readonly at: string;
+      readonly region: string;
+      readonly regionFullName: string;
+      readonly map: string | null;
+    }
+  | {
+      readonly event: 'signal';
+      readonly at: string;
+      readonly index: number;
+      readonly rate: number | null;
+      readonly basis: string;
+    }
+  | {
+      readonly event: 'decision';
+      readonly at: string;
+      readonly load: string;
+      readonly level: string;
+      readonly switched: boolean;
+      readonly why: string;
+      readonly words: string;
+    }
+  | { readonly event: 'trouble'; readonly at: string; readonly trouble: string }
+  | { readonly result: DemoResult };
+
+export interface LoadResult {
+  readonly load: string;
+  readonly energyKwh: number;
+  readonly kg: number;
+  /** What the same energy would have emitted otherwise; `comparedWith` says how. */
+  readonly insteadKg: number;
+  readonly savedKg: number;
+  readonly comparedWith: 'at-once' | 'even-day' | null;
+  readonly switches: number;
+}
+
+export interface DemoResult {
+  readonly hours: number;
+  readonly seed: number;
+  readonly loads: readonly LoadResult[];
+  readonly kg: number;
+  readonly savedKg: number;
+  readonly switches: number;
+  readonly requests: number;
+  readonly logins: number;
+  readonly deadlines: { readonly met: number; readonly missed: number };
+}
+
+/** One slot of the strip. */
+export interface StripCell {
+  readonly index: number | undefined;
+  readonly running: ReadonlySet<string>;
+}
+
+const clockTime = (timezone: string) => {
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone: timezone,
+    weekday: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  });
+  return (at: string) => format.format(new Date(at)).replace(',', '');
+};
+
+const indexWords = (index: number, rate: number | null) =>
+  `index ${`${Math.round(index)}`.padStart(3)}${rate === null ? '' : `  ${`${Math.round(rate)}`.padStart(4)} lb/MWh`}`;
+
+/** An event as a line for people; undefined when it tells them nothing new. */
+export function lineOf(event: DemoEvent, timezone: string, width: number): string | undefined {
+  if ('result' in event) return undefined;
+  const time = clockTime(timezone)(event.at);
+  switch (event.event) {
+    case 'region':
+      return `${time}  region ${event.region}, ${event.regionFullName}: found offline in the map of ${event.map?.slice(0, 10) ?? 'today'}`;
+    case 'signal':
+      return `${time}  ${indexWords(event.index, event.rate)}`;
+    case 'decision':
+      return `${time}  ${event.load.padEnd(width)} ${event.switched ? '->' : '  '} ${event.level.padEnd(9)} ${event.words}`;
+    case 'trouble':
+      return `${time}  trouble: ${event.trouble}`;
+  }
+}
+
+const PALETTE = [46, 82, 118, 154, 190, 226, 220, 214, 208, 202, 196];
+const colour = (index: number) =>
+  PALETTE[Math.min(PALETTE.length - 1, Math.floor((index / 100) * PALETTE.length))] ?? 250;
+const painted = (index: number | undefined, text: string) =>
+  index === undefined ? text : `\u001b[38;5;${colour(index)}m${text}\u001b[0m`;
+
+/** The day in one row a load, coloured by the index: full where it ran, a dot where it did not. */
+export function strip(cells: readonly StripCell[], loads: readonly string[], from: Instant, timezone: string): string {
+  const width = Math.max(...loads.map((load) => load.length), 'index'.length);
+  const hourOf = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', hourCycle: 'h23' });
+  const every = 3 * 4;
+  const ruler = cells
+    .map((_, i) => (i % every === 0 ? hourOf.format(new Date(from + i * 900_000)).padEnd(every) : ''))
+    .join('')
+    .slice(0, cells.length);
+  const rows = loads.map(
+    (load) =>
+      `${load.padEnd(width)}  ${cells.map(({ index, running }) => painted(index, running.has(load) ? '█' : '·')).join('')}`,
+  );
+  const index = `${'index'.padEnd(width)}  ${cells.map((cell) => painted(cell.index, '▄')).join('')}`;
+  return [`${' '.repeat(width)}  ${ruler}`, index, ...rows].join('\n');
+}
+
+const kg = (value: number) => `${value.toFixed(2)} kg`;
+
+/** The end of the story. */
+export function summary(result: DemoResult): string {
+  const width = Math.max(...result.loads.map(({ load }) => load.length));
+  const versus = { 'at-once': 'at once', 'even-day': 'spread evenly over the day' } as const;
+  const rows = result.loads.map(({ load, energyKwh, kg: mine, insteadKg, savedKg, comparedWith, switches }) => {
+    const saved =
+      comparedWith === null
+        ? ''
+        : `  ${kg(insteadKg)} ${versus[comparedWith]}: ${savedKg < 0 ? `${kg(-savedKg)} more` : `${kg(savedKg)} saved`}`;
+    return `  ${load.padEnd(width)}  ${energyKwh.toFixed(1).padStart(5)} kWh  ${kg(mine).padStart(9)} CO2${saved}  (${switches} switches)`;
+  });
+  const { met, missed } = result.deadlines;
+  return [
+    `${result.hours} hours: ${kg(result.kg)} CO2, ${kg(result.savedKg)} saved`,
+    ...rows,
+    `  deadlines: ${met} met, ${missed} missed; ${result.requests} requests, ${result.logins} logins`,
+  ].join('\n');
+}
