@@ -1,0 +1,93 @@
+/** A small ext4 file system in a file, whose power can be cut: what was not synced is gone, and the journal is replayed. */
+
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** EXT4_IOC_SHUTDOWN with "do not flush the log": the disk hears nothing more, as when the plug is pulled. */
+const CUT =
+  'open(my $d, "<", $ARGV[0]) or die; my $how = pack("L", 2); ioctl($d, 0x8004587d, $how) or die "no cut: $!"';
+
+function run(program: string, ...options: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(program, options, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${program} ${options.join(' ')}: ${error?.message ?? stderr}`);
+  return stdout;
+}
+
+export interface LoopImage {
+  /** Where it is mounted; its `state` is the directory to write in. */
+  readonly directory: string;
+  mount(): Promise<void>;
+  unmount(): void;
+  remount(options: 'ro' | 'rw'): void;
+  cutPower(): void;
+  /** Bytes that have reached the device since it was mounted. */
+  bytesWritten(): number;
+  remove(): Promise<void>;
+}
+
+/** Whether such an image can be used here: the superuser, ext4 and a loop device are wanted. */
+export async function canMountImages(): Promise<boolean> {
+  try {
+    const image = await makeImage(8);
+    await image.mount();
+    await image.remove();
+    return true;
+  } catch (error) {
+    if (process.env.CI === 'true' && process.getuid?.() === 0) throw error;
+    console.warn(
+      `\n  SKIPPED: tests on a file system of their own; they want root, ext4 and a loop device (${error})\n`,
+    );
+    return false;
+  }
+}
+
+export async function makeImage(megabytes: number): Promise<LoopImage> {
+  const base = await mkdtemp(join(tmpdir(), 'gridtide-image-'));
+  const image = join(base, 'image');
+  const mountPoint = join(base, 'mounted');
+  const directory = join(mountPoint, 'state');
+  await mkdir(mountPoint);
+  await writeFile(image, '');
+  await truncate(image, megabytes * 1024 * 1024);
+  run('/usr/sbin/mkfs.ext4', '-q', '-F', '-m', '0', image);
+
+  let isMounted = false;
+  let before = 0;
+  const written = () => {
+    const device = run('findmnt', '-n', '-o', 'SOURCE', mountPoint).trim().replace('/dev/', '');
+    // Seventh figure: sectors of 512 bytes written.
+    return Number(readFileSync(`/sys/block/${device}/stat`, 'utf8').trim().split(/\s+/)[6]) * 512;
+  };
+  const unmount = () => {
+    if (isMounted) run('umount', mountPoint);
+    isMounted = false;
+  };
+  return {
+    directory,
+    async mount() {
+      run('mount', '-o', 'loop', image, mountPoint);
+      isMounted = true;
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      run('sync', '-f', mountPoint);
+      before = written();
+    },
+    unmount,
+    remount(options) {
+      run('mount', '-o', `remount,${options}`, mountPoint);
+    },
+    cutPower() {
+      run('perl', '-e', CUT, mountPoint);
+    },
+    bytesWritten: () => {
+      run('sync', '-f', mountPoint);
+      return written() - before;
+    },
+    async remove() {
+      unmount();
+      await rm(base, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** Rows 72 and 73: the device fails in a sync or a rename. What was refused is not believed, what was acknowledged is there, no temporary file stays. */
+
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDisk } from '../../src/platform/disk.ts';
+import { makeProgram, type Program } from '../doubles/program.ts';
+import { inspect, type Written } from './diary.ts';
+
+const canInject = spawnSync('strace', ['-qq', '-o', '/dev/null', 'true']).status === 0;
+if (!canInject) {
+  if (process.env.CI === 'true') throw new Error('strace must work in CI: apt install strace');
+  console.warn('\n  SKIPPED: errors of system calls; strace is missing or may not trace\n');
+}
+
+describe.skipIf(!canInject)('errors of system calls', () => {
+  let writer: Program;
+  let directory: string;
+  beforeAll(async () => {
+    writer = await makeProgram(join(import.meta.dirname, 'diary-writer.ts'));
+  });
+  afterAll(() => writer.remove());
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'gridtide-errors-'));
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  /** Writes numbers while every third call of these names fails. */
+  function writeWithErrors(calls: string, error: string, count: number): Written[] {
+    const { status, stdout, stderr } = spawnSync(
+      'strace',
+      ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:error=${error}:when=2+3`].concat([
+        process.execPath,
+        writer.path,
+        directory,
+        `${count}`,
+      ]),
+      { encoding: 'utf8' },
+    );
+    expect(status, stderr).toBe(0);
+    return stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  }
+
+  //  row   calls                       error   what fails
+  const rows = [
+    ['row 72', 'fsync', 'EIO', 'the sync of files and directories'],
+    ['row 72', 'fdatasync', 'EIO', 'the sync of the ledger'],
+    ['row 72', 'fsync,fdatasync', 'EIO', 'every kind of sync'],
+    ['row 73', 'rename,renameat,renameat2', 'EIO', 'the rename'],
+    ['row 73', 'rename,renameat,renameat2', 'ENOSPC', 'the rename, for want of space'],
+  ] as const;
+  it.each(rows)('%s: %s fails with %s (%s)', async (_, calls, error) => {
+    const written = writeWithErrors(calls, error, 40);
+    const refused = written.filter(({ document, ledger }) => !document || !ledger);
+    expect(refused.length).toBeGreaterThan(5);
+    expect(refused.length).toBeLessThan(40);
+
+    // strace cannot lose the data as a broken device would: what must hold is that each claim of success is true.
+    const found = await inspect(createDisk(directory), written);
+    expect(found).toEqual({ unreadable: [], lostDocument: false, lostEntries: [], damagedLines: 0 });
+    expect((await readdir(directory)).filter((name) => name.endsWith('.new'))).toEqual([]);
+  });
+
+  it('row 72: a refused ledger line is taken back, so that a later try does not write it twice', async () => {
+    const written = writeWithErrors('fdatasync', 'EIO', 20);
+    const ledger = new TextDecoder().decode(await createDisk(directory).read('ledger-2026-03.jsonl'));
+    const numbers = [...ledger.matchAll(/"rate":(\d+)/g)].map(([, n]) => Number(n));
+    expect(numbers).toEqual(written.filter((one) => one.ledger).map(({ n }) => n));
+  });
+});

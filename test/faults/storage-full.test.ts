@@ -1,0 +1,76 @@
+/** Rows 70 and 71: no space, or a file system that turned read-only. The old content stays, the trouble is said, and writing goes on when it can. */
+
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createDisk } from '../../src/platform/disk.ts';
+import { type Diary, inspect, openDiary, type Written } from './diary.ts';
+import { canMountImages, type LoopImage, makeImage } from './loop-image.ts';
+
+describe.skipIf(!(await canMountImages()))('a device in trouble', () => {
+  let image: LoopImage;
+  let said: string[];
+  let diary: Diary;
+  beforeEach(async () => {
+    image = await makeImage(8);
+    await image.mount();
+    said = [];
+    diary = openDiary(createDisk(image.directory), (failure) => said.push(failure?.failure.kind ?? 'fine'));
+  });
+  afterEach(() => image.remove());
+
+  const ballast = () => join(image.directory, '..', 'ballast');
+
+  /** Fills the device to the last block. */
+  async function fill(): Promise<void> {
+    for (const size of [1 << 20, 1 << 16, 1 << 12, 1 << 10])
+      for (let full = false; !full; )
+        full = await writeFile(ballast(), Buffer.alloc(size, 1), { flag: 'a' }).then(
+          () => false,
+          () => true,
+        );
+  }
+
+  async function writeSome(from: number, count: number): Promise<Written[]> {
+    const written: Written[] = [];
+    for (let n = from; n < from + count; n += 1) written.push(await diary.write(n));
+    return written;
+  }
+
+  const nothingLost = { unreadable: [], lostDocument: false, lostEntries: [], damagedLines: 0 };
+
+  it('row 70: without space it says "full", keeps what it has, leaves no rubbish, and recovers by itself', async () => {
+    const before = await writeSome(1, 20);
+    await fill();
+    const during = await writeSome(21, 40);
+    expect(during.some(({ document }) => !document)).toBe(true);
+    expect(said).toContain('full');
+    expect(new Set(said)).toEqual(new Set(['fine', 'full']));
+    expect(await inspect(createDisk(image.directory), [...before, ...during])).toEqual(nothingLost);
+    expect((await readdir(image.directory)).filter((name) => name.endsWith('.new'))).toEqual([]);
+
+    await rm(ballast());
+    said.length = 0;
+    const after = await writeSome(61, 20);
+    expect(after.every(({ document, ledger }) => document && ledger)).toBe(true);
+    expect(new Set(said)).toEqual(new Set(['fine']));
+    expect(await inspect(createDisk(image.directory), [...before, ...during, ...after])).toEqual(nothingLost);
+  });
+
+  it('row 71: read-only, it says so, reads on, starts anew, and recovers by itself', async () => {
+    const before = await writeSome(1, 20);
+    image.remount('ro');
+    said.length = 0;
+    const during = await writeSome(21, 5);
+    expect(during.some(({ document, ledger }) => document || ledger)).toBe(false);
+    expect(new Set(said)).toEqual(new Set(['read-only']));
+    // A new life on the read-only device finds all of it.
+    expect(await openDiary(createDisk(image.directory)).resume()).toBe(20);
+    expect(await inspect(createDisk(image.directory), before)).toEqual(nothingLost);
+
+    image.remount('rw');
+    const after = await writeSome(26, 5);
+    expect(after.every(({ document, ledger }) => document && ledger)).toBe(true);
+    expect(await inspect(createDisk(image.directory), [...before, ...after])).toEqual(nothingLost);
+  });
+});

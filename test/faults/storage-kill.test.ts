@@ -1,0 +1,60 @@
+/** Row 68: the process is killed anywhere. Nothing that was acknowledged is lost, and everything can be read. */
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createDisk } from '../../src/platform/disk.ts';
+import { makeProgram, type Program } from '../doubles/program.ts';
+import { inspect, type Written } from './diary.ts';
+import { seeded, times } from './seeded.ts';
+
+const KILLS = times('GRIDTIDE_KILLS', 200);
+const LANES = 2;
+
+let writer: Program;
+beforeAll(async () => {
+  writer = await makeProgram(join(import.meta.dirname, 'diary-writer.ts'));
+});
+afterAll(() => writer.remove());
+
+/** One life of the writer, ended `delay` ms after its first word. */
+async function lifeAndDeath(directory: string, delay: number): Promise<Written[]> {
+  const child = spawn(process.execPath, [writer.path, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), delay));
+  await new Promise((resolve) => child.once('close', resolve));
+  // The last line may be half a word: then it was not said.
+  return said
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+}
+
+it(
+  `row 68: ${KILLS} kills lose no acknowledged record and leave no unreadable file`,
+  async () => {
+    const random = seeded('storage-kill');
+    const lane = async () => {
+      const directory = await mkdtemp(join(tmpdir(), 'gridtide-kill-'));
+      const acknowledged: Written[] = [];
+      for (let kill = 0; kill < KILLS / LANES; kill += 1) {
+        acknowledged.push(...(await lifeAndDeath(directory, random.fraction() * 25)));
+        const found = await inspect(createDisk(directory), acknowledged);
+        expect(found).toEqual({ unreadable: [], lostDocument: false, lostEntries: [], damagedLines: 0 });
+      }
+      // What the dead were making does not gather: the next life has cleared it away.
+      const left = await readdir(directory);
+      expect(left.filter((name) => name.endsWith('.new'))).toEqual([]);
+      await rm(directory, { recursive: true });
+      return acknowledged.length;
+    };
+    const counts = await Promise.all(Array.from({ length: LANES }, lane));
+    console.log(`${KILLS} kills, ${counts.reduce((sum, n) => sum + n, 0)} acknowledged records, 0 lost`);
+  },
+  60_000 + KILLS * 2_000,
+);
