@@ -33,8 +33,11 @@ export interface OpenFile {
   readonly size: number;
   /** Exactly `length` bytes from `offset`, fewer only at the end of the file. */
   read(offset: number, length: number): Promise<Uint8Array>;
-  /** The same without waiting, for parts of a few kilobytes; throws `DiskError`. Waiting its turn costs twenty times the read itself. */
-  readNow(offset: number, length: number): Uint8Array;
+  /**
+   * Fills `target` from `offset` on without waiting and gives the bytes read, fewer only at the end of the file. For parts of a few
+   * kilobytes: waiting for a turn costs twenty times the read itself. Throws `DiskError`.
+   */
+  readNow(target: Uint8Array, offset: number): number;
   close(): Promise<void>;
 }
 
@@ -166,7 +169,10 @@ export interface Broker {
 }
 
 export interface Subscription {
-  /** Whether a retained message that was stored before is wanted; a live one always comes, marked `retained`. */
+  /**
+   * True: the stored message is wanted and `retained` marks it alone. False: it is not wanted (version 4 sends it all the
+   * same), and `retained` also marks a live message that was published to be stored (version 5 only). One topic is read in one way.
+   */
   readonly stored: boolean;
 }
 

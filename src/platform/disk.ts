@@ -167,15 +167,14 @@ async function createUnfinished(directory: string, name: string): Promise<NewFil
   };
 }
 
-function readAllNow(file: FileHandle, offset: number, length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
+function fillNow(target: Uint8Array, file: FileHandle, offset: number): number {
   let done = 0;
-  while (done < length) {
-    const bytesRead = readSync(file.fd, bytes, done, length - done, offset + done);
+  while (done < target.length) {
+    const bytesRead = readSync(file.fd, target, done, target.length - done, offset + done);
     if (bytesRead === 0) break;
     done += bytesRead;
   }
-  return bytes.subarray(0, done);
+  return done;
 }
 
 /** A regular file for reading, never through a link; undefined when there is none. */
@@ -259,19 +258,18 @@ export function createDisk(directory: string): Disk {
         const opened = await openToRead(join(path, name));
         if (opened === undefined) return undefined;
         const { file, size } = opened;
-        const within = (offset: number, length: number) => Math.max(0, Math.min(length, size - offset));
         return {
           size,
           read: async (offset, length) => {
             try {
-              return await readAll(file, offset, within(offset, length));
+              return await readAll(file, offset, Math.max(0, Math.min(length, size - offset)));
             } catch (error) {
               throw diskError(error, join(path, name), 'read');
             }
           },
-          readNow: (offset, length) => {
+          readNow: (target, offset) => {
             try {
-              return readAllNow(file, offset, within(offset, length));
+              return fillNow(target, file, offset);
             } catch (error) {
               throw diskError(error, join(path, name), 'read');
             }

@@ -1,12 +1,12 @@
 /** Packs the rings of a piece without loss and unpacks them. Knows no files. */
 
-import { RING, VERTEX } from './cell.ts';
+import { RING, type RingList, VERTEX } from './cell.ts';
 import { damaged } from './failure.ts';
 
 /**
- * A blob: ring count; vertices of each ring; one byte of scale an axis; the first vertex as two doubles; then the step to each
- * next vertex. A scale names a divisor such that every coordinate is a whole number over it, bit for bit: 10^k for a map written
- * with k decimals, 2^k for one written with all its digits. Scale 0 stores doubles.
+ * A blob: ring count; vertices of each ring; then for each axis one byte of scale, the first coordinate as a double, and the step
+ * to each next one. A scale names a divisor such that every coordinate is a whole number over it, bit for bit: 10^k for a map
+ * written with k decimals, 2^k for one written with all its digits. Scale 0 stores doubles.
  */
 const PLAIN = 0;
 const BINARY = 64;
@@ -88,117 +88,117 @@ export function createPacker(): Packer {
     }
   }
 
+  function axisSteps(xy: Float64Array, list: Uint32Array, from: number, to: number, axis: number): void {
+    const scale = scaleOf(xy, list, from, to, axis);
+    const divisor = divisorOf(scale);
+    const first = axisValue(xy, list[from] as number, axis);
+    bytes[at++] = scale;
+    double(first);
+    let last = Math.round(first * divisor);
+    for (let i = from + 1; i < to; i++) {
+      const value = axisValue(xy, list[i] as number, axis);
+      if (scale === PLAIN) {
+        double(value);
+        continue;
+      }
+      const n = Math.round(value * divisor);
+      whole(n < last ? (last - n) * 2 - 1 : (n - last) * 2);
+      last = n;
+    }
+  }
+
   return {
     pack(xy, list, from, to) {
       reserve(64 + (to - from) * 26);
       at = 0;
       ringLengths(list, from, to);
-      const scales = [scaleOf(xy, list, from, to, 0), scaleOf(xy, list, from, to, 1)] as const;
-      bytes[at++] = scales[0];
-      bytes[at++] = scales[1];
-      const divisors = [divisorOf(scales[0]), divisorOf(scales[1])] as const;
-      const last = [0, 0];
-      for (let i = from; i < to; i++) {
-        for (let axis = 0; axis < 2; axis++) {
-          const value = axisValue(xy, list[i] as number, axis);
-          if (i === from || scales[axis] === PLAIN) double(value);
-          const n = Math.round(value * (divisors[axis] as number));
-          const step = n - (last[axis] as number);
-          if (i > from && scales[axis] !== PLAIN) whole(step < 0 ? -2 * step - 1 : 2 * step);
-          last[axis] = n;
-        }
-      }
+      axisSteps(xy, list, from, to, 0);
+      axisSteps(xy, list, from, to, 1);
       return bytes.subarray(0, at);
     },
   };
 }
 
-/** A blob's rings; the arrays are used again for the next blob. */
-export interface Unpacked {
-  readonly xy: Float64Array;
-  /** The first half lists all vertices, ring starts marked; the second is free for `reduce`. */
-  readonly list: Uint32Array;
-  readonly vertices: number;
+/** The position behind the varint at `at`. */
+function skipVarint(bytes: Uint8Array, at: number): number {
+  let end = at;
+  while ((bytes[end++] as number) >= 128);
+  return end;
 }
 
-export function createUnpacker(): (bytes: Uint8Array) => Unpacked {
-  let xy = new Float64Array(512);
-  let list = new Uint32Array(512);
-  let bytes: Uint8Array = new Uint8Array(0);
-  let at = 0;
+/** A varint below 2^28, or any with its bits beyond left out. */
+function lowBits(bytes: Uint8Array, at: number): number {
+  let low = 0;
+  for (let i = at, shift = 0; shift < 28; i++, shift += 7) {
+    const byte = bytes[i] as number;
+    low |= (byte & 127) << shift;
+    if (byte < 128) break;
+  }
+  return low;
+}
 
-  function whole(): number {
+/** Coordinates of one axis from `at` on; gives the position behind them. */
+function unpackAxis(bytes: Uint8Array, start: number, xy: Float64Array, axis: number, vertices: number): number {
+  const scale = bytes[start] as number;
+  const divisor = divisorOf(scale);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = start + 1;
+  let steps = Math.round(view.getFloat64(at, true) * divisor);
+  if (scale === PLAIN) {
+    for (let i = axis; i < vertices * 2; i += 2, at += 8) xy[i] = view.getFloat64(at, true);
+    return at;
+  }
+  xy[axis] = view.getFloat64(at, true);
+  at += 8;
+  for (let i = axis + 2; i < vertices * 2; i += 2) {
     let byte = bytes[at++] as number;
     let low = byte & 127;
     for (let shift = 7; byte >= 128 && shift < 28; shift += 7) {
       byte = bytes[at++] as number;
       low |= (byte & 127) << shift;
     }
-    if (byte < 128) return low;
-    let high = 0;
-    for (let factor = 1; byte >= 128; factor *= 128) {
+    // The sign is the lowest bit; bits beyond 28 are added as a double, which holds them exactly.
+    let size = low >>> 1;
+    for (let factor = 2 ** 27; byte >= 128; factor *= 128) {
       byte = bytes[at++] as number;
-      high += (byte & 127) * factor;
+      size += (byte & 127) * factor;
     }
-    return low + high * 0x1000_0000;
+    steps += (low & 1) === 0 ? size : -size - 1;
+    xy[i] = steps / divisor;
   }
+  return at;
+}
 
-  function step(): number {
-    const value = whole();
-    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-  }
+/** Unpacks blobs into arrays that are used again for the next one. */
+export function createUnpacker(): (bytes: Uint8Array) => RingList {
+  let xy = new Float64Array(512);
+  let list = new Uint32Array(256);
 
-  function reserve(vertices: number): void {
-    if (vertices * 2 <= list.length) return;
-    xy = new Float64Array(vertices * 2);
-    list = new Uint32Array(vertices * 2);
-  }
-
-  function rings(): number {
-    const lengths = Array.from({ length: whole() }, whole);
-    const vertices = lengths.reduce((sum, length) => sum + length, 0);
-    if (vertices > bytes.length) throw damaged('a piece of the map counts more vertices than it holds');
-    reserve(vertices);
+  return (bytes) => {
+    let at = 0;
+    const rings = lowBits(bytes, at);
+    at = skipVarint(bytes, at);
+    const firstRing = at;
+    let vertices = 0;
+    for (let ring = 0; ring < rings; ring++) {
+      vertices += lowBits(bytes, at);
+      at = skipVarint(bytes, at);
+    }
+    if (vertices === 0 || vertices > bytes.length)
+      throw damaged('a piece of the map counts more vertices than it holds');
+    if (vertices > list.length) {
+      xy = new Float64Array(vertices * 2);
+      list = new Uint32Array(vertices);
+    }
     for (let i = 0; i < vertices; i++) list[i] = i;
-    let first = 0;
-    for (const length of lengths) {
+    for (let ring = 0, first = 0, next = firstRing; ring < rings; ring++) {
       list[first] = (first | RING) >>> 0;
-      first += length;
+      first += lowBits(bytes, next);
+      next = skipVarint(bytes, next);
     }
-    return vertices;
-  }
-
-  return (blob) => {
-    bytes = blob;
-    at = 0;
-    const vertices = rings();
-    const view = new DataView(blob.buffer, blob.byteOffset, blob.byteLength);
-    const scales = [blob[at++] as number, blob[at++] as number] as const;
-    const divisors = [divisorOf(scales[0]), divisorOf(scales[1])] as const;
-    const [divisorX, divisorY] = divisors;
-    const [plainX, plainY] = [scales[0] === PLAIN, scales[1] === PLAIN];
-    let stepsX = 0;
-    let stepsY = 0;
-    for (let i = 0; i < vertices; i++) {
-      if (i === 0 || plainX) {
-        const x = view.getFloat64(at, true);
-        at += 8;
-        xy[i * 2] = x;
-        stepsX = Math.round(x * divisorX);
-      } else {
-        stepsX += step();
-        xy[i * 2] = stepsX / divisorX;
-      }
-      if (i === 0 || plainY) {
-        const y = view.getFloat64(at, true);
-        at += 8;
-        xy[i * 2 + 1] = y;
-        stepsY = Math.round(y * divisorY);
-      } else {
-        stepsY += step();
-        xy[i * 2 + 1] = stepsY / divisorY;
-      }
-    }
-    return { xy, list, vertices };
+    at = unpackAxis(bytes, at, xy, 0, vertices);
+    at = unpackAxis(bytes, at, xy, 1, vertices);
+    if (at !== bytes.length) throw damaged('a piece of the map ends at the wrong byte');
+    return { xy, list, from: 0, to: vertices };
   };
 }

@@ -32,15 +32,24 @@ export function sidesBeyond(cell: Cell, x: number, y: number): number {
   return (x < cell.west ? WEST : x > cell.east ? EAST : 0) | (y < cell.south ? SOUTH : y > cell.north ? NORTH : 0);
 }
 
+/** Rings as vertex numbers `list[from, to)` into `xy`, the first of each ring marked. */
+export interface RingList {
+  readonly xy: Float64Array;
+  readonly list: Uint32Array;
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
- * Copies the rings of `list[from, to)` to `list[at…)`, leaving out what does not matter to the cell, and gives the new end.
+ * Copies rings to `out[at…)`, leaving out what does not matter to the cell, and gives the new end.
  *
  * A run of vertices that all lie beyond one side is replaced by its first and last: the segment between them stays in that
  * half-plane, which is convex and does not meet the cell, so winding and border are the same for every point of the cell.
  * A ring that lies beyond one side as a whole is dropped. Every edge that may meet the cell is kept with its own coordinates.
  */
-export function reduce(xy: Float64Array, list: Uint32Array, from: number, to: number, at: number, cell: Cell): number {
-  let out = at;
+export function reduce({ xy, list, from, to }: RingList, cell: Cell, out: Uint32Array, at: number): number {
+  const { west, south, east, north } = cell;
+  let end = at;
   let ring = at;
   let common = ALL;
   let runCommon = 0;
@@ -50,13 +59,15 @@ export function reduce(xy: Float64Array, list: Uint32Array, from: number, to: nu
   for (let i = from; i < to; i++) {
     const entry = list[i] as number;
     const vertex = entry & VERTEX;
-    const beyond = sidesBeyond(cell, xy[vertex * 2] as number, xy[vertex * 2 + 1] as number);
+    const x = xy[vertex * 2] as number;
+    const y = xy[vertex * 2 + 1] as number;
+    const beyond = (x < west ? WEST : x > east ? EAST : 0) | (y < south ? SOUTH : y > north ? NORTH : 0);
 
     if (entry >= RING) {
-      if (runLong) list[out++] = runLast;
-      if (common !== 0) out = ring;
-      else list[ring] = (list[ring] as number) | RING;
-      ring = out;
+      if (runLong) out[end++] = runLast;
+      if (common !== 0) end = ring;
+      else out[ring] = (out[ring] as number) | RING;
+      ring = end;
       common = ALL;
       runCommon = 0;
       runLong = false;
@@ -68,15 +79,15 @@ export function reduce(xy: Float64Array, list: Uint32Array, from: number, to: nu
       runLong = true;
       continue;
     }
-    if (runLong) list[out++] = runLast;
+    if (runLong) out[end++] = runLast;
     runLong = false;
     runCommon = beyond;
-    list[out++] = vertex;
+    out[end++] = vertex;
   }
-  if (runLong) list[out++] = runLast;
+  if (runLong) out[end++] = runLast;
   if (common !== 0) return ring;
-  if (out > ring) list[ring] = (list[ring] as number) | RING;
-  return out;
+  if (end > ring) out[ring] = (out[ring] as number) | RING;
+  return end;
 }
 
 /** Area units: far above the rounding of the products below (720² · 2^-52), far below any cell. */
@@ -94,7 +105,7 @@ function passesBy(cell: Cell, ax: number, ay: number, bx: number, by: number): b
 }
 
 /** Whether any edge may meet the closed cell; false is certain. */
-export function isTouched(xy: Float64Array, list: Uint32Array, from: number, to: number, cell: Cell): boolean {
+export function isTouched({ xy, list, from, to }: RingList, cell: Cell): boolean {
   let first = from;
   for (let i = from; i < to; i++) {
     if ((list[i] as number) >= RING) first = i;
@@ -114,7 +125,7 @@ export function isTouched(xy: Float64Array, list: Uint32Array, from: number, to:
 }
 
 /** The rings of a list as GeoJSON coordinates, closed. */
-export function ringsOf(xy: Float64Array, list: Uint32Array, from: number, to: number): number[][][] {
+export function ringsOf({ xy, list, from, to }: RingList): number[][][] {
   const rings: number[][][] = [];
   for (let i = from; i < to; i++) {
     const entry = list[i] as number;

@@ -3,7 +3,8 @@
 import type { Place } from '../units.ts';
 import { reduce, ringsOf } from './cell.ts';
 import { STEPS_PER_DEGREE } from './grid.ts';
-import type { Covers, Piece } from './split.ts';
+import type { Piece } from './split.ts';
+import type { Covers } from './survey.ts';
 
 export interface HomeWatch {
   see(piece: Piece, feature: number): void;
@@ -16,16 +17,16 @@ export function createHomeWatch(place: Place, covers: Covers): HomeWatch {
   const y = place.latitude;
   const meridians = [place.longitude, place.longitude - 360, place.longitude + 360];
 
-  const covered = ({ box, whole, xy, list, from, to }: Piece, x: number) => {
+  const covered = (piece: Piece, x: number) => {
+    const { box, whole } = piece;
     const stepsX = x * STEPS_PER_DEGREE;
     const stepsY = y * STEPS_PER_DEGREE;
     if (stepsX < box.west || stepsX > box.east || stepsY < box.south || stepsY > box.north) return false;
     if (whole) return true;
     const cell = { west: x, south: y, east: x, north: y };
-    const scratch = new Uint32Array((to - from) * 2);
-    scratch.set(list.subarray(from, to));
-    const end = reduce(xy, scratch, 0, to - from, to - from, cell);
-    return covers(ringsOf(xy, scratch, to - from, end), x, y);
+    const reduced = new Uint32Array(piece.to - piece.from);
+    const to = reduce(piece, cell, reduced, 0);
+    return covers(ringsOf({ xy: piece.xy, list: reduced, from: 0, to }), x, y);
   };
 
   return {

@@ -6,7 +6,7 @@ import { createPacker } from './blob.ts';
 import { tooLarge } from './failure.ts';
 import type { FeatureName } from './geojson.ts';
 import { hilbert } from './hilbert.ts';
-import { crcOf, HEADER_BYTES, PAGE_BYTES, PAGE_PIECES, type Page, packHeader, pageOver, seal } from './layout.ts';
+import { crcOf, HEADER_BYTES, PAGE_BYTES, PAGE_PIECES, packHeader, ROW, ROW_WORDS, seal } from './layout.ts';
 import type { MapInfo } from './map.ts';
 import type { Piece } from './split.ts';
 
@@ -20,6 +20,7 @@ export interface IndexWriter {
 }
 
 const BUFFER = 1 << 16;
+const BLOCK_ROWS = 1 << 12;
 
 /** What a directory tells beside the boxes of its pages. */
 export interface DirectoryJson {
@@ -30,52 +31,71 @@ export interface DirectoryJson {
   readonly names: readonly (readonly [string, string])[];
 }
 
-/** Pages in the order the pieces came; they are sorted when all are there. */
+/** Rows as in the pages, in the order the pieces came, in blocks: a table that doubles would stand twice in memory. */
 function createTable() {
-  const pages: Page[] = [];
+  const blocks: Uint32Array[] = [];
   let count = 0;
-  const at = (i: number) => [pages[Math.floor(i / PAGE_PIECES)] as Page, i % PAGE_PIECES] as const;
+  const row = (i: number) => {
+    const at = (i % BLOCK_ROWS) * ROW_WORDS;
+    return (blocks[Math.floor(i / BLOCK_ROWS)] as Uint32Array).subarray(at, at + ROW_WORDS);
+  };
   return {
-    pages,
-    at,
+    row,
     get count() {
       return count;
     },
-    add(box: Piece['box'], feature: number, offset: number, length: number) {
-      if (count % PAGE_PIECES === 0) pages.push(pageOver(new Uint8Array(PAGE_BYTES)));
-      const [page, i] = at(count++);
-      page.boxes.set([box.west, box.south, box.east, box.north], i * 4);
-      page.features[i] = feature;
-      page.offsets[i] = offset;
-      page.lengths[i] = length;
+    /** A new row, empty. */
+    add() {
+      if (count % BLOCK_ROWS === 0) blocks.push(new Uint32Array(BLOCK_ROWS * ROW_WORDS));
+      return row(count++);
     },
   };
 }
 type Table = ReturnType<typeof createTable>;
 
-type Bounds = [west: number, south: number, east: number, north: number];
-
-const EMPTY: Readonly<Bounds> = [Infinity, Infinity, -Infinity, -Infinity];
-
-function widen(bounds: Bounds, { boxes }: Page, i: number): void {
-  for (let side = 0; side < 4; side++) {
-    const line = boxes[i * 4 + side] as number;
-    bounds[side] = side < 2 ? Math.min(bounds[side] as number, line) : Math.max(bounds[side] as number, line);
+/** 16 parts a word, two bits each. */
+function packSurvey(survey: Uint8Array, row: Uint32Array): void {
+  for (const [part, state] of survey.entries()) {
+    const word = ROW.survey + (part >> 4);
+    row[word] = (row[word] as number) | (state << ((part & 15) * 2));
   }
+}
+
+interface Bounds {
+  west: number;
+  south: number;
+  east: number;
+  north: number;
+}
+
+const nowhere = (): Bounds => ({ west: Infinity, south: Infinity, east: -Infinity, north: -Infinity });
+
+/** The box in a row; its lines are signed. */
+const boxIn = (row: Uint32Array): Bounds => ({
+  west: (row[ROW.west] as number) | 0,
+  south: (row[ROW.south] as number) | 0,
+  east: (row[ROW.east] as number) | 0,
+  north: (row[ROW.north] as number) | 0,
+});
+
+function widen(bounds: Bounds, row: Uint32Array): void {
+  const box = boxIn(row);
+  bounds.west = Math.min(bounds.west, box.west);
+  bounds.south = Math.min(bounds.south, box.south);
+  bounds.east = Math.max(bounds.east, box.east);
+  bounds.north = Math.max(bounds.north, box.north);
 }
 
 /** Numbers of all pieces, neighbours together. */
 function nearOrder(table: Table): Uint32Array {
-  const all: Bounds = [...EMPTY];
-  for (let i = 0; i < table.count; i++) widen(all, ...table.at(i));
-  const [west, south, east, north] = all;
+  const all = nowhere();
+  for (let i = 0; i < table.count; i++) widen(all, table.row(i));
   const places = new Float64Array(table.count);
   const scale = (low: number, high: number, from: number, to: number) =>
     to === from ? 0 : Math.floor((((low + high) / 2 - from) / (to - from)) * 65_535);
   for (let i = 0; i < table.count; i++) {
-    const [{ boxes }, nth] = table.at(i);
-    const [w = 0, s = 0, e = 0, n = 0] = boxes.subarray(nth * 4, nth * 4 + 4);
-    places[i] = hilbert(scale(w, e, west, east), scale(s, n, south, north));
+    const { west, south, east, north } = boxIn(table.row(i));
+    places[i] = hilbert(scale(west, east, all.west, all.east), scale(south, north, all.south, all.north));
   }
   return new Uint32Array(table.count)
     .map((_, i) => i)
@@ -107,29 +127,25 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
   }
 
   /** Writes the pages in near order and gives the tree over their boxes. */
-  async function writePages(
-    order: Uint32Array,
-  ): Promise<{ readonly tree: Flatbush; readonly west: number; readonly east: number }> {
-    const tree = new Flatbush(table.pages.length, 16, Int32Array);
-    const all: Bounds = [...EMPTY];
+  async function writePages(order: Uint32Array): Promise<{ readonly tree: Flatbush; readonly all: Bounds }> {
+    const tree = new Flatbush(Math.ceil(order.length / PAGE_PIECES), 16, Int32Array);
+    const all = nowhere();
+    const page = new Uint32Array(PAGE_BYTES / 4);
     for (let first = 0; first < order.length; first += PAGE_PIECES) {
-      const page = pageOver(new Uint8Array(PAGE_BYTES));
-      const bounds: Bounds = [...EMPTY];
-      for (let to = 0; to < PAGE_PIECES && first + to < order.length; to++) {
-        const [from, i] = table.at(order[first + to] as number);
-        page.boxes.set(from.boxes.subarray(i * 4, i * 4 + 4), to * 4);
-        page.features[to] = from.features[i] as number;
-        page.offsets[to] = from.offsets[i] as number;
-        page.lengths[to] = from.lengths[i] as number;
-        widen(bounds, page, to);
-        widen(all, page, to);
+      page.fill(0);
+      const bounds = nowhere();
+      for (const [to, nth] of order.subarray(first, first + PAGE_PIECES).entries()) {
+        const row = table.row(nth);
+        page.set(row, to * ROW_WORDS);
+        widen(bounds, row);
+        widen(all, row);
       }
-      tree.add(...bounds);
-      put(seal(page.bytes));
+      tree.add(bounds.west, bounds.south, bounds.east, bounds.north);
+      put(seal(new Uint8Array(page.buffer)));
       if (buffered >= BUFFER / 2) await flush();
     }
     tree.finish();
-    return { tree, west: all[0], east: all[2] };
+    return { tree, all };
   }
 
   put(new Uint8Array(HEADER_BYTES));
@@ -138,7 +154,7 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
       return table.count;
     },
     flush,
-    add({ box, whole, xy, list, from, to }, feature) {
+    add({ box, survey, whole, xy, list, from, to }, feature) {
       if (table.count >= limits.pieces) throw tooLarge(`the map splits into more than ${limits.pieces} pieces`);
       const offset = written + buffered;
       if (!whole) {
@@ -146,16 +162,24 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
         put(new Uint8Array(4));
         seal(buffer.subarray(offset - written, buffered));
       }
-      table.add(box, feature, offset, written + buffered - offset);
+      const length = written + buffered - offset;
+      const row = table.add();
+      row.set([box.west, box.south, box.east, box.north, feature, offset, length]);
+      packSurvey(survey, row);
       return buffered >= BUFFER / 2;
     },
     async finish(facts, names) {
       while ((written + buffered) % 4 !== 0) put(new Uint8Array(1));
       const pagesAt = written + buffered;
-      const { tree, west, east } = await writePages(nearOrder(table));
+      const { tree, all } = await writePages(nearOrder(table));
       const directoryAt = written + buffered;
       const info = { ...facts, pieces: table.count };
-      const json: DirectoryJson = { info, west, east, names: names.map((name) => [name.region, name.regionFullName]) };
+      const json: DirectoryJson = {
+        info,
+        west: all.west,
+        east: all.east,
+        names: names.map((name) => [name.region, name.regionFullName]),
+      };
       const jsonBytes = new TextEncoder().encode(JSON.stringify(json));
       const directory = new Uint8Array(tree.data.byteLength + jsonBytes.length);
       directory.set(new Uint8Array(tree.data));
@@ -165,7 +189,7 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
       await file.writeAt(
         0,
         packHeader({
-          pages: table.pages.length,
+          pages: tree.numItems,
           pieces: table.count,
           pagesAt,
           directoryAt,

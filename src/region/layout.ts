@@ -2,6 +2,7 @@
 
 import { crc32 } from 'node:zlib';
 import { damaged } from './failure.ts';
+import { SURVEY_WORDS } from './survey.ts';
 
 /**
  * header | blobs | pages | directory (flatbush of the pages' boxes, then JSON: facts, names). Little-endian throughout.
@@ -25,9 +26,10 @@ export interface Header {
 
 /** Pieces of a page; 64 make the directory larger, 256 the pages. */
 export const PAGE_PIECES = 128;
-/** Four lines of the box, feature, offset and length of the blob. A length of 0: wholly inside. */
-const PIECE_WORDS = 7;
-export const PAGE_BYTES = (PAGE_PIECES * PIECE_WORDS + 1) * 4;
+/** Words of a piece: four lines of its box, feature, offset and length of its blob (0: wholly inside), survey. */
+export const ROW = { west: 0, south: 1, east: 2, north: 3, feature: 4, offset: 5, length: 6, survey: 7 } as const;
+export const ROW_WORDS = ROW.survey + SURVEY_WORDS;
+export const PAGE_BYTES = (PAGE_PIECES * ROW_WORDS + 1) * 4;
 
 export const crcOf = (bytes: Uint8Array) => crc32(bytes);
 
@@ -63,28 +65,6 @@ export function unpackHeader(bytes: Uint8Array, fileBytes: number): Header {
   return header;
 }
 
-/** A page as four lists; `boxes` holds west, south, east, north of each piece in grid steps. */
-export interface Page {
-  readonly boxes: Int32Array;
-  readonly features: Uint32Array;
-  readonly offsets: Uint32Array;
-  readonly lengths: Uint32Array;
-  readonly bytes: Uint8Array;
-}
-
-/** The lists of a page over `bytes`, which must start at a multiple of four. */
-export function pageOver(bytes: Uint8Array): Page {
-  const { buffer, byteOffset } = bytes;
-  const n = PAGE_PIECES;
-  return {
-    bytes,
-    boxes: new Int32Array(buffer, byteOffset, n * 4),
-    features: new Uint32Array(buffer, byteOffset + n * 16, n),
-    offsets: new Uint32Array(buffer, byteOffset + n * 20, n),
-    lengths: new Uint32Array(buffer, byteOffset + n * 24, n),
-  };
-}
-
 const lastWord = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset + bytes.length - 4, 4);
 
 /** Seals a page or a blob: its last four bytes become the checksum of the others. */
@@ -94,9 +74,7 @@ export function seal(bytes: Uint8Array): Uint8Array {
 }
 
 /** Throws when sealed bytes are not what was written. */
-export function unsealed(bytes: Uint8Array, length: number, what: string): Uint8Array {
-  if (bytes.length !== length || length < 4) throw damaged(`${what} is cut short`);
-  const body = bytes.subarray(0, length - 4);
-  if (lastWord(bytes).getUint32(0, true) !== crcOf(body)) throw damaged(`${what} is damaged`);
-  return body;
+export function checkSeal(bytes: Uint8Array, what: string): void {
+  if (bytes.length < 4 || lastWord(bytes).getUint32(0, true) !== crcOf(bytes.subarray(0, bytes.length - 4)))
+    throw damaged(`${what} is damaged`);
 }

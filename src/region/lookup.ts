@@ -5,108 +5,131 @@ import Flatbush from 'flatbush';
 import type { Place } from '../units.ts';
 import { type Disk, DiskError, type OpenFile } from '../world.ts';
 import { createUnpacker } from './blob.ts';
-import { createByteCache } from './byte-cache.ts';
+import { createByteRing } from './byte-ring.ts';
 import { reduce, ringsOf } from './cell.ts';
-import { failureOf } from './failure.ts';
+import { damaged, failureOf } from './failure.ts';
 import { lineAbove, lineBelow, STEPS_PER_DEGREE } from './grid.ts';
 import { type Held, openHeld } from './held.ts';
-import { PAGE_BYTES, PAGE_PIECES, type Page, pageOver, unsealed } from './layout.ts';
+import { checkSeal, PAGE_BYTES, PAGE_PIECES, ROW, ROW_WORDS } from './layout.ts';
 import type { MapFailure, RegionFound, RegionMap } from './map.ts';
+import { BORDER, INSIDE, PARTS, partOf } from './survey.ts';
 
 /** Whether a polygon covers a point, its border and the borders of its holes included. */
 export const covers = (rings: number[][][], longitude: number, latitude: number): boolean =>
   booleanPointInPolygon([longitude, latitude], { type: 'Polygon', coordinates: rings });
 
-/** Pages and blobs kept in memory. */
+/** Pages and blobs kept in memory, together. */
 const CACHE_BYTES = 4 << 20;
 /** Keys of pages lie beyond those of blobs, which are offsets in the file. */
 const PAGE_KEY = 2 ** 32;
 
-/** What a lookup must read before it can go on. */
-interface Lacking {
-  readonly key: number;
-  readonly offset: number;
-  readonly length: number;
+/** Fills `target` from the file; throws when the part is cut short or damaged. */
+function readSealed(file: OpenFile, target: Uint8Array, offset: number, what: string): void {
+  if (file.readNow(target, offset) !== target.length) throw damaged(`${what} is cut short`);
+  checkSeal(target, what);
 }
 
-type Part = Page | Uint8Array;
-type Parts = (key: number) => Part | undefined;
+/** Reads parts of the file as they are asked for and keeps those read last. */
+function createParts(file: OpenFile) {
+  const ring = createByteRing(CACHE_BYTES);
 
-/** Finds all features that cover a place, or says which part it lacks: it never waits, so the hot path is plain code. */
-function createSearch(held: Held) {
-  const tree = Flatbush.from(held.tree);
-  const unpack = createUnpacker();
-  const { header, directory } = held;
-
-  function blobCovers(bytes: Uint8Array, x: number, y: number): boolean {
-    const { xy, list, vertices } = unpack(bytes);
-    const end = reduce(xy, list, 0, vertices, vertices, { west: x, south: y, east: x, north: y });
-    return covers(ringsOf(xy, list, vertices, end), x, y);
+  /** The place in the ring; valid until the next call. */
+  function place(key: number, offset: number, length: number, what: string): number {
+    const held = ring.find(key);
+    if (held !== undefined) return held;
+    const at = ring.add(key, length);
+    try {
+      readSealed(file, ring.bytes.subarray(at, at + length), offset, what);
+    } catch (error) {
+      ring.forget(key);
+      throw error;
+    }
+    return at;
   }
 
-  /** Adds the features whose pieces in this page cover the point. */
-  function searchPage(nth: number, x: number, y: number, parts: Parts, found: Set<number>): Lacking | undefined {
-    const page = parts(PAGE_KEY + nth) as Page | undefined;
-    if (page === undefined)
-      return { key: PAGE_KEY + nth, offset: header.pagesAt + nth * PAGE_BYTES, length: PAGE_BYTES };
-    const { boxes, features, offsets, lengths } = page;
+  function blob(offset: number, length: number): Uint8Array {
+    if (length <= CACHE_BYTES) {
+      const at = place(offset, offset, length, 'a piece of the map index');
+      return ring.bytes.subarray(at, at + length - 4);
+    }
+    const bytes = new Uint8Array(length);
+    readSealed(file, bytes, offset, 'a piece of the map index');
+    return bytes.subarray(0, length - 4);
+  }
+
+  return { ring, place, blob };
+}
+
+/** A piece whose rings must be asked, kept as three numbers one after the other. */
+const PENDING_NUMBERS = 3;
+
+/** The numbers of all features that cover a place, ascending. */
+function createSearch({ header, directory, tree: bytes, file }: Held): (place: Place) => number[] {
+  const tree = Flatbush.from(bytes);
+  const { ring, place, blob } = createParts(file);
+  const { signed, words } = ring;
+  const unpack = createUnpacker();
+  let reduced = new Uint32Array(512);
+
+  function pieceCovers(offset: number, length: number, x: number, y: number): boolean {
+    const rings = unpack(blob(offset, length));
+    if (reduced.length < rings.to) reduced = new Uint32Array(rings.to);
+    const to = reduce(rings, { west: x, south: y, east: x, north: y }, reduced, 0);
+    return to > 0 && covers(ringsOf({ xy: rings.xy, list: reduced, from: 0, to }), x, y);
+  }
+
+  /** What the survey in the row at `row` tells of a point within the row's box. */
+  function surveyAt(row: number, stepsX: number, stepsY: number): number {
+    const column = partOf(signed[row + ROW.west] as number, signed[row + ROW.east] as number, stepsX);
+    const line = partOf(signed[row + ROW.south] as number, signed[row + ROW.north] as number, stepsY);
+    const part = line * PARTS + column;
+    return ((words[row + ROW.survey + (part >> 4)] as number) >>> ((part & 15) * 2)) & 3;
+  }
+
+  /** Adds the features whose pieces in this page are known to cover the point, and the pieces that must be asked. */
+  function searchPage(nth: number, x: number, y: number, found: number[], pending: number[]): void {
+    const at = place(PAGE_KEY + nth, header.pagesAt + nth * PAGE_BYTES, PAGE_BYTES, 'a page of the map index') / 4;
     const count = Math.min(PAGE_PIECES, header.pieces - nth * PAGE_PIECES);
     const stepsX = x * STEPS_PER_DEGREE;
     const stepsY = y * STEPS_PER_DEGREE;
-    for (let i = 0; i < count; i++) {
-      if (
-        stepsX < (boxes[i * 4] as number) ||
-        stepsX > (boxes[i * 4 + 2] as number) ||
-        stepsY < (boxes[i * 4 + 1] as number) ||
-        stepsY > (boxes[i * 4 + 3] as number)
-      )
-        continue;
-      const feature = features[i] as number;
-      const length = lengths[i] as number;
-      if (found.has(feature)) continue;
-      if (length > 0) {
-        const offset = offsets[i] as number;
-        const bytes = parts(offset) as Uint8Array | undefined;
-        if (bytes === undefined) return { key: offset, offset, length };
-        if (!blobCovers(bytes, x, y)) continue;
-      }
-      found.add(feature);
+    const end = at + count * ROW_WORDS;
+    for (let row = at; row < end; row += ROW_WORDS) {
+      if (stepsX < (signed[row + ROW.west] as number) || stepsX > (signed[row + ROW.east] as number)) continue;
+      if (stepsY < (signed[row + ROW.south] as number) || stepsY > (signed[row + ROW.north] as number)) continue;
+      const known = surveyAt(row, stepsX, stepsY);
+      const feature = words[row + ROW.feature] as number;
+      if (known === INSIDE) found.push(feature);
+      else if (known === BORDER)
+        pending.push(feature, words[row + ROW.offset] as number, words[row + ROW.length] as number);
     }
-    return undefined;
   }
 
-  return (place: Place, parts: Parts): Set<number> | Lacking => {
-    const found = new Set<number>();
-    const y = place.latitude;
-    // A map may run on past ±180, and 180 and -180 are one meridian.
-    for (const x of [place.longitude, place.longitude - 360, place.longitude + 360]) {
-      const stepsX = x * STEPS_PER_DEGREE;
-      if (stepsX < directory.west || stepsX > directory.east) continue;
-      for (const nth of tree.search(lineBelow(x), lineBelow(y), lineAbove(x), lineAbove(y))) {
-        const lacking = searchPage(nth, x, y, parts, found);
-        if (lacking !== undefined) return lacking;
-      }
+  function searchMeridian(x: number, y: number, found: number[]): void {
+    const stepsX = x * STEPS_PER_DEGREE;
+    if (stepsX < directory.west || stepsX > directory.east) return;
+    const pending: number[] = [];
+    for (const nth of tree.search(lineBelow(x), lineBelow(y), lineAbove(x), lineAbove(y)))
+      searchPage(nth, x, y, found, pending);
+    for (let i = 0; i < pending.length; i += PENDING_NUMBERS) {
+      const [feature, offset, length] = [pending[i], pending[i + 1], pending[i + 2]] as [number, number, number];
+      if (!found.includes(feature) && pieceCovers(offset, length, x, y)) found.push(feature);
     }
-    return found;
+  }
+
+  return ({ latitude, longitude }) => {
+    const found: number[] = [];
+    // A map may run on past ±180, and 180 and -180 are one meridian.
+    searchMeridian(longitude, latitude, found);
+    searchMeridian(longitude - 360, latitude, found);
+    searchMeridian(longitude + 360, latitude, found);
+    return found.length > 1 ? [...new Set(found)].sort((a, b) => a - b) : found;
   };
 }
 
-async function readPart(file: OpenFile, { key, offset, length }: Lacking): Promise<Part> {
-  const bytes = await file.read(offset, length);
-  const isPage = key >= PAGE_KEY;
-  const body = unsealed(bytes, length, isPage ? 'a page of the map index' : 'a piece of the map index');
-  if (!isPage) return body;
-  return pageOver(bytes.byteOffset % 4 === 0 ? bytes : bytes.slice());
-}
-
 /** Damage met while looking up is the disk's trouble to the caller, who may import again. */
-async function asDiskError<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof DiskError) throw error;
-    throw new DiskError({ kind: 'io', detail: failureOf(error).message });
-  }
+function asDiskError(error: unknown): DiskError {
+  if (error instanceof DiskError) return error;
+  return new DiskError({ kind: 'io', detail: failureOf(error).message });
 }
 
 /** The map held for a signal type: undefined when there is none, a failure when it cannot be used. */
@@ -115,32 +138,23 @@ export async function openMap(disk: Disk, signalType: string): Promise<RegionMap
   if (held === undefined || 'kind' in held) return held;
   const { file, directory } = held;
   const { names, info } = directory;
-  const cache = createByteCache<Part>(CACHE_BYTES);
   const search = createSearch(held);
 
-  async function featuresAt(place: Place): Promise<number[]> {
-    // What this lookup reads stays with it: a part larger than the cache would push out what it needs next.
-    let read: Map<number, Part> | undefined;
-    for (;;) {
-      const found = search(place, read === undefined ? cache.get : (key) => read?.get(key) ?? cache.get(key));
-      if (found instanceof Set) return [...found].sort((a, b) => a - b);
-      const part = await asDiskError(() => readPart(file, found));
-      read ??= new Map();
-      read.set(found.key, part);
-      cache.put(found.key, part, found.length);
-    }
-  }
-
+  const nameOf = (feature: number) => names[feature]?.[0] ?? '';
   return {
     info: { ...info, bytes: file.size },
     async regionAt(place): Promise<RegionFound | undefined> {
-      const features = await featuresAt(place);
+      let features: number[];
+      try {
+        features = search(place);
+      } catch (error) {
+        throw asDiskError(error);
+      }
       const [feature] = features;
       const name = feature === undefined ? undefined : names[feature];
       if (feature === undefined || name === undefined) return undefined;
-      const [region, regionFullName] = name;
-      const candidates = [...new Set(features.map((nth) => names[nth]?.[0] ?? ''))];
-      return { region, regionFullName, feature, candidates };
+      const candidates = features.length === 1 ? [name[0]] : [...new Set(features.map(nameOf))];
+      return { region: name[0], regionFullName: name[1], feature, candidates };
     },
     close: () => file.close(),
   };

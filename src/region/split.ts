@@ -1,21 +1,17 @@
 /** Splits a polygon into pieces of few vertices that answer exactly as the whole does within their cells. Stores nothing. */
 
 import type { Arena } from './arena.ts';
-import { type Cell, cellOf, isTouched, RING, reduce, ringsOf } from './cell.ts';
+import { cellOf, RING, type RingList, reduce } from './cell.ts';
 import { type Box, lineAbove, lineBelow } from './grid.ts';
+import { BORDER, type Covers, createSurveyor, OUTSIDE } from './survey.ts';
 
-/** Whether a polygon covers a point, border included: turf, handed in from the one file that may import it. */
-export type Covers = (rings: number[][][], longitude: number, latitude: number) => boolean;
-
-/** One cell of a polygon; `list[from, to)` are its reduced rings, valid until the next piece is asked for. */
-export interface Piece {
+/** One cell of a polygon with its reduced rings, valid until the next piece is asked for. */
+export interface Piece extends RingList {
   readonly box: Box;
+  /** Of each part of the cell, see `survey`. */
+  readonly survey: Uint8Array;
   /** No border passes: every point of the cell is inside. */
   readonly whole: boolean;
-  readonly xy: Float64Array;
-  readonly list: Uint32Array;
-  readonly from: number;
-  readonly to: number;
 }
 
 /** At 64 the index grows by a tenth, at 512 a lookup takes five times as long. */
@@ -66,6 +62,7 @@ function halves(box: Box, axis: Axis): readonly [Box, Box] {
 
 /** The work of splitting, with a list of vertex numbers that is used again for every polygon. */
 export function createSplitter(covers: Covers): (polygon: Arena) => Generator<Piece, void, void> {
+  const surveyOf = createSurveyor(covers);
   let list = new Uint32Array(1 << 14);
 
   function reserve(size: number): void {
@@ -86,8 +83,8 @@ export function createSplitter(covers: Covers): (polygon: Arena) => Generator<Pi
   function cut(xy: Float64Array, whole: Pending, axis: Axis, at: number): readonly [Pending, Pending] {
     reserve(at + 2 * (whole.to - whole.from));
     const [low, high] = halves(whole.box, axis);
-    const middle = reduce(xy, list, whole.from, whole.to, at, cellOf(low));
-    const end = reduce(xy, list, whole.from, whole.to, middle, cellOf(high));
+    const middle = reduce({ xy, list, from: whole.from, to: whole.to }, cellOf(low), list, at);
+    const end = reduce({ xy, list, from: whole.from, to: whole.to }, cellOf(high), list, middle);
     return [
       { box: low, from: at, to: middle },
       { box: high, from: middle, to: end },
@@ -113,8 +110,6 @@ export function createSplitter(covers: Covers): (polygon: Arena) => Generator<Pi
     return undefined;
   }
 
-  const centre = ({ west, south, east, north }: Cell): [number, number] => [(west + east) / 2, (south + north) / 2];
-
   return function* pieces(polygon) {
     const { xy } = polygon;
     const pending: Pending[] = [{ box: boxOf(polygon), from: 0, to: allOf(polygon) }];
@@ -126,9 +121,10 @@ export function createSplitter(covers: Covers): (polygon: Arena) => Generator<Pi
         continue;
       }
       const { box, from, to } = cell;
-      const whole = !isTouched(xy, list, from, to, cellOf(box));
-      if (whole && !covers(ringsOf(xy, list, from, to), ...centre(cellOf(box)))) continue;
-      yield { box, whole, xy, list, from, to };
+      const survey = surveyOf({ xy, list, from, to }, box);
+      const whole = !survey.includes(BORDER);
+      if (whole && survey[0] === OUTSIDE) continue;
+      yield { box, survey, whole, xy, list, from, to };
     }
   };
 }

@@ -25,11 +25,11 @@ function* placesOf(shape: MapShape, count: number) {
 describe('the index answers as turf over the whole map', () => {
   //  map, shape
   const rows: readonly (readonly [string, MapShape])[] = [
-    ['all digits', { seed: 1, columns: 6, rows: 4, depth: 7, islands: 4, enclaves: true }],
-    ['7 decimals', { seed: 2, columns: 5, rows: 3, depth: 8, decimals: 7, islands: 4, enclaves: true }],
-    ['5 decimals', { seed: 3, columns: 8, rows: 5, depth: 6, decimals: 5, enclaves: true }],
-    ['whole degrees', { seed: 4, columns: 9, rows: 7, depth: 3, decimals: 0 }],
-    ['one large polygon', { seed: 5, columns: 1, rows: 1, depth: 12, islands: 20, enclaves: true }],
+    ['all digits', { seed: 1, columns: 12, rows: 8, regions: 20, depth: 6, islands: 4 }],
+    ['7 decimals', { seed: 2, columns: 10, rows: 6, regions: 12, depth: 7, decimals: 7, islands: 4 }],
+    ['5 decimals', { seed: 3, columns: 16, rows: 10, regions: 40, depth: 5, decimals: 5 }],
+    ['whole degrees', { seed: 4, columns: 18, rows: 14, regions: 40, depth: 3, decimals: 0 }],
+    ['one large polygon', { seed: 5, columns: 12, rows: 12, regions: 1, depth: 8, islands: 20 }],
   ];
   it.each(rows)('%s', async (_, shape) => {
     const map = await mapOf(geojsonOf(shape), 1 + Math.floor(chance(shape.seed) * 5_000));

@@ -1,0 +1,118 @@
+/** Divides a cell into 8 by 8 parts and finds which of them no border meets, so that most lookups need no ring at all. Rounds nothing. */
+
+import { type Cell, isTouched, RING, type RingList, reduce, ringsOf, VERTEX } from './cell.ts';
+import { type Box, degrees } from './grid.ts';
+
+/** Whether a polygon covers a point, border included: turf, handed in from the one file that may import it. */
+export type Covers = (rings: number[][][], longitude: number, latitude: number) => boolean;
+
+export const PARTS = 8;
+/** Two bits a part, 16 parts a word. */
+export const SURVEY_WORDS = 4;
+
+export const OUTSIDE = 0;
+export const INSIDE = 1;
+/** A border may meet the part: only the rings can tell. */
+export const BORDER = 2;
+const UNKNOWN = 3;
+
+/** The grid line that starts part `nth` of the length from `low` to `high`; part 8 ends at `high`. */
+export const partLine = (low: number, high: number, nth: number) => low + Math.floor(((high - low) * nth) / PARTS);
+
+/** A part whose closed range holds `steps`, which lies within `low` and `high`. */
+export function partOf(low: number, high: number, steps: number): number {
+  let nth = high > low ? Math.min(PARTS - 1, Math.floor(((steps - low) * PARTS) / (high - low))) : 0;
+  // The lines are whole steps, so the quotient may be off by one part.
+  while (nth > 0 && steps < partLine(low, high, nth)) nth--;
+  while (nth < PARTS - 1 && steps > partLine(low, high, nth + 1)) nth++;
+  return nth;
+}
+
+const partCell = ({ west, south, east, north }: Box, column: number, row: number): Cell => ({
+  west: degrees(partLine(west, east, column)),
+  south: degrees(partLine(south, north, row)),
+  east: degrees(partLine(west, east, column + 1)),
+  north: degrees(partLine(south, north, row + 1)),
+});
+
+/** The lines of one axis, in degrees. */
+const linesOf = (low: number, high: number) =>
+  Float64Array.from({ length: PARTS + 1 }, (_, nth) => degrees(partLine(low, high, nth)));
+
+const firstReached = (lines: Float64Array, value: number) => {
+  let nth = 0;
+  while (nth < PARTS && (lines[nth + 1] as number) < value) nth++;
+  return nth;
+};
+const lastReached = (lines: Float64Array, value: number) => {
+  let nth = PARTS - 1;
+  while (nth >= 0 && (lines[nth] as number) > value) nth--;
+  return nth;
+};
+
+/** What a lookup is told of each part: `OUTSIDE`, `INSIDE` or `BORDER`, row by row from the south-west. */
+export function createSurveyor(covers: Covers): (rings: RingList, box: Box) => Uint8Array {
+  const parts = new Uint8Array(PARTS * PARTS);
+  const edge = new Uint32Array(2);
+  let reduced = new Uint32Array(512);
+
+  /** Marks the parts that the edge from vertex `a` to `b` may meet. */
+  function markEdge(xy: Float64Array, a: number, b: number, xs: Float64Array, ys: Float64Array, box: Box): void {
+    const [ax, ay, bx, by] = [xy[a * 2], xy[a * 2 + 1], xy[b * 2], xy[b * 2 + 1]] as [number, number, number, number];
+    const east = lastReached(xs, Math.max(ax, bx));
+    const north = lastReached(ys, Math.max(ay, by));
+    const west = firstReached(xs, Math.min(ax, bx));
+    const south = firstReached(ys, Math.min(ay, by));
+    const long = east > west && north > south;
+    edge[0] = (a | RING) >>> 0;
+    edge[1] = b;
+    for (let row = south; row <= north; row++)
+      for (let column = west; column <= east; column++)
+        if (!long || isTouched({ xy, list: edge, from: 0, to: 2 }, partCell(box, column, row)))
+          parts[row * PARTS + column] = BORDER;
+  }
+
+  function markBorders({ xy, list, from, to }: RingList, box: Box): void {
+    const xs = linesOf(box.west, box.east);
+    const ys = linesOf(box.south, box.north);
+    let first = from;
+    for (let i = from; i < to; i++) {
+      if ((list[i] as number) >= RING) first = i;
+      const endsRing = i + 1 === to || (list[i + 1] as number) >= RING;
+      markEdge(xy, (list[i] as number) & VERTEX, (list[endsRing ? first : i + 1] as number) & VERTEX, xs, ys, box);
+    }
+  }
+
+  function centreCovered(rings: RingList, cell: Cell): boolean {
+    if (reduced.length < rings.to - rings.from) reduced = new Uint32Array(rings.to - rings.from);
+    const to = reduce(rings, cell, reduced, 0);
+    const coordinates = ringsOf({ xy: rings.xy, list: reduced, from: 0, to });
+    return to > 0 && covers(coordinates, (cell.west + cell.east) / 2, (cell.south + cell.north) / 2);
+  }
+
+  /** Parts that touch along a side and are free of borders are all inside or all outside. */
+  function spread(start: number, state: number): void {
+    const open = [start];
+    parts[start] = state;
+    for (let part = open.pop(); part !== undefined; part = open.pop()) {
+      const column = part % PARTS;
+      const besides = [part - PARTS, part + PARTS, column > 0 ? part - 1 : -1, column < PARTS - 1 ? part + 1 : -1];
+      for (const next of besides) {
+        if (parts[next] !== UNKNOWN) continue;
+        parts[next] = state;
+        open.push(next);
+      }
+    }
+  }
+
+  return (rings, box) => {
+    parts.fill(UNKNOWN);
+    markBorders(rings, box);
+    for (let part = 0; part < parts.length; part++) {
+      if (parts[part] !== UNKNOWN) continue;
+      const cell = partCell(box, part % PARTS, Math.floor(part / PARTS));
+      spread(part, centreCovered(rings, cell) ? INSIDE : OUTSIDE);
+    }
+    return parts;
+  };
+}
