@@ -19,6 +19,7 @@ import { brokerTrouble } from './monitor/health.ts';
 import { clientIdOf, createMonitor, type Monitor, willOf } from './monitor/monitor.ts';
 import { openOutput } from './outputs/open.ts';
 import { isFailure, type Output, type OutputFailure } from './outputs/output.ts';
+import { safeLines } from './outputs/safe-lines.ts';
 import type { HomeRegion } from './region/map.ts';
 import { sentenceOf } from './service/describe.ts';
 import { createService, type Service } from './service/service.ts';
@@ -288,6 +289,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       ),
       clock,
       outputs,
+      beforeTick: () => signals?.lookIfDue(),
       told,
       fault: outputFault,
     });
@@ -323,7 +325,9 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     signals?.stop();
     service.stop();
     await control?.stop();
-    for (const load of config.loads) await leave(load);
+    const left = await Promise.all(config.loads.map(leave));
+    // Where a load could not be told, the program that comes after this one tries once more.
+    if (left.every((done) => done)) await world.failsafe?.clear();
     await ledger?.stop(clock.now());
     await memory?.close();
     await monitor?.stop();
@@ -331,12 +335,14 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     await world.http.close();
   }
 
-  async function leave(load: LoadConfig): Promise<void> {
+  /** True unless the load should have been told and was not. */
+  async function leave(load: LoadConfig): Promise<boolean> {
     const output = outputs.get(load.name);
-    if (output === undefined || load.onStop === 'hold' || load.shadow) return;
+    if (output === undefined || load.onStop === 'hold' || load.shadow) return true;
     const failure = await output.apply(load.failSafe);
     if (isFailure(failure)) log('warn', `load ${load.name} was not brought to ${load.failSafe}: ${failure.detail}`);
     await output.release();
+    return !isFailure(failure);
   }
 
   return {
@@ -349,6 +355,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       ledger = createLedgerKeeper(config.loads, store, memory.control?.jobs ?? ({} as JobsWritten));
       startBroker();
       broker?.start();
+      await world.failsafe?.leave(safeLines(config.loads));
       const levels = await openOutputs();
       startControl(levels);
       monitor?.start({ command });

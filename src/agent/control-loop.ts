@@ -20,6 +20,8 @@ export interface ControlLoopParts<State> {
   readonly state: State;
   readonly clock: Clock;
   readonly outputs: ReadonlyMap<string, Output>;
+  /** Before time alone is fed to the core: whoever holds the signal tells it first what is valid from now on. */
+  readonly beforeTick: () => void;
   /** After each step. */
   readonly told: (news: Told<State>) => void;
   readonly fault: (load: string, failure: OutputFailure | undefined) => void;
@@ -54,7 +56,10 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
     for (const { load, level } of next.commands) order(load, level);
     told({ state, event, decisions: next.decisions, switched: next.commands.length > 0, now });
     wake?.();
-    wake = clock.wakeAt(next.wakeAt, 'control', () => feed({ kind: 'tick' }));
+    wake = clock.wakeAt(next.wakeAt, 'control', () => {
+      parts.beforeTick();
+      feed({ kind: 'tick' });
+    });
   };
 
   const order = (load: string, level: Level): void => {

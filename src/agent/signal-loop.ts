@@ -9,7 +9,7 @@ import { emptyHeld, forRegion, type Held, type Note, type Taken, withForecast, w
 import { viewAt } from '../signal/ladder.ts';
 import type { Ties } from '../signal/local-index.ts';
 import type { SignalView } from '../signal/view.ts';
-import { after, between, type Duration, milliseconds } from '../units.ts';
+import { after, between, type Duration, type Instant, milliseconds } from '../units.ts';
 import type { Cancel, Clock, Moment, Random } from '../world.ts';
 
 type Source = 'live-index' | 'forecast';
@@ -42,6 +42,8 @@ export interface SignalLoop {
   setRegion(region: string): void;
   /** Tells the view anew: the clock has changed. */
   look(): void;
+  /** Tells the view anew when it is another one by now; its own timer may come a moment later. */
+  lookIfDue(): void;
   held(): Held | undefined;
   stop(): void;
 }
@@ -54,6 +56,7 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
   let asking = false;
   let nextRequest: Cancel | undefined;
   let nextLook: Cancel | undefined;
+  let changesAt: Instant | undefined;
   const asked: Partial<Record<Source, Asked>> = {};
   const failures: Record<Source, number> = { 'live-index': 0, forecast: 0 };
 
@@ -62,6 +65,7 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
     const now = clock.now();
     const view = viewAt(held ?? emptyHeld('', signalType), now, { ties, ownRegion: region });
     nextLook?.();
+    changesAt = view.changesAt;
     const wait = milliseconds(Math.max(CLOSEST, between(now.wall, view.changesAt)));
     nextLook = clock.wakeAt(after(now.uptime, wait), 'view', look);
     parts.view(view);
@@ -136,6 +140,9 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
       schedule();
     },
     look,
+    lookIfDue() {
+      if (changesAt !== undefined && clock.now().wall >= changesAt) look();
+    },
     held: () => held,
     stop() {
       stopped = true;

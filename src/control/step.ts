@@ -1,6 +1,7 @@
 /** What every load is told next, and why: the one function of the control core. Pure and total; it switches nothing itself. */
 
 import type { Level, LoadConfig } from '../config/config.ts';
+import type { Basis } from '../signal/view.ts';
 import { type Duration, energy, hours, type Uptime } from '../units.ts';
 import type { Moment } from '../world.ts';
 import { withinBudget } from './budget.ts';
@@ -342,6 +343,10 @@ const near = (a: number | undefined, b: number | undefined) =>
 
 const isShort = ({ job }: Decision) => job !== undefined && job.shortfall > 0;
 
+/** Live index and fresh forecast take turns within each period: no news to people. */
+const sameStanding = (a: Basis, b: Basis) => a === b || (isFresh(a) && isFresh(b));
+const isFresh = (basis: Basis) => basis === 'live-index' || basis === 'fresh-forecast';
+
 function sameDecision(a: Decision | undefined, b: Decision): boolean {
   return (
     a !== undefined &&
@@ -350,7 +355,7 @@ function sameDecision(a: Decision | undefined, b: Decision): boolean {
     a.why === b.why &&
     a.wish === b.wish &&
     a.priority === b.priority &&
-    a.basis === b.basis &&
+    sameStanding(a.basis, b.basis) &&
     a.job?.by === b.job?.by &&
     a.next?.level === b.next?.level &&
     near(a.next?.at, b.next?.at) &&
