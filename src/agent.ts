@@ -257,14 +257,14 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
 
   function told({ state, event, decisions: news, switched, now }: Told<State>): void {
     for (const decision of news) {
-      decisions.set(decision.load, decision);
+      const { load, level, why, priority } = decision;
+      const before = decisions.get(load);
+      decisions.set(load, decision);
       ledger?.decision(decision, now);
       const words = explain(decision, site.timezone);
-      log('info', `${decision.load} ${decision.level}: ${words}`, {
-        load: decision.load,
-        why: decision.why,
-        priority: decision.priority,
-      });
+      // A plan that moves its next start is news for whoever watches, not for the log on a memory card.
+      const isNews = before?.level !== level || before.why !== why;
+      log(isNews ? 'info' : 'debug', `${load} ${level}: ${words}`, { load, why, priority });
       monitor?.decision(decision, words);
     }
     if (event.kind === 'confirmed') confirmed(event.load, event.level);
@@ -325,9 +325,10 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     signals?.stop();
     service.stop();
     await control?.stop();
-    const left = await Promise.all(config.loads.map(leave));
+    let isLeft = true;
+    for (const load of config.loads) isLeft = (await leave(load)) && isLeft;
     // Where a load could not be told, the program that comes after this one tries once more.
-    if (left.every((done) => done)) await world.failsafe?.clear();
+    if (isLeft) await world.failsafe?.clear();
     await ledger?.stop(clock.now());
     await memory?.close();
     await monitor?.stop();
