@@ -211,6 +211,20 @@ export interface Pins {
   open(line: number, options: { readonly initiallyHigh: boolean }): Promise<Pin | PinFailure>;
 }
 
+/** A line of the header and the level on the wire that is safe for its load. */
+export interface SafeLine {
+  readonly line: number;
+  readonly high: boolean;
+}
+
+/** Word left for the program that outlives this one and sets its lines when it is gone, however it went. */
+export interface Failsafe {
+  /** Replaces what was left before; to be called before the first line is driven. False when it cannot be left. */
+  leave(lines: readonly SafeLine[]): Promise<boolean>;
+  /** After an orderly stop, in which what had to be set was set. */
+  clear(): Promise<void>;
+}
+
 /** The service manager, where there is one. */
 export interface Host {
   ready(): void;
@@ -243,6 +257,7 @@ export interface World {
   readonly broker: (options: BrokerOptions) => Broker;
   /** Absent where no load is wired to a GPIO line. */
   readonly pins?: Pins;
+  readonly failsafe?: Failsafe;
   readonly host: Host;
   readonly log: Log;
   readonly secrets: Secrets;

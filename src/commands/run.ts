@@ -7,6 +7,7 @@ import { bootName } from '../platform/boot.ts';
 import { createBrokers } from '../platform/broker.ts';
 import { createScaledClock, createSystemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
+import { createFailsafeFile } from '../platform/failsafe-file.ts';
 import { createHost } from '../platform/host.ts';
 import { createHttp } from '../platform/http.ts';
 import { createLog } from '../platform/log.ts';
@@ -102,6 +103,7 @@ async function worldOf(config: Config, args: Arguments<Row>, terminal: Terminal)
     http,
     disk: createDisk(directory),
     broker: createBrokers({ clock: machine, random }),
+    failsafe: createFailsafeFile(env.RUNTIME_DIRECTORY),
     host: createHost(env),
     log: logging.log,
     secrets: createSecrets({ credentials: env.CREDENTIALS_DIRECTORY, conceal: logging.conceal }),

@@ -2,12 +2,7 @@
 
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-
-/** A line of the header (BCM number) and the physical level that is safe for its load. */
-export interface SafeLine {
-  readonly line: number;
-  readonly high: boolean;
-}
+import type { Failsafe, SafeLine } from '../world.ts';
 
 const NAME = 'failsafe';
 const HEAD = '# What gridtide wants of its lines after its death: number on the header, level on the wire.\n';
@@ -16,15 +11,8 @@ const HEAD = '# What gridtide wants of its lines after its death: number on the 
 export const failsafeText = (lines: readonly SafeLine[]): string =>
   HEAD + lines.map(({ line, high }) => `${line} ${high ? 'high' : 'low'}\n`).join('');
 
-export interface FailsafeFile {
-  /** Replaces what was left before; to be called before the first line is driven. False when it cannot be written. */
-  leave(lines: readonly SafeLine[]): Promise<boolean>;
-  /** After an orderly stop, in which the agent has set what had to be set: nothing is left to do. */
-  clear(): Promise<void>;
-}
-
 /** In `$RUNTIME_DIRECTORY`, which is in memory; without one nobody would read it, and nothing is written. */
-export function createFailsafeFile(runtimeDirectory: string | undefined): FailsafeFile {
+export function createFailsafeFile(runtimeDirectory: string | undefined): Failsafe {
   if (runtimeDirectory === undefined) return { leave: async () => false, clear: async () => {} };
   const path = join(runtimeDirectory, NAME);
   return {
