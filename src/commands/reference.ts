@@ -178,7 +178,7 @@ const TEACHING_DAYS = 9;
 
 const sentence = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-async function started({ options, host, port, now, speed, certificate }: Wishes) {
+async function started({ options, host, port, now, speed, certificate }: Wishes, terminal: Terminal) {
   const tls =
     certificate === undefined
       ? undefined
@@ -186,7 +186,9 @@ async function started({ options, host, port, now, speed, certificate }: Wishes)
   let start = now ?? Date.now();
   const began = performance.now();
   const clock = () => Math.floor(start + (performance.now() - began) * speed);
-  const reference = await createReference({ ...options, clock, ...(tls === undefined ? {} : { tls }) });
+  const onError = (error: unknown) =>
+    terminal.err(`gridtide reference: ${sentence(error)}; the caller was answered with 500\n`);
+  const reference = await createReference({ ...options, clock, onError, ...(tls === undefined ? {} : { tls }) });
   const { recorded } = reference;
   if (now === undefined && recorded !== undefined) start = Math.min(recorded.to, recorded.from + TEACHING_DAYS * DAY);
   return { reference, url: (await reference.listen({ host, port })).url };
@@ -194,7 +196,7 @@ async function started({ options, host, port, now, speed, certificate }: Wishes)
 
 export const run: CommandModule['run'] = async (args: Arguments<Row>, terminal: Terminal) => {
   const wishes = await wishesOf(args);
-  const { reference, url } = await started(wishes).catch((error: unknown) => {
+  const { reference, url } = await started(wishes, terminal).catch((error: unknown) => {
     if (error instanceof SeriesError) throw new UsageError(`--series: ${error.message}`);
     throw new JobError(`${sentence(error)}; the reference service was not started`);
   });

@@ -44,6 +44,8 @@ export interface ReferenceOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly faults?: readonly FaultRule[];
   readonly extras?: boolean;
+  /** Told of what the service could not answer for, such as a full disk; the caller gets a 500. */
+  readonly onError?: (error: unknown) => void;
   /** Each border of the map is made of 2 to this power pieces, 5 unless said otherwise. */
   readonly mapDetail?: number;
 }
@@ -98,10 +100,11 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > MOST_BODY) return undefined;
-    chunks.push(chunk);
+    if (length > MOST_BODY * 16) return undefined;
+    // A little too much is read to its end, so that the refusal can be heard.
+    if (length <= MOST_BODY) chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return length > MOST_BODY ? undefined : Buffer.concat(chunks);
 }
 
 /** The call of a request, or the refusal of one that is too large. */
@@ -152,7 +155,13 @@ function count(tally: Record<string, number>, name: string): void {
   tally[known] = (tally[known] ?? 0) + 1;
 }
 
-function listenerOf(service: Service, clock: () => number, faults: () => readonly Fault[]) {
+interface Surroundings {
+  readonly clock: () => number;
+  readonly faults: () => readonly Fault[];
+  readonly onError: (error: unknown) => void;
+}
+
+function listenerOf(service: Service, { clock, faults, onError }: Surroundings) {
   return async (request: IncomingMessage, response: ServerResponse) => {
     const now = clock();
     service.counts.requests += 1;
@@ -166,8 +175,10 @@ function listenerOf(service: Service, clock: () => number, faults: () => readonl
       await respond(service, { request, response }, call, striking(faults(), call));
     } catch (error) {
       // The caller went away in the middle: nobody is left to tell.
-      if (response.destroyed || request.destroyed) return;
-      throw error;
+      if (response.destroyed || request.socket.destroyed) return;
+      onError(error);
+      if (response.headersSent) response.destroy();
+      else await send(request, response, refusal(500, 'internal_error', 'The service could not answer.'));
     }
   };
 }
@@ -178,7 +189,8 @@ export async function createReference(options: ReferenceOptions): Promise<Refere
   const series = files.length === 0 ? undefined : await readSeries(files, units);
   const service = await serviceOf(options, series);
   let faults = faultsOf(options.faults ?? []);
-  const listener = listenerOf(service, options.clock, () => faults);
+  const { clock, onError = () => {} } = options;
+  const listener = listenerOf(service, { clock, onError, faults: () => faults });
   const server: Server = options.tls === undefined ? createServer(listener) : createTlsServer(options.tls, listener);
   return {
     listen({ host = '127.0.0.1', port = 0 } = {}) {
