@@ -6,7 +6,7 @@ import { createHttp } from '../platform/http.ts';
 import { createSystemRandom } from '../platform/random.ts';
 import { createSecrets } from '../platform/secrets.ts';
 import { sentenceOf } from '../service/describe.ts';
-import type { Outcome } from '../service/failure.ts';
+import type { Failure, Outcome } from '../service/failure.ts';
 import type { Credentials } from '../service/queries.ts';
 import { createService, type Service } from '../service/service.ts';
 import type { Clock, Log } from '../world.ts';
@@ -18,8 +18,9 @@ export { type ServiceRow, serviceOptions };
 export interface ServiceAccess {
   readonly service: Service;
   readonly clock: Clock;
-  /** Undefined when none are known. */
-  readonly credentials: () => Promise<Credentials | undefined>;
+  /** Undefined when not known. */
+  readonly username: () => Promise<string | undefined>;
+  readonly password: () => Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -30,19 +31,16 @@ const logTo =
     if (level === 'warn' || level === 'error') err(`${message}\n`);
   };
 
-function credentialsFrom(args: Arguments, env: Terminal['env']): () => Promise<Credentials | undefined> {
+/** One half of the credentials: its file, else its variable; read anew each time. */
+function secretFrom(args: Arguments<ServiceRow>, env: Terminal['env'], row: 'username-file' | 'password-file') {
   const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
-  const one = async (row: ServiceRow, variable: string) => {
+  const variable = row === 'username-file' ? 'GRIDTIDE_USERNAME' : 'GRIDTIDE_PASSWORD';
+  return async (): Promise<string | undefined> => {
     const file = args.text(row);
     if (file === undefined) return env[variable];
     const text = await secrets.read(file);
     if (text === undefined) throw new UsageError(`--${row} ${file}: the file cannot be read`);
     return text;
-  };
-  return async () => {
-    const username = await one('username-file', 'GRIDTIDE_USERNAME');
-    const password = await one('password-file', 'GRIDTIDE_PASSWORD');
-    return username === undefined || password === undefined ? undefined : { username, password };
   };
 }
 
@@ -55,21 +53,29 @@ async function readCa(file: string): Promise<string> {
 }
 
 /** Throws `UsageError` when it is not said which service is meant. The caller closes it. */
-export async function openService(args: Arguments, terminal: Terminal): Promise<ServiceAccess> {
+export async function openService(args: Arguments<ServiceRow>, terminal: Terminal): Promise<ServiceAccess> {
   const url = args.text('url') ?? terminal.env.GRIDTIDE_URL;
   if (url === undefined) throw new UsageError('which service? give --url or $GRIDTIDE_URL');
   if (!URL.canParse(url)) throw new UsageError(`--url ${url}: expected an address such as https://example.org`);
   const ca = args.text('ca');
   const http = createHttp(ca === undefined ? {} : { ca: await readCa(ca) });
   const clock = createSystemClock();
-  const credentials = credentialsFrom(args, terminal.env);
+  const username = secretFrom(args, terminal.env, 'username-file');
+  const password = secretFrom(args, terminal.env, 'password-file');
+  const credentials = async (): Promise<Credentials | undefined> => {
+    const pair = { username: await username(), password: await password() };
+    return pair.username === undefined || pair.password === undefined
+      ? undefined
+      : { username: pair.username, password: pair.password };
+  };
   const service = createService({ url, http, clock, random: createSystemRandom(), credentials, log: logTo(terminal) });
   const stop = () => service.stop();
   terminal.stop.addEventListener('abort', stop, { once: true });
   return {
     service,
     clock,
-    credentials,
+    username,
+    password,
     close: async () => {
       terminal.stop.removeEventListener('abort', stop);
       service.stop();
@@ -78,8 +84,13 @@ export async function openService(args: Arguments, terminal: Terminal): Promise<
   };
 }
 
-/** The value of an outcome; throws `JobError` with the failure in words. */
+/** The value of an outcome; throws the failure in words: `UsageError` for what was not sent, else `JobError`. */
 export function answerOf<Value>(outcome: Outcome<Value>): Value {
-  if (!outcome.ok) throw new JobError(sentenceOf(outcome.failure));
-  return outcome.value;
+  if (outcome.ok) return outcome.value;
+  throw errorOf(outcome.failure);
+}
+
+export function errorOf(failure: Failure): Error {
+  const isWrongUse = failure.kind === 'invalid' || failure.kind === 'forbidden';
+  return isWrongUse ? new UsageError(sentenceOf(failure)) : new JobError(sentenceOf(failure));
 }

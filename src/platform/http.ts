@@ -74,7 +74,9 @@ function failureOf(error: unknown, { why }: Ending, hasHead: boolean): HttpFailu
   if (ended !== undefined) return ended;
   if (error instanceof HttpError) return error.failure;
   const code = codeOf(error);
-  const cause = `${error instanceof Error ? error.message : String(error)}${code === '' ? '' : ` (${code})`}`;
+  // What has no code is no trouble of the network: a broken law.
+  if (code === '') throw error;
+  const cause = `${error instanceof Error ? error.message : String(error)} (${code})`;
   if (CERTIFICATE.test(code)) return { kind: 'tls', cause };
   if (code === 'Z_BUF_ERROR') return { kind: 'cut-short', cause: 'the compressed body ends too early' };
   if (code.startsWith('Z_')) return { kind: 'bad-encoding', cause };
@@ -127,7 +129,8 @@ interface Wire {
 async function openWire({ ca }: HttpOptions): Promise<Wire> {
   // The optimising compile of undici's WebAssembly parser peaks at 40 MB more and is never earned back here.
   setFlagsFromString('--liftoff-only');
-  const { Agent, request } = await import('undici');
+  // The default is all of a CommonJS module, bundled or not.
+  const { Agent, request } = (await import('undici')).default;
   const dispatcher = new Agent({
     connections: CONNECTIONS,
     keepAliveTimeout: KEEP_ALIVE_MS,

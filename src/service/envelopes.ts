@@ -97,6 +97,14 @@ export function decodeForecast(body: unknown, asked: Asked | ForecastQuery): Out
   });
 }
 
+/** A forecast answer from a file: it says itself which region and signal it is about. */
+export function decodeSavedForecast(body: unknown): Outcome<Forecast> {
+  const read = checked(v.object({ meta: v.object({ region: maybeText, signal_type: maybeText }) }), body);
+  if (!read.ok) return read;
+  const { region = '', signal_type: signalType = 'co2_moer' } = read.value.meta;
+  return decodeForecast(body, { region, signalType });
+}
+
 /** Exactly one point, of a percentile (known: an index is 0 to 100). */
 export function decodeIndex(body: unknown, asked: SignalQuery): Outcome<LiveIndex> {
   const read = readEnvelope(body, asked, 'percentile');

@@ -31,14 +31,10 @@ const QUICK = seconds(8);
  */
 export function firstPiece(range: Range, span: Duration): { readonly piece: Range; readonly rest?: Range } {
   const cut = after(floorTo(range.start, STEP), milliseconds(Math.max(STEP, floorTo(span as number as Instant, STEP))));
-  if (range.end < cut) return { piece: range };
-  return {
-    piece: { start: range.start, end: later(range.start, before(cut, STEP)) },
-    rest: { start: cut, end: range.end },
-  };
+  const last = Math.max(range.start, before(cut, STEP)) as Instant;
+  if (range.end < cut) return { piece: { start: range.start, end: Math.min(last, range.end) as Instant } };
+  return { piece: { start: range.start, end: last }, rest: { start: cut, end: range.end } };
 }
-
-const later = (a: Instant, b: Instant) => (a > b ? a : b);
 
 /** The pieces of a range in order, each made only when it is asked for. */
 export function* piecesOf(range: Range, span: () => Duration): Generator<Range> {
@@ -65,10 +61,12 @@ export interface RangeReader<Answer> {
 const isSlow = (failure: Failure) =>
   failure.kind === 'unreachable' && (failure.reason === 'deadline' || failure.reason === 'too-large');
 
-/** How often a piece is tried; repeating a GET is safe, and these failures pass by themselves. */
-function mostTries({ kind }: Failure): number {
-  if (kind === 'throttled') return MOST_WAITS;
-  return kind === 'unreachable' || kind === 'unwell' ? MOST_TRIES : 1;
+/** How often a piece is tried: repeating a GET is safe, and these failures pass by themselves, unless nothing was ever answered. */
+function mostTries(failure: Failure, isAnswering: boolean): number {
+  if (failure.kind === 'throttled') return MOST_WAITS;
+  if (failure.kind === 'unwell') return MOST_TRIES;
+  const isLink = failure.kind === 'unreachable' && ['no-connection', 'cut-short'].includes(failure.reason);
+  return isLink && isAnswering ? MOST_TRIES : 1;
 }
 
 /** Resolves after `wait`, or at once when `signal` is aborted. */
@@ -109,6 +107,7 @@ export async function* readRange<Answer>(
   let most = reader.most;
   let span = most;
   let requests = 0;
+  let isAnswering = false;
   let done = milliseconds(0);
 
   async function tried(piece: Range): Promise<Outcome<Answer>> {
@@ -116,7 +115,7 @@ export async function* readRange<Answer>(
       if (ending.signal.aborted) return STOPPED;
       requests += 1;
       const outcome = await ask(piece);
-      if (outcome.ok || isSlow(outcome.failure) || tries >= mostTries(outcome.failure)) return outcome;
+      if (outcome.ok || isSlow(outcome.failure) || tries >= mostTries(outcome.failure, isAnswering)) return outcome;
       const wait = afterFailure(outcome.failure, tries, random.fraction());
       progress?.({ done, whole, requests, waiting: { wait, failure: outcome.failure } });
       await pause(clock, wait, ending.signal);
@@ -127,6 +126,7 @@ export async function* readRange<Answer>(
     const from = clock.now().uptime;
     const outcome = await tried(piece);
     if (outcome.ok) {
+      isAnswering = true;
       if (between(from, clock.now().uptime) < QUICK) span = milliseconds(Math.min(most, span * 2));
       return [matching(outcome, periodOf(outcome.value))];
     }

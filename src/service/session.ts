@@ -55,7 +55,7 @@ export function createSession({ clock, log, credentials, send, blocked }: Sessio
   function refusedLogin(cause: string): Failure {
     breaker = refused(breaker);
     const wait = loginWait(breaker, clock.now().uptime);
-    log('warn', `the service refused the login (${cause}); check the user name and password`, {
+    log('info', `the service refused the login (${cause}); check the user name and password`, {
       refusals: breaker.refusals,
     });
     return refusal(cause, wait > 0 ? wait : undefined);

@@ -103,7 +103,7 @@ export function createTransport({ http, clock, random, log, fleet }: TransportOp
         ? afterBare429(inARow, random.fraction())
         : afterFailure({ kind: 'throttled', retryAfter }, inARow, random.fraction());
     holds.set(lane, { until: after(uptime, wait), inARow });
-    log('warn', `the service has had too many requests; the next goes out in ${Math.ceil(wait / 1_000)} s`, { lane });
+    log('info', `the service has had too many requests; the next goes out in ${Math.ceil(wait / 1_000)} s`, { lane });
     return { kind: 'throttled', retryAfter: wait };
   }
 

@@ -52,25 +52,26 @@ const ask = (path: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
 
 describe('what is refused or ends badly', () => {
   //  asked                              failure
-  const rows: readonly (readonly [string, string, Partial<HttpRequest>?])[] = [
-    ['http://192.0.2.1/v3/forecast', 'insecure'],
-    ['http://localhost.example.invalid/', 'insecure'],
-    ['http://127.0.0.1.example.invalid/', 'insecure'],
-    ['ftp://127.0.0.1/', 'insecure'],
-    ['https://me:secret@127.0.0.1/', 'insecure'],
-    ['not an address', 'insecure'],
-    ['http://127.0.0.1:1/', 'unreachable'],
-    ['/hang-up', 'unreachable'],
-    ['/large', 'too-large'],
-    ['/large-chunked', 'too-large'],
-    ['/bomb', 'too-large'],
-    ['/chain', 'bad-encoding'],
-    ['/brotli', 'bad-encoding'],
-    ['/not-gzip', 'bad-encoding'],
-    ['/cut-gzip', 'cut-short'],
-    ['/cut', 'cut-short'],
-    ['/silent', 'deadline', { deadline: 300 as Duration }],
-    ['/drip', 'deadline', { deadline: 300 as Duration }],
+  const soon = { deadline: 300 as Duration };
+  const rows: readonly (readonly [string, string, Partial<HttpRequest>])[] = [
+    ['http://192.0.2.1/v3/forecast', 'insecure', {}],
+    ['http://localhost.example.invalid/', 'insecure', {}],
+    ['http://127.0.0.1.example.invalid/', 'insecure', {}],
+    ['ftp://127.0.0.1/', 'insecure', {}],
+    ['https://me:secret@127.0.0.1/', 'insecure', {}],
+    ['not an address', 'insecure', {}],
+    ['http://127.0.0.1:1/', 'unreachable', {}],
+    ['/hang-up', 'unreachable', {}],
+    ['/large', 'too-large', {}],
+    ['/large-chunked', 'too-large', {}],
+    ['/bomb', 'too-large', {}],
+    ['/chain', 'bad-encoding', {}],
+    ['/brotli', 'bad-encoding', {}],
+    ['/not-gzip', 'bad-encoding', {}],
+    ['/cut-gzip', 'cut-short', {}],
+    ['/cut', 'cut-short', {}],
+    ['/silent', 'deadline', soon],
+    ['/drip', 'deadline', soon],
   ];
   it.each(rows)('%s is %s', async (path, kind, more) => {
     expect(await http.request(ask(path, more))).toMatchObject({ kind });

@@ -1,0 +1,119 @@
+/** `gridtide account`: the account endpoints (specification 4.1). Prints a token only when asked for one; takes no password on its line. */
+
+import type { Access } from '../service/answers.ts';
+import type { Credentials } from '../service/queries.ts';
+import { inMinutes } from '../units.ts';
+import { type Arguments, type CommandSpec, type Terminal, UsageError } from './command.ts';
+import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
+
+type Row = 'username' | 'email' | 'org' | 'region' | 'signal-type' | 'json' | ServiceRow;
+
+export const spec: CommandSpec<Row> = {
+  name: 'account',
+  summary: 'register, log in, reset the password, see what the account opens',
+  positionals: 'register|login|reset-password|access',
+  options: {
+    username: { value: 'NAME', help: 'register, reset-password: instead of --username-file' },
+    email: { value: 'ADDRESS', help: 'register: for notices of outages and updates' },
+    org: { value: 'NAME', help: 'register: organisation' },
+    region: { value: 'REGION', help: 'access: only this region' },
+    'signal-type': { value: 'TYPE', help: 'access: only this signal' },
+    json: { help: 'one JSON document; of login it holds the token' },
+    ...serviceOptions,
+  },
+  notes: [
+    'The password comes from --password-file or $GRIDTIDE_PASSWORD: at least 8 characters with a letter, a digit and a special character.',
+    'example: gridtide account register --url https://… --username cellar --password-file secret --email me@example.org',
+  ],
+};
+
+type Act = (args: Arguments<Row>, terminal: Terminal, access: ServiceAccess) => Promise<void>;
+
+const printed = (terminal: Terminal, args: Arguments<Row>, document: unknown, words: string) =>
+  terminal.out(args.flag('json') ? `${JSON.stringify(document)}\n` : `${words}\n`);
+
+async function usernameOf(args: Arguments<Row>, { username }: ServiceAccess): Promise<string> {
+  const name = args.text('username') ?? (await username());
+  if (name === undefined) throw new UsageError('which user? give --username, --username-file or $GRIDTIDE_USERNAME');
+  return name;
+}
+
+async function newCredentials(args: Arguments<Row>, access: ServiceAccess): Promise<Credentials> {
+  const username = await usernameOf(args, access);
+  const password = await access.password();
+  if (password === undefined) throw new UsageError('which password? give --password-file or $GRIDTIDE_PASSWORD');
+  return { username, password };
+}
+
+const register: Act = async (args, terminal, access) => {
+  const email = args.text('email');
+  const org = args.text('org');
+  if (email === undefined) throw new UsageError('--email is missing: the service wants an address for its notices');
+  const credentials = await newCredentials(args, access);
+  const answer = answerOf(
+    await access.service.register({ ...credentials, email, ...(org === undefined ? {} : { org }) }),
+  );
+  printed(terminal, args, answer, `${answer.ok}: ${answer.user}`);
+};
+
+const login: Act = async (args, terminal, { service }) => {
+  const { token, expiresIn } = answerOf(await service.login());
+  printed(
+    terminal,
+    args,
+    { token, expiresInSeconds: expiresIn / 1_000 },
+    `the service accepts the credentials; a token lives ${inMinutes(expiresIn)} minutes (--json prints it)`,
+  );
+};
+
+const resetPassword: Act = async (args, terminal, access) => {
+  const answer = answerOf(await access.service.resetPassword({ username: await usernameOf(args, access) }));
+  printed(terminal, args, answer, answer.ok);
+};
+
+/** One line a region: what it is called, what is open, which models answer. */
+function accessTable({ signalTypes }: Access): string {
+  const rows = signalTypes.flatMap(({ signalType, regions }) =>
+    regions.map(({ region, regionFullName, endpoints }) => {
+      const models = new Set(endpoints.flatMap(({ models }) => models.map(({ model }) => model)));
+      const open = endpoints.map(({ endpoint }) => endpoint.replace(/^v3\//, ''));
+      return [signalType, region, open.join(' '), [...models].join(' '), regionFullName];
+    }),
+  );
+  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return lines.length === 0 ? 'the account opens nothing of this' : lines.join('\n');
+}
+
+const access: Act = async (args, terminal, { service }) => {
+  const region = args.text('region');
+  const signalType = args.text('signal-type');
+  const answer = answerOf(
+    await service.myAccess({
+      ...(region === undefined ? {} : { region }),
+      ...(signalType === undefined ? {} : { signalType }),
+    }),
+  );
+  printed(terminal, args, answer, accessTable(answer));
+};
+
+const acts: Readonly<Record<string, Act>> = { register, login, 'reset-password': resetPassword, access };
+
+export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  const [name = '', ...more] = args.positionals;
+  const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
+  if (act === undefined || more.length > 0)
+    throw new UsageError(`"${args.positionals.join(' ')}": expected one of ${Object.keys(acts).join(', ')}`);
+  const open = await openService(args, terminal);
+  try {
+    await act(args, terminal, open);
+    return 0;
+  } finally {
+    await open.close();
+  }
+}

@@ -1,0 +1,208 @@
+/** `gridtide signal`: what the service says of a region's signal, as table, chart, CSV or the interface's own JSON. Stores nothing. */
+
+import type { LiveIndex } from '../service/answers.ts';
+import { sentenceOf } from '../service/describe.ts';
+import type { ForecastQuery } from '../service/queries.ts';
+import { localIndex } from '../signal/local-index.ts';
+import { after, between, iso } from '../units.ts';
+import { placeAsked, savedForecast, timeAsked } from './asked.ts';
+import { type Arguments, type CommandSpec, type Terminal, UsageError } from './command.ts';
+import { hereOf, hereOptions } from './here.ts';
+import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
+import { printHistory, printPastForecasts } from './signal-range.ts';
+import { drawn, forecastDocument, heading, indexDocument, pointJson, shown, spanOf, tableOf } from './signal-text.ts';
+
+export type SignalRow =
+  | 'region'
+  | 'latitude'
+  | 'longitude'
+  | 'model'
+  | 'horizon-hours'
+  | 'start'
+  | 'end'
+  | 'include-imputed-marker'
+  | 'updated-since'
+  | 'in-flight'
+  | 'forecast'
+  | 'at'
+  | 'json'
+  | 'csv'
+  | keyof typeof hereOptions
+  | ServiceRow;
+
+export const spec: CommandSpec<SignalRow> = {
+  name: 'signal',
+  summary: 'the signal: now, forecast, history, past forecasts, index',
+  positionals: 'now|forecast|history|past-forecasts|index',
+  options: {
+    region: { value: 'REGION', help: 'abbreviation; else the place is looked up' },
+    latitude: { value: 'DEGREES', help: 'with --longitude: the place, asked of the service' },
+    longitude: { value: 'DEGREES', help: 'east of Greenwich' },
+    model: { value: 'DATE', help: "label of a data model; the service's default without" },
+    'horizon-hours': { value: 'N', help: 'forecast, past-forecasts: 0 to 72 (24)' },
+    start: { value: 'TIME', help: 'history, past-forecasts: first time, inclusive' },
+    end: { value: 'TIME', help: 'last time, inclusive; now without' },
+    'include-imputed-marker': { help: 'history: say which values were imputed' },
+    'updated-since': { value: 'TIME', help: 'history: only values changed after' },
+    'in-flight': { value: 'N', help: 'requests of a range under way at once', default: '3' },
+    forecast: { value: 'FILE', help: 'index: computed here from a saved forecast answer' },
+    at: { value: 'TIME', help: 'index: of this moment; now without' },
+    json: { help: 'the JSON of the interface' },
+    csv: { help: 'time,value' },
+    ...hereOptions,
+    ...serviceOptions,
+  },
+  notes: [
+    'Ranges may have any length: they are split for the service and printed as they come.',
+    'example: gridtide signal history --region CAISO_NORTH --start 2026-01-01 --end 2026-03-01 --csv',
+  ],
+};
+
+/** What each part of the command is given. */
+export interface Asking {
+  readonly args: Arguments<SignalRow>;
+  readonly terminal: Terminal;
+  readonly access: ServiceAccess;
+  readonly query: ForecastQuery;
+}
+
+async function regionOf(
+  args: Arguments<SignalRow>,
+  { service }: ServiceAccess,
+  here: Awaited<ReturnType<typeof hereOf>>,
+) {
+  const region = args.text('region');
+  if (region !== undefined) return region;
+  const place = placeAsked(args) ?? here.place;
+  if (place === undefined)
+    throw new UsageError('which region? give --region, or --latitude and --longitude, or --config with a place');
+  return answerOf(await service.regionFromLoc({ place, signalType: here.signalType })).region;
+}
+
+async function queryOf(args: Arguments<SignalRow>, access: ServiceAccess, terminal: Terminal): Promise<ForecastQuery> {
+  const here = await hereOf(args, terminal);
+  const model = args.text('model');
+  const horizonHours = args.number('horizon-hours', { from: 0, to: 72, whole: true });
+  return {
+    region: await regionOf(args, access, here),
+    signalType: here.signalType,
+    ...(model === undefined ? {} : { model }),
+    ...(horizonHours === undefined ? {} : { horizonHours }),
+  };
+}
+
+const written = (terminal: Terminal, document: unknown) => terminal.out(`${JSON.stringify(document)}\n`);
+const lines = (terminal: Terminal, text: readonly string[]) => terminal.out(`${text.join('\n')}\n`);
+
+async function forecast({ args, terminal, access, query }: Asking): Promise<void> {
+  const answer = answerOf(await access.service.forecast(query));
+  const { points, period, units } = answer;
+  if (args.flag('json')) return written(terminal, forecastDocument(answer));
+  if (args.flag('csv')) {
+    terminal.err(`values in ${units}\n`);
+    return lines(terminal, ['time,value', ...points.map(({ at, value }) => `${iso(at)},${value}`)]);
+  }
+  const [first] = points;
+  const end = points.at(-1)?.at;
+  if (first === undefined || end === undefined)
+    return lines(terminal, [heading(answer), 'no value is forecast: does this model still make new data?']);
+  const table = tableOf(spanOf(between(first.at, after(end, period)), period));
+  lines(terminal, [
+    heading(answer),
+    `generated ${shown(answer.generatedAt)}`,
+    '',
+    ...drawn(points, period, terminal.columns),
+    '',
+    table.head,
+    ...table.add(points),
+    ...table.end(),
+  ]);
+}
+
+const indexLine = ({ point, period }: LiveIndex) =>
+  `index ${point.value.toFixed(1)} of 100 (0 cleanest, 100 dirtiest of the next 24 h), ${shown(point.at)} to ${shown(after(point.at, period)).slice(11)}`;
+
+async function liveIndex({ args, terminal, access, query }: Asking): Promise<void> {
+  const answer = answerOf(await access.service.signalIndex(query));
+  if (args.flag('json')) return written(terminal, indexDocument(answer));
+  const { at, value } = answer.point;
+  if (args.flag('csv')) return lines(terminal, ['time,value', `${iso(at)},${value}`]);
+  lines(terminal, [heading(answer), indexLine(answer)]);
+}
+
+/** Index and rate together; an account without the forecast gets the index and is told why. */
+async function now({ args, terminal, access, query }: Asking): Promise<void> {
+  const index = answerOf(await access.service.signalIndex(query));
+  const ahead = await access.service.forecast({ ...query, horizonHours: 0 });
+  const rate = ahead.ok ? ahead.value.points[0] : undefined;
+  if (args.flag('json'))
+    return written(terminal, {
+      region: index.region,
+      signalType: index.signalType,
+      index: { ...pointJson(index.point), units: index.units },
+      rate: ahead.ok && rate !== undefined ? { ...pointJson(rate), units: ahead.value.units } : null,
+      warnings: index.warnings,
+    });
+  if (args.flag('csv')) throw new UsageError('--csv is for forecast, history, past-forecasts and index');
+  const rateLine = !ahead.ok
+    ? `no rate: ${sentenceOf(ahead.failure)}`
+    : rate === undefined
+      ? 'no rate is given for now'
+      : `rate ${rate.value} ${ahead.value.units}, ${shown(rate.at)} to ${shown(after(rate.at, ahead.value.period)).slice(11)}`;
+  lines(terminal, [`${index.region} ${index.signalType}; times in UTC`, indexLine(index), rateLine]);
+}
+
+/** All three rules for ties, from a file; asks nobody. */
+async function ownIndex(args: Arguments<SignalRow>, terminal: Terminal, file: string): Promise<void> {
+  const { createSystemClock } = await import('../platform/clock.ts');
+  const at = timeAsked(args, 'at') ?? createSystemClock().now().wall;
+  const { points, period, units } = await savedForecast(file);
+  const { pointTime, strict, weak, mid, pool, quality } = localIndex(points, period, at);
+  if (args.flag('json'))
+    return written(terminal, {
+      pointTime: iso(pointTime),
+      strict: strict ?? null,
+      weak: weak ?? null,
+      mid: mid ?? null,
+      pool,
+      quality,
+      units: 'percentile',
+    });
+  if (mid === undefined || strict === undefined || weak === undefined)
+    return lines(terminal, [
+      `no index at ${shown(pointTime)}: the file holds ${pool} values of the 24 h from then, in ${units}`,
+    ]);
+  lines(terminal, [
+    `index at ${shown(pointTime)} from ${pool} values (${quality}): ${mid.toFixed(1)} of 100`,
+    `ties counted below ${weak.toFixed(1)}, above ${strict.toFixed(1)}, half and half ${mid.toFixed(1)}`,
+  ]);
+}
+
+const parts: Readonly<Record<string, (asking: Asking) => Promise<void>>> = {
+  now,
+  forecast,
+  history: printHistory,
+  'past-forecasts': printPastForecasts,
+  index: liveIndex,
+};
+
+export async function run(args: Arguments<SignalRow>, terminal: Terminal): Promise<number> {
+  const [name = '', ...more] = args.positionals;
+  const part = Object.hasOwn(parts, name) ? parts[name] : undefined;
+  if (part === undefined || more.length > 0)
+    throw new UsageError(`"${args.positionals.join(' ')}": expected one of ${Object.keys(parts).join(', ')}`);
+  if (args.flag('json') && args.flag('csv')) throw new UsageError('--json and --csv: expected one of them');
+  const file = args.text('forecast');
+  if (file !== undefined) {
+    if (name !== 'index') throw new UsageError(`--forecast is for signal index, not for ${name}`);
+    await ownIndex(args, terminal, file);
+    return 0;
+  }
+  const access = await openService(args, terminal);
+  try {
+    await part({ args, terminal, access, query: await queryOf(args, access, terminal) });
+    return 0;
+  } finally {
+    await access.close();
+  }
+}

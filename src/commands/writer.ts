@@ -1,0 +1,69 @@
+/** Writes answers that come piece by piece as one document, holding none of them; closes it even when the pieces end early. */
+
+import type { Failure, Outcome } from '../service/failure.ts';
+import type { Terminal } from './command.ts';
+import { errorOf } from './service-access.ts';
+
+/** Where the pieces go. `begin` is called with the first of them, `end` once if `begin` was. */
+export interface Writer<Answer> {
+  begin(first: Answer): void;
+  piece(answer: Answer): void;
+  end(): void;
+}
+
+/** Writes all pieces up to a failure, which is then thrown in words. `check` may make a failure of an answer. */
+export async function written<Answer>(
+  pieces: AsyncIterable<Outcome<Answer>>,
+  writer: Writer<Answer>,
+  check: (answer: Answer) => Failure | undefined = () => undefined,
+): Promise<void> {
+  let failure: Failure | undefined;
+  let begun = false;
+  for await (const outcome of pieces) {
+    failure = outcome.ok ? check(outcome.value) : outcome.failure;
+    if (!outcome.ok || failure !== undefined) break;
+    if (!begun) writer.begin(outcome.value);
+    begun = true;
+    writer.piece(outcome.value);
+  }
+  if (begun) writer.end();
+  if (failure !== undefined) throw errorOf(failure);
+}
+
+/** One JSON object: what `headOf` says of the first answer, then the items of all under `name`. */
+export function jsonWriter<Answer>(
+  { out }: Terminal,
+  name: string,
+  { headOf, itemsOf }: { headOf: (first: Answer) => object; itemsOf: (answer: Answer) => readonly unknown[] },
+): Writer<Answer> {
+  let separator = '';
+  return {
+    begin: (first) => out(`${JSON.stringify(headOf(first)).slice(0, -1)},"${name}":[`),
+    piece(answer) {
+      const items = itemsOf(answer);
+      if (items.length === 0) return;
+      out(`${separator}${items.map((item) => JSON.stringify(item)).join(',\n')}`);
+      separator = ',\n';
+    },
+    end: () => out(']}\n'),
+  };
+}
+
+/** Rows under `head`; what the values are in goes to people. */
+export function rowWriter<Answer>(
+  { out, err }: Terminal,
+  head: string,
+  { unitsOf, rowsOf }: { unitsOf: (first: Answer) => string; rowsOf: (answer: Answer) => readonly string[] },
+): Writer<Answer> {
+  return {
+    begin(first) {
+      err(`values in ${unitsOf(first)}\n`);
+      out(`${head}\n`);
+    },
+    piece(answer) {
+      const rows = rowsOf(answer);
+      if (rows.length > 0) out(`${rows.join('\n')}\n`);
+    },
+    end() {},
+  };
+}
