@@ -114,4 +114,6 @@ export async function startPlain(options: Partial<ReferenceOptions> = {}): Promi
 
 /** `a=1&b=2`, encoded. */
 export const query = (fields: Readonly<Record<string, string | number>>) =>
-  new URLSearchParams(Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)])).toString();
+  new URLSearchParams(
+    Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
