@@ -84,84 +84,110 @@ const LEADS = 25;
 const ignoranceBySlot = Float64Array.from({ length: LEADS }, (_, i) => along(ignorance, i * 5));
 const ownErrorBySlot = Float64Array.from({ length: LEADS }, (_, i) => along(ownError, i * 5));
 
+const seedNames = ['days', 'day', 'hours', 'minutes', 'surplus', 'plateau', 'error', 'sun', 'quarter'] as const;
+
+/** A place with its seeds drawn and its options weighed. */
+interface Site {
+  readonly character: Character;
+  readonly southern: boolean;
+  /** Slots the local day is ahead of UTC. */
+  readonly shift: number;
+  /** Factor from the archetype's lb/MWh to the place's own unit and strength. */
+  readonly factor: number;
+  readonly seeds: Readonly<Record<(typeof seedNames)[number], number>>;
+}
+
+/** Local slot, local day and local hour with its fraction. */
+function localTime({ shift }: Site, slot: number): readonly [local: number, day: number, hour: number] {
+  const local = slot + shift;
+  const day = Math.floor(local / SLOTS_A_DAY);
+  return [local, day, (local - day * SLOTS_A_DAY) / 12];
+}
+
+/** 1 in the middle of summer, -1 in the middle of winter. */
+function summer({ southern }: Site, slot: number): number {
+  const yearly = Math.cos(((slot / SLOTS_A_DAY - 196) * 2 * Math.PI) / 365.25);
+  return southern ? -yearly : yearly;
+}
+
+/** 0 outside a surplus block, 1 deep inside. */
+function surplusAt({ character, seeds }: Site, day: number, hour: number): number {
+  const spring = 1 + 0.6 * Math.cos(((day - 120) * 2 * Math.PI) / 365.25);
+  if (fraction(seeds.surplus, day * 4) >= character.surplus * spring) return 0;
+  const from = 8.5 + 3 * fraction(seeds.surplus, day * 4 + 1);
+  const until = from + 1.5 + 4 * fraction(seeds.surplus, day * 4 + 2);
+  return Math.max(0, Math.min(1, (hour - from) * 3, (until - hour) * 3));
+}
+
+/** The daily shape, the day's sun and the slow wanders: what can be known ahead. */
+function smoothRate(site: Site, slot: number): number {
+  const { character, seeds } = site;
+  const [local, day, hour] = localTime(site, slot);
+  const whole = Math.floor(hour);
+  const now = character.hours[whole] ?? 0;
+  const next = character.hours[(whole + 1) % 24] ?? 0;
+  const shape = now + (next - now) * (hour - whole);
+  const daylight = hour > 7 && hour < 17 ? Math.sin(((hour - 7) * Math.PI) / 10) : 0;
+  const sun = character.sun * daylight * bell(seeds.sun, day) * (1 + 0.3 * summer(site, slot));
+  const [perDays, perDay] = character.wander;
+  return shape - sun + perDays * wander(seeds.days, local / 1_700) + perDay * wander(seeds.day, local / 330);
+}
+
+/** The same with the wanders of hours and minutes and the full depth of a surplus. */
+function rawRate(site: Site, slot: number): number {
+  const { character, seeds } = site;
+  const [local, day, hour] = localTime(site, slot);
+  const [, , perHours, perMinutes] = character.wander;
+  const minutes = 0.8 * wander(seeds.minutes, local / 7) + 0.45 * bell(seeds.quarter, local);
+  const fast = perHours * wander(seeds.hours, local / 30) + perMinutes * minutes;
+  return smoothRate(site, slot) + fast - surplusAt(site, day, hour) * 1_500;
+}
+
+/** The slot whose rate stands at `slot`: itself, or the start of a plateau. */
+function standingSlot({ character, seeds }: Site, slot: number): number {
+  const hour = Math.floor(slot / 12);
+  if (fraction(seeds.plateau, hour * 4) >= character.plateaus) return slot;
+  const from = hour * 12 + Math.floor(10 * fraction(seeds.plateau, hour * 4 + 1));
+  const length = 2 + Math.floor(10 * fraction(seeds.plateau, hour * 4 + 2));
+  return slot > from && slot < from + length ? from : slot;
+}
+
+const stepped = ({ step }: Character, rate: number) => (step < 1 ? rate : Math.round(rate / step) * step);
+
+/** A rate within the archetype's bounds, in its steps, in the place's unit. */
+const settled = ({ character, factor }: Site, rate: number) =>
+  stepped(character, Math.min(character.cap, Math.max(0, rate))) * factor;
+
+function expectedRate(site: Site, slot: number): number {
+  const [, day, hour] = localTime(site, slot);
+  return settled(site, smoothRate(site, slot) - surplusAt(site, day, hour) * 500);
+}
+
+const trueRate = (site: Site, slot: number) => settled(site, rawRate(site, standingSlot(site, slot)));
+
+function forecastRate(site: Site, issued: number, slot: number): number {
+  const { character, factor, seeds } = site;
+  const lead = Math.min(LEADS - 1, Math.max(0, slot - issued));
+  const unknown = ignoranceBySlot[lead] ?? 1;
+  const guess = expectedRate(site, slot);
+  const news = unknown >= 1 ? 0 : (trueRate(site, slot) - guess) * (1 - unknown);
+  const errorSize = (character.wander[2] / 145) * (character.step < 1 ? 1 : 0.2);
+  const own = (ownErrorBySlot[lead] ?? 0) * errorSize * wander2(seeds.error, slot / 5, issued / 12);
+  return settled(site, (guess + news) / factor + own);
+}
+
 export function gridOf({ seed, zone, southern, archetype, scale, strength }: GridOptions): Grid {
-  const character = characters[archetype];
-  const [perDays, perDay, perHours, perMinutes] = character.wander;
-  const seeds = ['days', 'day', 'hours', 'minutes', 'surplus', 'plateau', 'error', 'sun', 'quarter'].map((name) =>
-    seedFor(seed, name),
-  ) as [number, number, number, number, number, number, number, number, number];
-  const [daysSeed, daySeed, hoursSeed, minutesSeed, surplusSeed, plateauSeed, errorSeed, sunSeed, quarterSeed] = seeds;
-  const shift = Math.round(zone * 12);
-  const small = strength * scale;
-  const settle = (rate: number) => {
-    const bounded = Math.min(character.cap, Math.max(0, rate));
-    const stepped = character.step < 1 ? bounded : Math.round(bounded / character.step) * character.step;
-    return stepped * small;
+  const seeds = Object.fromEntries(seedNames.map((name) => [name, seedFor(seed, name)])) as Site['seeds'];
+  const site: Site = {
+    character: characters[archetype],
+    southern,
+    shift: Math.round(zone * 12),
+    factor: strength * scale,
+    seeds,
   };
-
-  /** 1 in the middle of summer, -1 in the middle of winter. */
-  const summer = (slot: number) => {
-    const yearly = Math.cos(((slot / SLOTS_A_DAY - 196) * 2 * Math.PI) / 365.25);
-    return southern ? -yearly : yearly;
+  return {
+    truth: (slot) => trueRate(site, slot),
+    expected: (slot) => expectedRate(site, slot),
+    forecast: (issued, slot) => forecastRate(site, issued, slot),
   };
-  /** 0 outside a surplus block, 1 deep inside. */
-  const surplusAt = (day: number, hour: number) => {
-    const spring = 1 + 0.6 * Math.cos(((day - 120) * 2 * Math.PI) / 365.25);
-    if (fraction(surplusSeed, day * 4) >= character.surplus * spring) return 0;
-    const from = 8.5 + 3 * fraction(surplusSeed, day * 4 + 1);
-    const until = from + 1.5 + 4 * fraction(surplusSeed, day * 4 + 2);
-    return Math.max(0, Math.min(1, (hour - from) * 3, (until - hour) * 3));
-  };
-  const smooth = (slot: number) => {
-    const local = slot + shift;
-    const day = Math.floor(local / SLOTS_A_DAY);
-    const hour = (local - day * SLOTS_A_DAY) / 12;
-    const whole = Math.floor(hour);
-    const now = character.hours[whole] ?? 0;
-    const next = character.hours[(whole + 1) % 24] ?? 0;
-    const shape = now + (next - now) * (hour - whole);
-    const daylight = hour > 7 && hour < 17 ? Math.sin(((hour - 7) * Math.PI) / 10) : 0;
-    const sun = character.sun * daylight * bell(sunSeed, day) * (1 + 0.3 * summer(slot));
-    const slow = perDays * wander(daysSeed, local / 1_700) + perDay * wander(daySeed, local / 330);
-    return shape - sun + slow;
-  };
-  const raw = (slot: number) => {
-    const local = slot + shift;
-    const day = Math.floor(local / SLOTS_A_DAY);
-    const surplus = surplusAt(day, (local - day * SLOTS_A_DAY) / 12);
-    const fast =
-      perHours * wander(hoursSeed, local / 30) +
-      perMinutes * (0.8 * wander(minutesSeed, local / 7) + 0.45 * bell(quarterSeed, local));
-    return smooth(slot) + fast - surplus * 1_500;
-  };
-  /** The slot whose rate stands at `slot`: itself, or the start of a plateau. */
-  const standing = (slot: number) => {
-    const hour = Math.floor(slot / 12);
-    const within = slot - hour * 12;
-    if (fraction(plateauSeed, hour * 4) >= character.plateaus) return slot;
-    const from = Math.floor(10 * fraction(plateauSeed, hour * 4 + 1));
-    const length = 2 + Math.floor(10 * fraction(plateauSeed, hour * 4 + 2));
-    return within > from && within < from + length ? hour * 12 + from : slot;
-  };
-
-  const truth = (slot: number) => settle(raw(standing(slot)));
-  const expected = (slot: number) => {
-    const local = slot + shift;
-    const day = Math.floor(local / SLOTS_A_DAY);
-    const surplus = surplusAt(day, (local - day * SLOTS_A_DAY) / 12);
-    return settle(smooth(slot) - surplus * 500);
-  };
-  const errorSize = (perHours / 150) * (character.step < 1 ? 1 : 0.2);
-  const forecast = (issued: number, slot: number) => {
-    const lead = Math.min(LEADS - 1, Math.max(0, slot - issued));
-    const unknown = ignoranceBySlot[lead] ?? 1;
-    const guess = expected(slot);
-    const news = unknown >= 1 ? 0 : (truth(slot) - guess) * (1 - unknown);
-    const own = (ownErrorBySlot[lead] ?? 0) * errorSize * wander2(errorSeed, slot / 5, issued / 12);
-    const value = guess + news + own * small;
-    return character.step < 1
-      ? Math.min(character.cap * small, Math.max(0, value))
-      : Math.round(value / (character.step * small)) * character.step * small;
-  };
-  return { truth, expected, forecast };
 }
