@@ -1,8 +1,10 @@
 /** Reads the configuration file a command was given: the checked configuration, or every mistake in it at once. */
 
-import { readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { readConfig } from '../config/read.ts';
+import { type Environment, type Located, locate } from '../config/sources.ts';
 import { UsageError } from './command.ts';
 
 /** Far more than any house needs; a larger file is another file. */
@@ -26,4 +28,25 @@ export async function loadConfig(file: string | undefined): Promise<Config> {
   const read = readConfig(text);
   if (!read.ok) throw new UsageError(...read.mistakes.map((mistake) => `${file}: ${mistake}`));
   return read.config;
+}
+
+/** What the service manager handed over. */
+async function credentialsIn(directory: string | undefined): Promise<readonly string[]> {
+  return directory === undefined ? [] : readdir(directory).catch(() => []);
+}
+
+/** The configuration with every path absolute: relative ones start at the file's directory, `state` at the working one. */
+export async function locatedConfig(
+  file: string | undefined,
+  { env, state }: { readonly env: Environment; readonly state?: string | undefined },
+): Promise<Located> {
+  const config = await loadConfig(file);
+  const located = locate(config, {
+    env,
+    directory: resolve(dirname(file ?? '.')),
+    credentials: await credentialsIn(env.CREDENTIALS_DIRECTORY),
+    ...(state === undefined ? {} : { state: resolve(state) }),
+  });
+  if (!located.ok) throw new UsageError(...located.mistakes.map((mistake) => `${file}: ${mistake}`));
+  return located.config;
 }

@@ -30,10 +30,19 @@ function signalTypeOf(said: string): SignalType {
 }
 
 /** Throws `UsageError` for a mistake in a flag or in the configuration. */
-export async function hereOf(args: Arguments<HereRow>, terminal: Terminal): Promise<Here> {
+export async function hereOf(args: Arguments<HereRow>, { env }: Terminal): Promise<Here> {
   const said = args.text('signal-type');
+  const state = args.text('state');
+  const file = args.text('config');
+  if (file === undefined)
+    return { directory: stateDirectory(env, { option: state }), signalType: signalTypeOf(said ?? 'co2_moer') };
+  // Loaded only here: a lookup without a configuration does not pay for its reading.
+  const { locatedConfig } = await import('./configuration.ts');
+  const config = await locatedConfig(file, { env, state });
+  const { latitude, longitude } = config.place;
   return {
-    directory: stateDirectory(terminal.env, { option: args.text('state') }),
-    signalType: signalTypeOf(said ?? 'co2_moer'),
+    directory: config.state,
+    signalType: said === undefined ? config.service.signalType : signalTypeOf(said),
+    place: { latitude, longitude },
   };
 }

@@ -31,15 +31,45 @@ const logTo =
     if (level === 'warn' || level === 'error') err(`${message}\n`);
   };
 
+/** Which service, and where the account's words are: flags first, then the configuration, then the environment. */
+interface Target {
+  readonly url: string;
+  readonly ca?: string;
+  readonly usernameFile?: string;
+  readonly passwordFile?: string;
+  readonly fleet?: number;
+}
+
+async function configured(args: Arguments<ServiceRow>, { env }: Terminal): Promise<Partial<Target>> {
+  const file = args.text('config');
+  if (file === undefined) return {};
+  const { locatedConfig } = await import('./configuration.ts');
+  const { url, ca, usernameFile, passwordFile, fleet } = (await locatedConfig(file, { env })).service;
+  return { url, usernameFile, passwordFile, fleet, ...(ca === undefined ? {} : { ca }) };
+}
+
+/** Throws `UsageError` when it is not said which service is meant. */
+async function targetOf(args: Arguments<ServiceRow>, terminal: Terminal): Promise<Target> {
+  const config = await configured(args, terminal);
+  const url = args.text('url') ?? config.url ?? terminal.env.GRIDTIDE_URL;
+  if (url === undefined) throw new UsageError('which service? give --url, --config or $GRIDTIDE_URL');
+  if (!URL.canParse(url)) throw new UsageError(`--url ${url}: expected an address such as https://example.org`);
+  const flags = {
+    ca: args.text('ca'),
+    usernameFile: args.text('username-file'),
+    passwordFile: args.text('password-file'),
+  };
+  const said = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
+  return { ...config, ...said, url };
+}
+
 /** One half of the credentials: its file, else its variable; read anew each time. */
-function secretFrom(args: Arguments<ServiceRow>, env: Terminal['env'], row: 'username-file' | 'password-file') {
+function secretFrom(file: string | undefined, variable: string, env: Terminal['env']) {
   const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
-  const variable = row === 'username-file' ? 'GRIDTIDE_USERNAME' : 'GRIDTIDE_PASSWORD';
   return async (): Promise<string | undefined> => {
-    const file = args.text(row);
     if (file === undefined) return env[variable];
     const text = await secrets.read(file);
-    if (text === undefined) throw new UsageError(`--${row} ${file}: the file cannot be read`);
+    if (text === undefined) throw new UsageError(`${file} cannot be read: expected a file that holds $${variable}`);
     return text;
   };
 }
@@ -48,27 +78,25 @@ async function readCa(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch {
-    throw new UsageError(`--ca ${file}: the file cannot be read`);
+    throw new UsageError(`${file} cannot be read: expected a certificate authority, PEM`);
   }
 }
 
-/** Throws `UsageError` when it is not said which service is meant. The caller closes it. */
+/** Throws `UsageError`. The caller closes it. */
 export async function openService(args: Arguments<ServiceRow>, terminal: Terminal): Promise<ServiceAccess> {
-  const url = args.text('url') ?? terminal.env.GRIDTIDE_URL;
-  if (url === undefined) throw new UsageError('which service? give --url or $GRIDTIDE_URL');
-  if (!URL.canParse(url)) throw new UsageError(`--url ${url}: expected an address such as https://example.org`);
-  const ca = args.text('ca');
+  const { url, ca, usernameFile, passwordFile, fleet = 1 } = await targetOf(args, terminal);
   const http = createHttp(ca === undefined ? {} : { ca: await readCa(ca) });
   const clock = createSystemClock();
-  const username = secretFrom(args, terminal.env, 'username-file');
-  const password = secretFrom(args, terminal.env, 'password-file');
+  const username = secretFrom(usernameFile, 'GRIDTIDE_USERNAME', terminal.env);
+  const password = secretFrom(passwordFile, 'GRIDTIDE_PASSWORD', terminal.env);
   const credentials = async (): Promise<Credentials | undefined> => {
     const pair = { username: await username(), password: await password() };
     return pair.username === undefined || pair.password === undefined
       ? undefined
       : { username: pair.username, password: pair.password };
   };
-  const service = createService({ url, http, clock, random: createSystemRandom(), credentials, log: logTo(terminal) });
+  const random = createSystemRandom();
+  const service = createService({ url, http, clock, random, credentials, fleet, log: logTo(terminal) });
   const stop = () => service.stop();
   terminal.stop.addEventListener('abort', stop, { once: true });
   return {

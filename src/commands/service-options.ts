@@ -2,10 +2,11 @@
 
 import type { OptionRow } from './command.ts';
 
-export type ServiceRow = 'url' | 'username-file' | 'password-file' | 'ca';
+export type ServiceRow = 'config' | 'url' | 'username-file' | 'password-file' | 'ca';
 
 /** To be spread into the options of each command that asks the service. */
 export const serviceOptions: Readonly<Record<ServiceRow, OptionRow>> = {
+  config: { value: 'FILE', help: 'configuration that tells service and account' },
   url: { value: 'URL', help: 'address of the service ($GRIDTIDE_URL)' },
   'username-file': { value: 'FILE', help: 'holds the user name ($GRIDTIDE_USERNAME)' },
   'password-file': { value: 'FILE', help: 'holds the password ($GRIDTIDE_PASSWORD)' },

@@ -4,10 +4,10 @@ import type { LiveIndex } from '../service/answers.ts';
 import { sentenceOf } from '../service/describe.ts';
 import type { ForecastQuery } from '../service/queries.ts';
 import { localIndex } from '../signal/local-index.ts';
-import { after, between, iso } from '../units.ts';
+import { after, between, iso, type Place } from '../units.ts';
 import { placeAsked, savedForecast, timeAsked } from './asked.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from './command.ts';
-import { hereOf, hereOptions } from './here.ts';
+import { type Here, hereOf, hereOptions } from './here.ts';
 import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
 import { printHistory, printPastForecasts } from './signal-range.ts';
 import { drawn, forecastDocument, heading, indexDocument, pointJson, shown, spanOf, tableOf } from './signal-text.ts';
@@ -36,7 +36,7 @@ export const spec: CommandSpec<SignalRow> = {
   positionals: 'now|forecast|history|past-forecasts|index',
   options: {
     region: { value: 'REGION', help: 'abbreviation; else the place is looked up' },
-    latitude: { value: 'DEGREES', help: 'with --longitude: the place, asked of the service' },
+    latitude: { value: 'DEGREES', help: 'with --longitude: the place, looked up in the map held, else by the service' },
     longitude: { value: 'DEGREES', help: 'east of Greenwich' },
     model: { value: 'DATE', help: "label of a data model; the service's default without" },
     'horizon-hours': { value: 'N', help: 'forecast, past-forecasts: 0 to 72 (24)' },
@@ -66,17 +66,29 @@ export interface Asking {
   readonly query: ForecastQuery;
 }
 
-async function regionOf(
-  args: Arguments<SignalRow>,
-  { service }: ServiceAccess,
-  here: Awaited<ReturnType<typeof hereOf>>,
-) {
+/** By the map held, where there is one: a place that is known here is not told to anybody. */
+async function heldRegionOf(place: Place, { directory, signalType }: Here): Promise<string | undefined> {
+  const [{ openMap }, { createDisk }] = await Promise.all([
+    import('../region/lookup.ts'),
+    import('../platform/disk.ts'),
+  ]);
+  const map = await openMap(createDisk(directory), signalType).catch(() => undefined);
+  if (map === undefined || 'kind' in map) return undefined;
+  try {
+    return (await map.regionAt(place))?.region;
+  } finally {
+    await map.close();
+  }
+}
+
+async function regionOf(args: Arguments<SignalRow>, { service }: ServiceAccess, here: Here): Promise<string> {
   const region = args.text('region');
   if (region !== undefined) return region;
   const place = placeAsked(args) ?? here.place;
   if (place === undefined)
     throw new UsageError('which region? give --region, or --latitude and --longitude, or --config with a place');
-  return answerOf(await service.regionFromLoc({ place, signalType: here.signalType })).region;
+  const held = await heldRegionOf(place, here);
+  return held ?? answerOf(await service.regionFromLoc({ place, signalType: here.signalType })).region;
 }
 
 async function queryOf(args: Arguments<SignalRow>, access: ServiceAccess, terminal: Terminal): Promise<ForecastQuery> {
