@@ -21,38 +21,45 @@ const common = {
   banner: { js: require },
   logLevel: 'warning',
 };
-// The same options as scripts/build.mjs: what is measured is what is shipped.
-await build({
-  ...common,
-  entryPoints: [join(root, 'src/main.ts')],
-  outdir: join(work, 'dist'),
-  minifySyntax: true,
-  legalComments: 'none',
-});
-// A folder of the bench's name holds its children: programs that it starts and measures.
-const children = await readdir(join(root, 'scripts/bench.d', name)).catch(() => []);
-const entryPoints = [
-  `${name}.ts`,
-  ...children.filter((file) => file.endsWith('.child.ts')).map((file) => join(name, file)),
-];
-await build({
-  ...common,
-  entryPoints: entryPoints.map((file) => join(root, 'scripts/bench.d', file)),
-  outbase: join(root, 'scripts/bench.d'),
-  outdir: join(work, 'bench'),
-  minifySyntax: true,
-});
+try {
+  process.exitCode = await run();
+} finally {
+  await rm(work, { recursive: true, force: true });
+}
 
-const child = spawn(process.execPath, [join(work, 'bench', `${name}.js`), ...args], {
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    GRIDTIDE_ROOT: root,
-    GRIDTIDE_DIST: join(work, 'dist'),
-    GRIDTIDE_BENCH: join(work, 'bench'),
-    GRIDTIDE_WORK: work,
-  },
-});
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
-process.exitCode = await new Promise((done) => child.on('exit', (code) => done(code ?? 1)));
-await rm(work, { recursive: true, force: true });
+async function run() {
+  // The same options as scripts/build.mjs: what is measured is what is shipped.
+  await build({
+    ...common,
+    entryPoints: [join(root, 'src/main.ts')],
+    outdir: join(work, 'dist'),
+    minifySyntax: true,
+    legalComments: 'none',
+  });
+  // A folder of the bench's name holds its children: programs that it starts and measures.
+  const children = await readdir(join(root, 'scripts/bench.d', name)).catch(() => []);
+  const entryPoints = [
+    `${name}.ts`,
+    ...children.filter((file) => file.endsWith('.child.ts')).map((file) => join(name, file)),
+  ];
+  await build({
+    ...common,
+    entryPoints: entryPoints.map((file) => join(root, 'scripts/bench.d', file)),
+    outbase: join(root, 'scripts/bench.d'),
+    outdir: join(work, 'bench'),
+    minifySyntax: true,
+  });
+
+  const child = spawn(process.execPath, [join(work, 'bench', `${name}.js`), ...args], {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      GRIDTIDE_ROOT: root,
+      GRIDTIDE_DIST: join(work, 'dist'),
+      GRIDTIDE_BENCH: join(work, 'bench'),
+      GRIDTIDE_WORK: work,
+    },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  return new Promise((done) => child.on('exit', (code) => done(code ?? 1)));
+}

@@ -7,44 +7,55 @@ export interface ByteRing {
   readonly words: Uint32Array;
   /** Where the part with this key stands, a multiple of 8; undefined when it is not held. */
   find(key: number): number | undefined;
-  /** Makes room for a part of at most the capacity and gives its place, to be filled at once. Any other part may be gone after. */
-  add(key: number, length: number): number;
-  forget(key: number): void;
+  /** Makes room for a part of at most the capacity, lets `fill` write it, and gives its place. Any other part may be gone after. */
+  add(key: number, length: number, fill: (target: Uint8Array) => void): number;
 }
 
 export function createByteRing(capacity: number): ByteRing {
   const block = new ArrayBuffer(capacity);
-  /** Places by key, the oldest first; behind the newest stands the oldest. */
+  const bytes = new Uint8Array(block);
   const places = new Map<number, number>();
+  /** Keys in the order they came, from `oldest` on: a map that is walked from its start steps over all it has lost. */
+  let keys: number[] = [];
+  let oldest = 0;
   let head = 0;
 
-  /** Drops the oldest parts that start within a stretch. */
+  /** Drops the oldest parts that start within a stretch; behind the newest stands the oldest. */
   function clear(from: number, to: number): void {
-    for (const [key, place] of places) {
+    for (; oldest < keys.length; oldest++) {
+      const key = keys[oldest] as number;
+      const place = places.get(key) as number;
       if (place < from || place >= to) return;
       places.delete(key);
     }
   }
 
+  function room(length: number): number {
+    if (length > capacity) throw new Error(`${length} bytes do not fit into ${capacity}`);
+    if (head + length > capacity) {
+      clear(head, capacity);
+      head = 0;
+    }
+    clear(head, head + length);
+    if (oldest > 4_096) {
+      keys = keys.slice(oldest);
+      oldest = 0;
+    }
+    return head;
+  }
+
   return {
-    bytes: new Uint8Array(block),
+    bytes,
     signed: new Int32Array(block),
     words: new Uint32Array(block),
     find: (key) => places.get(key),
-    add(key, length) {
-      if (length > capacity) throw new Error(`${length} bytes do not fit into ${capacity}`);
-      if (head + length > capacity) {
-        clear(head, capacity);
-        head = 0;
-      }
-      clear(head, head + length);
-      const place = head;
+    add(key, length, fill) {
+      const place = room(length);
+      fill(bytes.subarray(place, place + length));
       places.set(key, place);
-      head = Math.ceil((head + length) / 8) * 8;
+      keys.push(key);
+      head = Math.ceil((place + length) / 8) * 8;
       return place;
-    },
-    forget(key) {
-      places.delete(key);
     },
   };
 }

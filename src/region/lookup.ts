@@ -34,18 +34,8 @@ function createParts(file: OpenFile) {
   const ring = createByteRing(CACHE_BYTES);
 
   /** The place in the ring; valid until the next call. */
-  function place(key: number, offset: number, length: number, what: string): number {
-    const held = ring.find(key);
-    if (held !== undefined) return held;
-    const at = ring.add(key, length);
-    try {
-      readSealed(file, ring.bytes.subarray(at, at + length), offset, what);
-    } catch (error) {
-      ring.forget(key);
-      throw error;
-    }
-    return at;
-  }
+  const place = (key: number, offset: number, length: number, what: string): number =>
+    ring.find(key) ?? ring.add(key, length, (target) => readSealed(file, target, offset, what));
 
   function blob(offset: number, length: number): Uint8Array {
     if (length <= CACHE_BYTES) {

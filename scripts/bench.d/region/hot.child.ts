@@ -44,7 +44,11 @@ for (const [kind, points] of Object.entries({ uniform, border, repeated })) {
     for (const [name, run] of Object.entries(runners)) {
       if (name === 'turf' && (w === 0 || kind !== 'uniform')) continue;
       const got = await rate(run, points, w * 20_011);
-      if (w > 0) { const list = rates[name] ?? []; list.push(got); rates[name] = list; } // the first window warms up
+      if (w > 0) {
+        const list = rates[name] ?? [];
+        list.push(got);
+        rates[name] = list;
+      } // the first window warms up
     }
   result[kind] = Object.fromEntries(Object.entries(rates).map(([name, list]) => [name, Math.round(median(list))]));
 }
