@@ -12,6 +12,7 @@ const START = `
 chip expander raspberrypi-exp-gpio ${HEADER - 512} >/dev/null
 outside=$(chip header pinctrl-bcm2835 54 7 "spi0 CS1")
 node pins.mjs "$outside" ${HEADER} || exit 1
+node boards.mjs "$outside" || exit 1
 cat /sys/kernel/tracing/trace`;
 
 const number = (line: number) => HEADER + line;
@@ -21,7 +22,7 @@ const LOW = 0;
 describe.skipIf(!rigIsReady())('the lines of the header on a real kernel', () => {
   let run: RigRun;
   beforeAll(async () => {
-    run = await runInRig({ pins: guest('pins.ts'), line: guest('line.ts') }, START);
+    run = await runInRig({ pins: guest('pins.ts'), line: guest('line.ts'), boards: guest('boards.ts') }, START);
   }, 240_000);
 
   it('the first level is right at once: one step sets level and direction, and the end of the program changes nothing', () => {
@@ -81,5 +82,83 @@ describe.skipIf(!rigIsReady())('the lines of the header on a real kernel', () =>
     expect(said.kind).toBe(kind);
     expect(said.detail).toContain(detail);
     expect(run.traced('refused').filter((event) => event.kind === 'direction' || event.set)).toEqual([]);
+  });
+
+  const driven = (name: string, lines: readonly number[]) =>
+    run
+      .traced(name)
+      .filter((event) => event.kind === 'direction' || event.set)
+      .map(
+        (event) =>
+          `${lines.find((line) => number(line) === event.number)} ${event.kind === 'value' ? event.value : event.direction}`,
+      );
+
+  //  board                        lines     first levels, each in one step      what "off" or "normal" is
+  const boards = [
+    ['relay-high', [8], ['8 0', '8 out'], 'off'],
+    ['relay-low', [9], ['9 1', '9 out'], 'off'],
+    ['sg-high', [10, 11], ['11 0', '11 out', '10 0', '10 out'], 'normal'],
+    ['sg-low', [12, 13], ['13 1', '13 out', '12 1', '12 out'], 'normal'],
+  ] as const;
+  it.each(boards)('%s is right at the first level, and no other step was made', (name, lines, steps, level) => {
+    expect(driven(`${name} opens`, lines)).toEqual(steps);
+    expect(run.part(`${name} opens`)).toMatchObject({ found: { level } });
+  });
+
+  //  board         told, read back, and each contact on the wire           the steps of the kernel
+  const switched = [
+    [
+      'relay-high',
+      [8],
+      [
+        ['on', '1'],
+        ['off', '0'],
+        ['on', '1'],
+      ],
+      ['8 1', '8 0', '8 1'],
+    ],
+    [
+      'relay-low',
+      [9],
+      [
+        ['on', '0'],
+        ['off', '1'],
+        ['on', '0'],
+      ],
+      ['9 0', '9 1', '9 0'],
+    ],
+    [
+      'sg-high',
+      [10, 11],
+      [
+        ['recommend', '01'],
+        ['block', '10'],
+        ['force', '11'],
+      ],
+      ['11 1', '11 0', '10 1', '10 0', '11 1', '10 1'],
+    ],
+    [
+      'sg-low',
+      [12, 13],
+      [
+        ['recommend', '10'],
+        ['block', '01'],
+        ['force', '00'],
+      ],
+      ['13 0', '13 1', '12 0', '12 1', '13 0', '12 0'],
+    ],
+  ] as const;
+  it.each(switched)('%s switches one contact at a time and reads back what it was told', (name, lines, told, steps) => {
+    const { told: found } = run.part(`${name} switches`) as { told: [string, string, string, string[]][] };
+    expect(found.map(([level, done, back, wire]) => [level, done, back, wire.join('')])).toEqual(
+      told.map(([level, wire]) => [level, 'done', level, wire]),
+    );
+    expect(driven(`${name} switches`, lines)).toEqual(steps);
+  });
+
+  it.each(switched)('%s stays as it was when the program starts again: 0 edges', (name, lines, told) => {
+    expect(driven(`${name} restarts`, lines)).toEqual([]);
+    const [level, wire] = told.at(-1) ?? [];
+    expect(run.part(`${name} restarts`)).toMatchObject({ found: { level }, wire: [...(wire ?? '')] });
   });
 });

@@ -3,12 +3,12 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { measured as measuredAt, scene } from './scene.ts';
 
 const [, , outside = '', base = ''] = process.argv;
 const GPIO = '/sys/class/gpio';
 
-/** What is measured at the connector, from outside. */
-const measured = (line: number) => readFileSync(`${outside}/sim_gpio${line}/value`, 'utf8').trim();
+const measured = (line: number) => measuredAt(outside, line);
 const fileOf = (line: number, name: string) => `${GPIO}/gpio${Number(base) + line}/${name}`;
 
 interface Holder {
@@ -40,14 +40,6 @@ async function hold(
       return gone;
     },
   };
-}
-
-async function scene(name: string, play: () => Promise<Record<string, unknown>>): Promise<void> {
-  const mark = (text: string) => writeFileSync('/sys/kernel/tracing/trace_marker', `${text} ${name}\n`);
-  mark('begin');
-  const said = await play();
-  mark('end');
-  process.stdout.write(`${JSON.stringify({ part: name, ...said })}\n`);
 }
 
 await scene('first level', async () => {

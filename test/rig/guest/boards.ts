@@ -1,0 +1,62 @@
+/** In the machine: the agent's own outputs on four kinds of relay boards, opened for the first time and told a few levels. */
+
+import type { Level, LoadConfig, OutputConfig } from '../../../src/config/config.ts';
+import { readConfig } from '../../../src/config/read.ts';
+import { openOutput } from '../../../src/outputs/open.ts';
+import { isFailure } from '../../../src/outputs/output.ts';
+import { createPins } from '../../../src/platform/pins.ts';
+import { createVirtualClock } from '../../../src/replay/clock.ts';
+import type { Instant } from '../../../src/units.ts';
+import { measured, scene } from './scene.ts';
+
+const [, , outside = ''] = process.argv;
+
+const read = readConfig(`
+device: cellar
+place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
+service: {url: "https://signal.example", usernameFile: u, passwordFile: p}
+loads:
+  relay-high: {type: tank, powerKw: 3, output: {kind: relay, pin: 8}}
+  relay-low: {type: tank, powerKw: 3, output: {kind: relay, pin: 9, activeLow: true}}
+  sg-high: {type: heat-pump, powerKw: 2, output: {kind: sg-ready, pins: [10, 11]}}
+  sg-low: {type: heat-pump, powerKw: 2, output: {kind: sg-ready, pins: [12, 13], activeLow: true}}
+`);
+if (!read.ok) throw new Error(read.mistakes.join('\n'));
+
+const pins = createPins();
+const parts = { device: 'cellar', pins, clock: createVirtualClock(0 as Instant), log: () => {} };
+
+const linesOf = (output: OutputConfig): readonly number[] =>
+  output.kind === 'relay' ? [output.pin] : output.kind === 'sg-ready' ? output.pins : [];
+
+const LEVELS: Readonly<Record<string, readonly Level[]>> = {
+  relay: ['on', 'off', 'on'],
+  'sg-ready': ['recommend', 'block', 'force'],
+};
+
+async function play(load: LoadConfig): Promise<void> {
+  const wire = () => linesOf(load.output).map((line) => measured(outside, line));
+  const output = openOutput(load, parts);
+  await scene(`${load.name} opens`, async () => {
+    const found = await output.open();
+    return { found, wire: wire() };
+  });
+  await scene(`${load.name} switches`, async () => {
+    const told: unknown[] = [];
+    for (const level of LEVELS[load.output.kind] ?? []) {
+      const failure = await output.apply(level);
+      const back = await output.read();
+      told.push([level, isFailure(failure) ? failure.detail : 'done', back, wire()]);
+    }
+    await output.close();
+    return { told };
+  });
+  await scene(`${load.name} restarts`, async () => {
+    const again = openOutput(load, parts);
+    const found = await again.open();
+    await again.close();
+    return { found, wire: wire() };
+  });
+}
+
+for (const load of read.config.loads) await play(load);
