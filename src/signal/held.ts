@@ -1,19 +1,20 @@
 /** The signal data held for one region as an immutable value: decides what an answer of the service may replace. Never asks for data. */
 
 import type { Forecast, History, LiveIndex } from '../service/answers.ts';
-import { type Duration, iso, minutes } from '../units.ts';
+import { type Duration, floorTo, iso, minutes } from '../units.ts';
 import type { Moment } from '../world.ts';
-import { type Archive, emptyArchive, remember } from './archive.ts';
+import { type Course, newCourse, withSaid, withSeen } from './course.ts';
+import { slotValues } from './slots.ts';
 
 export interface Held {
   readonly region: string;
   readonly signalType: string;
   readonly forecast?: Forecast;
   readonly live?: LiveIndex;
-  /** Rates as seen, in the unit of the forecast; undefined before the first. */
-  readonly rates?: { readonly units: string; readonly archive: Archive };
-  /** Live percentiles as seen. */
-  readonly indexes?: Archive;
+  /** Rates as seen and expected, in the unit of the forecast; undefined before the first. */
+  readonly rates?: Course;
+  /** Live percentiles as seen and expected. */
+  readonly indexes?: Course;
 }
 
 /** Something the owner should know; `message` is for people. */
@@ -56,8 +57,8 @@ function foreign(held: Held, answer: { readonly region: string; readonly signalT
   return undefined;
 }
 
-const archiveFor = (held: Held, units: string, period: Duration): Archive =>
-  held.rates?.units === units && held.rates.archive.period === period ? held.rates.archive : emptyArchive(period);
+const courseFor = (held: Course | undefined, units: string, period: Duration): Course =>
+  held?.units === units && held.archive.period === period ? held : newCourse(units, period);
 
 /**
  * A forecast replaces the held one when it is strictly newer (specification 2.6). One generated more than 5 minutes in the future is refused:
@@ -78,12 +79,13 @@ export function withForecast(held: Held, forecast: Forecast, now: Moment): Taken
   if (before !== undefined && forecast.generatedAt <= before.generatedAt)
     return refused(held, 'older', `the forecast of ${iso(forecast.generatedAt)} is not newer than the one held`);
 
-  const base = archiveFor(held, forecast.units, forecast.period);
+  const base = courseFor(held.rates, forecast.units, forecast.period);
   const same = before?.units === forecast.units && before.period === forecast.period;
   // What the old forecast said of the slots since the newest one seen stands in for them.
-  const missed = same ? before.points.filter(({ at }) => Math.floor(at / forecast.period) > base.newest) : [];
-  const archive = remember(remember(base, missed, now.wall), forecast.points, now.wall);
-  const next: Held = { ...held, forecast, rates: { units: forecast.units, archive } };
+  const missed = same ? before.points.filter(({ at }) => Math.floor(at / forecast.period) > base.archive.newest) : [];
+  const seen = withSeen(withSeen(base, missed, now.wall), forecast.points, now.wall);
+  const rates = withSaid(seen, slotValues(forecast, floorTo(now.wall, forecast.period)), now.wall);
+  const next: Held = { ...held, forecast, rates };
   if (before?.model === undefined || forecast.model === undefined || before.model === forecast.model)
     return { held: next, accepted: true };
   const message = `the data model changed from ${before.model} to ${forecast.model}; values before and after may differ in level`;
@@ -104,8 +106,10 @@ export function withLiveIndex(held: Held, live: LiveIndex, now: Moment): Taken {
     );
   if (held.live !== undefined && live.point.at <= held.live.point.at)
     return refused(held, 'older', `the index of ${iso(live.point.at)} is not newer than the one held`);
-  const base = held.indexes?.period === live.period ? held.indexes : emptyArchive(live.period);
-  return { held: { ...held, live, indexes: remember(base, [live.point], now.wall) }, accepted: true };
+  const seen = withSeen(courseFor(held.indexes, live.units, live.period), [live.point], now.wall);
+  const isNow = live.point.at === floorTo(now.wall, live.period);
+  const indexes = isNow ? withSaid(seen, [live.point.value], now.wall) : seen;
+  return { held: { ...held, live, indexes }, accepted: true };
 }
 
 /** Measured values enter the archive and replace what a forecast had said of their slots (specification 4.4). */
@@ -115,6 +119,6 @@ export function withHistory(held: Held, history: History, now: Moment): Taken {
   if (history.points.length === 0) return { held, accepted: false };
   if (held.rates !== undefined && held.rates.units !== history.units)
     return refused(held, 'wrong-units', `the history came in ${history.units}; expected ${held.rates.units}`);
-  const archive = remember(archiveFor(held, history.units, history.period), history.points, now.wall);
-  return { held: { ...held, rates: { units: history.units, archive } }, accepted: true };
+  const rates = withSeen(courseFor(held.rates, history.units, history.period), history.points, now.wall);
+  return { held: { ...held, rates }, accepted: true };
 }

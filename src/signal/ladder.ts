@@ -3,9 +3,12 @@
 import type { Forecast, LiveIndex } from '../service/answers.ts';
 import { after, type Duration, floorTo, hours, type Instant, type LbsPerMwh, minutes } from '../units.ts';
 import type { Moment } from '../world.ts';
+import { slotOf } from './archive.ts';
+import { AHEAD, type Course, expected } from './course.ts';
 import type { Held } from './held.ts';
 import { type LocalIndex, localIndex, type Ties } from './local-index.ts';
-import { profile, usable } from './profile.ts';
+import { usableUntil } from './profile.ts';
+import { slotValues, valueNow } from './slots.ts';
 import type { IndexNow, Outlook, SignalView } from './view.ts';
 
 export interface ViewOptions {
@@ -14,10 +17,6 @@ export interface ViewOptions {
   readonly ownRegion: string | undefined;
 }
 
-/** How far ahead the own profile continues a forecast or stands in for one. */
-const AHEAD = hours(48);
-/** The longest horizon of the service and a day over (specification 8). */
-const LONGEST = hours(96);
 /** With nothing held a view stays as it is until news come. */
 const NO_CHANGE = hours(24);
 const RATE_UNITS = 'lbs_co2_per_mwh';
@@ -35,69 +34,48 @@ export const coveredUntil = ({ points, period }: Forecast): Instant => {
 const basisOf = (forecast: Forecast, now: Instant) =>
   now < freshUntil(forecast) ? 'fresh-forecast' : 'ageing-forecast';
 
-function valueAt({ points, period }: Forecast, at: Instant): number | undefined {
-  const slot = floorTo(at, period);
-  const first = points[0];
-  if (first === undefined) return undefined;
-  const direct = points[Math.round((slot - first.at) / period)];
-  return direct?.at === slot ? direct.value : points.find((point) => point.at === slot)?.value;
-}
-
-/** Held points as slots from `from`; NaN where one is missing. */
-function slotsOf({ points, period }: Forecast, from: Instant): number[] {
-  const last = points.at(-1);
-  if (last === undefined || last.at < from) return [];
-  const count = Math.min(LONGEST, last.at - from) / period + 1;
-  const values = new Array<number>(Math.round(count)).fill(Number.NaN);
-  for (const { at, value } of points) {
-    const i = Math.round((at - from) / period);
-    if (i >= 0 && i < values.length) values[i] = value;
-  }
-  return values;
+/** What was said, corrected and continued where the archive allows it. */
+function continuedBy(course: Course | undefined, said: readonly number[], now: Instant): readonly number[] {
+  if (course === undefined || usableUntil(course.archive, now) === undefined) return said;
+  const slot = slotOf(course.archive, now);
+  const count = Math.max(said.length, Math.round(AHEAD / course.archive.period));
+  if (course.ahead !== undefined) return expected(course, slot, count);
+  return [...said, ...expected(course, slot + said.length, count - said.length)];
 }
 
 function outlookOfForecast(held: Held, forecast: Forecast, now: Instant): Outlook | undefined {
-  const { period } = forecast;
+  const { period, units, generatedAt, model } = forecast;
   const from = floorTo(now, period);
-  const said = slotsOf(forecast, from);
+  const said = slotValues(forecast, from);
   if (said.length === 0) return undefined;
-  const archive = held.rates?.archive;
-  const wanted = Math.round(AHEAD / period);
-  const until = archive === undefined ? undefined : usable(archive, now);
-  const continued =
-    archive === undefined || until === undefined || said.length >= wanted
-      ? []
-      : profile(archive, after(from, (said.length * period) as Duration), wanted - said.length);
+  const continued = continuedBy(held.rates, said, now);
+  // A gap at this moment stays one, whatever is expected: nothing is driven by what was not said.
+  const values = continued.map((value, i) => (Number.isNaN(said[i] ?? 0) ? Number.NaN : value));
   return {
     basis: basisOf(forecast, now),
     from,
     period,
-    values: [...said, ...continued],
-    ...(continued.length === 0 ? {} : { profileFrom: after(from, (said.length * period) as Duration) }),
-    units: forecast.units,
-    generatedAt: forecast.generatedAt,
-    ...(forecast.model === undefined ? {} : { model: forecast.model }),
+    values,
+    ...(values.length <= said.length ? {} : { profileFrom: after(from, (said.length * period) as Duration) }),
+    units,
+    generatedAt,
+    ...(model === undefined ? {} : { model }),
     validUntil: coveredUntil(forecast),
   };
 }
 
 /** Rates where three days of them are known, else percentiles: enough to order slots. */
 function outlookOfProfile({ rates, indexes }: Held, now: Instant): Outlook | undefined {
-  const sources = [
-    ...(rates === undefined ? [] : [rates]),
-    ...(indexes === undefined ? [] : [{ units: 'percentile', archive: indexes }]),
-  ];
-  for (const { units, archive } of sources) {
-    const validUntil = usable(archive, now);
-    if (validUntil === undefined) continue;
-    const { period, newest } = archive;
-    const from = floorTo(now, period);
+  for (const course of [rates, indexes]) {
+    const validUntil = course === undefined ? undefined : usableUntil(course.archive, now);
+    if (course === undefined || validUntil === undefined) continue;
+    const { period, newest } = course.archive;
     return {
       basis: 'own-profile',
-      from,
+      from: floorTo(now, period),
       period,
-      values: profile(archive, from, Math.round(AHEAD / period)),
-      units,
+      values: expected(course, slotOf(course.archive, now), Math.round(AHEAD / period)),
+      units: course.units,
       generatedAt: (newest * period) as Instant,
       validUntil,
     };
@@ -159,7 +137,7 @@ export function viewAt(held: Held, now: Moment, { ties, ownRegion }: ViewOptions
   const index = indexNow(forecast, held.live, at, ties);
   const outlook =
     (forecast === undefined ? undefined : outlookOfForecast(held, forecast, at)) ?? outlookOfProfile(held, at);
-  const rate = forecast?.units === RATE_UNITS ? valueAt(forecast, at) : undefined;
+  const rate = forecast?.units === RATE_UNITS ? valueNow(forecast, at) : undefined;
   const view = {
     region: held.region,
     ...(index === undefined ? {} : { index }),

@@ -1,36 +1,47 @@
-/** Turns held data into bytes for the disk and back: versioned, checksummed, about 40 KiB. Torn or foreign bytes give nothing and say why. */
+/** Turns held data into bytes for the disk and back: versioned, checksummed, about 160 KiB. Torn or foreign bytes give nothing and say why. */
 
 import { crc32 } from 'node:zlib';
 import type { Forecast } from '../service/answers.ts';
 import type { Duration, Instant } from '../units.ts';
-import type { Archive } from './archive.ts';
+import type { Course } from './course.ts';
 import { emptyHeld, type Held } from './held.ts';
 
 /*
  * Layout: magic (8 bytes), length of the header (u32), header (JSON), forecast times (f64), forecast values (f64),
- * rates ring (f32), index ring (f32), CRC-32 of all before (u32). Little endian.
+ * then for rates and for indexes ring (f32), sums and weights (f64), CRC-32 of all before (u32). Little endian.
  */
-const MAGIC = 'gtsignl1';
+const MAGIC = 'gtsignl2';
 const HEAD = MAGIC.length + 4;
 const LARGEST = 4 * 1024 * 1024;
 
-interface ArchiveHead {
+interface CourseHead {
+  readonly units: string;
   readonly period: number;
   readonly newest: number;
-  readonly length: number;
+  readonly learnedTo: number;
+  /** Lengths of the three arrays. */
+  readonly lengths: readonly [number, number, number];
 }
 
 interface Header {
   readonly region: string;
   readonly signalType: string;
   readonly forecast?: Omit<Forecast, 'points'> & { readonly count: number };
-  readonly rates?: ArchiveHead & { readonly units: string };
-  readonly indexes?: ArchiveHead;
+  readonly rates?: CourseHead;
+  readonly indexes?: CourseHead;
 }
 
-const headOf = ({ period, newest, ring }: Archive): ArchiveHead => ({ period, newest, length: ring.length });
+const headOf = ({ units, archive, experience }: Course): CourseHead => ({
+  units,
+  period: archive.period,
+  newest: archive.newest,
+  learnedTo: experience.learnedTo,
+  lengths: [archive.ring.length, experience.sums.length, experience.weights.length],
+});
 const bytesOf = (array: Float32Array | Float64Array) =>
   new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+const arraysOf = (course: Course | undefined) =>
+  course === undefined ? [] : [course.archive.ring, course.experience.sums, course.experience.weights].map(bytesOf);
 
 function headerOf({ region, signalType, forecast, rates, indexes }: Held): Header {
   const { points = [], ...rest } = forecast ?? {};
@@ -38,20 +49,20 @@ function headerOf({ region, signalType, forecast, rates, indexes }: Held): Heade
     region,
     signalType,
     ...(forecast === undefined ? {} : { forecast: { ...(rest as Omit<Forecast, 'points'>), count: points.length } }),
-    ...(rates === undefined ? {} : { rates: { ...headOf(rates.archive), units: rates.units } }),
+    ...(rates === undefined ? {} : { rates: headOf(rates) }),
     ...(indexes === undefined ? {} : { indexes: headOf(indexes) }),
   };
 }
 
-/** The forecast and both archives; a live index lives too short to be kept. */
+/** The forecast, the archives and what was learned from them; what lives a day at most is left out. */
 export function toBytes(held: Held): Uint8Array {
   const points = held.forecast?.points ?? [];
   const parts = [
     new TextEncoder().encode(JSON.stringify(headerOf(held))),
     bytesOf(Float64Array.from(points, ({ at }) => at)),
     bytesOf(Float64Array.from(points, ({ value }) => value)),
-    bytesOf(held.rates?.archive.ring ?? new Float32Array(0)),
-    bytesOf(held.indexes?.ring ?? new Float32Array(0)),
+    ...arraysOf(held.rates),
+    ...arraysOf(held.indexes),
   ];
   const size = HEAD + parts.reduce((sum, part) => sum + part.length, 0) + 4;
   const bytes = new Uint8Array(size);
@@ -105,10 +116,15 @@ function heldOf(header: Header, body: Uint8Array): Held {
   const count = header.forecast?.count ?? 0;
   const times = new Float64Array(take(count * 8));
   const values = new Float64Array(take(count * 8));
-  const archive = (head: ArchiveHead): Archive => ({
-    period: head.period as Duration,
-    newest: head.newest,
-    ring: new Float32Array(take(head.length * 4)),
+  const course = ({ units, period, newest, learnedTo, lengths: [ring, sums, weights] }: CourseHead): Course => ({
+    units,
+    archive: { period: period as Duration, newest, ring: new Float32Array(take(ring * 4)) },
+    experience: {
+      origins: [],
+      learnedTo,
+      sums: new Float64Array(take(sums * 8)),
+      weights: new Float64Array(take(weights * 8)),
+    },
   });
   const { forecast, rates, indexes } = header;
   const points = Array.from(times, (at, i) => ({ at: at as Instant, value: values[i] ?? Number.NaN }));
@@ -116,7 +132,7 @@ function heldOf(header: Header, body: Uint8Array): Held {
   return {
     ...emptyHeld(header.region, header.signalType),
     ...(forecast === undefined ? {} : { forecast: { ...(envelope as Omit<Forecast, 'points'>), points } }),
-    ...(rates === undefined ? {} : { rates: { units: rates.units, archive: archive(rates) } }),
-    ...(indexes === undefined ? {} : { indexes: archive(indexes) }),
+    ...(rates === undefined ? {} : { rates: course(rates) }),
+    ...(indexes === undefined ? {} : { indexes: course(indexes) }),
   };
 }

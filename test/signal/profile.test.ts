@@ -2,11 +2,12 @@
 
 import { describe, expect, it } from 'vitest';
 import { emptyArchive, remember } from '../../src/signal/archive.ts';
-import { profile, usable } from '../../src/signal/profile.ts';
+import { usableUntil, usualAt, usualDay } from '../../src/signal/profile.ts';
 import { minutes } from '../../src/units.ts';
 import { at, hourly } from './samples.ts';
 
 const FIVE = minutes(5);
+const SLOT0 = at(0) / FIVE;
 const archived = (days: number, value: (day: number, hour: number) => number) =>
   remember(
     emptyArchive(FIVE),
@@ -44,21 +45,23 @@ describe('the archive', () => {
 });
 
 describe('the profile', () => {
-  it('is the same time of day as it was', () => {
-    const values = profile(
+  it('is the same time of day as it was, for one day', () => {
+    const values = usualDay(
       archived(7, (_, hour) => 100 * hour),
-      at(3),
-      24,
+      SLOT0 + 36,
     );
-    expect([values[0], values[12], values[23]]).toEqual([300, 400, 400]);
+    expect([values.length, ...[0, 12, 287].map((i) => Number((values[i] ?? 0).toFixed(9)))]).toEqual([
+      288, 300, 400, 200,
+    ]);
   });
-  it('repeats beyond a day', () => {
-    const values = profile(
-      archived(7, (_, hour) => hour),
-      at(0),
-      2 * 288,
-    );
-    expect(values.slice(288)).toEqual(values.slice(0, 288));
+  it('the last days count most', () => {
+    const [yesterday, before, sum] = [1, 0.85, 1 + 0.85 + 0.85 ** 2];
+    const risen = archived(3, (day) => (day === -1 ? 100 : day === -2 ? 50 : 0));
+    expect(usualAt(risen, SLOT0)).toBeCloseTo((100 * yesterday + 50 * before) / sum, 4);
+  });
+  it('beyond the next day it knows no more', () => {
+    const week = archived(7, (day, hour) => 10 * hour + day);
+    expect(usualAt(week, SLOT0 + 288 + 40)).toBe(usualAt(week, SLOT0 + 40));
   });
   //  days seen   asked after (days)   usable
   it.each([
@@ -69,7 +72,7 @@ describe('the profile', () => {
     [7, 14.1, false],
   ])('%s days seen, asked %s days later: %s', (seen, later, wanted) =>
     expect(
-      usable(
+      usableUntil(
         archived(seen, () => 1),
         at(24 * later),
       ) !== undefined,

@@ -1,0 +1,69 @@
+/** The values of one kind as the device has seen them, and the course it expects them to take. Knows nothing of forecasts as documents. */
+
+import type { Point } from '../service/answers.ts';
+import { type Duration, hours, type Instant } from '../units.ts';
+import { type Archive, emptyArchive, remember, slotOf, valueAt } from './archive.ts';
+import { type Experience, experienced, foretold, LEARNED_PERIOD, meanOf, noExperience } from './experience.ts';
+import { usableUntil, usualAt, usualDay } from './profile.ts';
+
+export interface Course {
+  readonly units: string;
+  readonly archive: Archive;
+  readonly experience: Experience;
+  /** The values expected when something was said last, from a slot on. */
+  readonly ahead?: { readonly slot: number; readonly said: number; readonly values: readonly number[] };
+}
+
+/** How far a forecast is continued. */
+export const AHEAD = hours(48);
+
+export const newCourse = (units: string, period: Duration): Course => ({
+  units,
+  archive: emptyArchive(period),
+  experience: noExperience(),
+});
+
+/** Values seen, without anything said about the next ones. */
+export const withSeen = (course: Course, points: readonly Point[], now: Instant): Course => ({
+  ...course,
+  archive: remember(course.archive, points, now),
+});
+
+/** One day repeated: beyond a day the profile knows no more. */
+const repeated = (day: Float64Array, count: number) =>
+  Float64Array.from({ length: count }, (_, i) => day[i % day.length] ?? Number.NaN);
+
+/** Takes up the values said from the slot of `now` on, where NaN is a gap; those of now and before are in the archive already. */
+export function withSaid(course: Course, said: readonly number[], now: Instant): Course {
+  const { archive, experience, ahead: _, ...rest } = course;
+  if (usableUntil(archive, now) === undefined) return { ...rest, archive, experience };
+  const slot = slotOf(archive, now);
+  const count = Math.max(said.length, Math.round(AHEAD / archive.period));
+  const day = usualDay(archive, slot);
+  const moment = { slot, said, profile: repeated(day, count) };
+  const learned =
+    archive.period !== LEARNED_PERIOD
+      ? experience
+      : experienced(experience, moment, () => ({
+          value: (at) => valueAt(archive, at),
+          profile: (at) => usualAt(archive, at),
+          level: meanOf(day, day.length),
+        }));
+  return {
+    ...rest,
+    archive,
+    experience: learned,
+    ahead: { slot, said: said.length, values: foretold(learned, moment, count) },
+  };
+}
+
+/** The values expected from a slot on, at least `count`: those ahead where there are any, then the profile. */
+export function expected({ archive, ahead }: Course, slot: number, count: number): readonly number[] {
+  const left = ahead === undefined || slot < ahead.slot ? [] : ahead.values.slice(slot - ahead.slot);
+  if (left.length >= count) return left;
+  const day = usualDay(archive, slot);
+  return [
+    ...left,
+    ...Array.from({ length: count - left.length }, (_, i) => day[(left.length + i) % day.length] ?? Number.NaN),
+  ];
+}
