@@ -1,6 +1,7 @@
 /** `gridtide reference`: reads the flags, starts the reference service, runs until told to stop. Decides nothing of what it answers. */
 
 import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
 import type { AuthErrors } from '../reference/answer.ts';
 import { type FaultRule, faultNames, readFaultScript, ruleNamed } from '../reference/fault-rules.ts';
 import { isPlan, type PlanName, planNames } from '../reference/plans.ts';
@@ -178,11 +179,24 @@ const TEACHING_DAYS = 9;
 
 const sentence = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
+async function readCertificate({ cert, key }: { readonly cert: string; readonly key: string }) {
+  const read = (flag: string, file: string) =>
+    readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw new UsageError(`${flag} ${file}: cannot be read (${error.code})`);
+    });
+  const tls = { cert: await read('--tls-cert', cert), key: await read('--tls-key', key) };
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    throw new UsageError(
+      `--tls-cert ${cert}, --tls-key ${key}: not a PEM certificate and its key (${sentence(error)})`,
+    );
+  }
+  return tls;
+}
+
 async function started({ options, host, port, now, speed, certificate }: Wishes, terminal: Terminal) {
-  const tls =
-    certificate === undefined
-      ? undefined
-      : { cert: await readFile(certificate.cert, 'utf8'), key: await readFile(certificate.key, 'utf8') };
+  const tls = certificate === undefined ? undefined : await readCertificate(certificate);
   let start = now ?? Date.now();
   const began = performance.now();
   const clock = () => Math.floor(start + (performance.now() - began) * speed);
@@ -197,6 +211,7 @@ async function started({ options, host, port, now, speed, certificate }: Wishes,
 export const run: CommandModule['run'] = async (args: Arguments<Row>, terminal: Terminal) => {
   const wishes = await wishesOf(args);
   const { reference, url } = await started(wishes, terminal).catch((error: unknown) => {
+    if (error instanceof UsageError) throw error;
     if (error instanceof SeriesError) throw new UsageError(`--series: ${error.message}`);
     throw new JobError(`${sentence(error)}; the reference service was not started`);
   });

@@ -2,6 +2,7 @@
 
 import { type Answer, htmlPage, ok, refusal } from './answer.ts';
 import { amount, type FaultRule } from './fault-rules.ts';
+import { isPlan } from './plans.ts';
 import { wholeText } from './send.ts';
 import type { Call, Service } from './service.ts';
 import { readTime, writeTime } from './times.ts';
@@ -65,6 +66,10 @@ const renamed = (rule: FaultRule) => {
 /** The call as the service shall see it. */
 export function changedCall(call: Call, rule: FaultRule): Call {
   if (rule.fault === 'clock-skew') return { ...call, now: call.now + amount(rule, 600) * 1_000 };
+  if (rule.fault === 'plan-change') {
+    const plan = String(rule.value ?? 'free');
+    return isPlan(plan) ? { ...call, plan } : call;
+  }
   const query = new URLSearchParams(call.query);
   if (rule.fault === 'map-rename') {
     const { from, to } = renamed(rule);

@@ -1,5 +1,6 @@
 /** Which faults strike which calls: names, rules read from a script, and the counting of hits. Breaks nothing itself. */
 
+import { isPlan, planNames } from './plans.ts';
 import type { Call } from './service.ts';
 import { readTime } from './times.ts';
 
@@ -34,6 +35,7 @@ export const faultNames = [
   'warnings',
   'map-border',
   'map-rename',
+  'plan-change',
 ] as const;
 export type FaultName = (typeof faultNames)[number];
 
@@ -96,6 +98,8 @@ function readRule(value: unknown, place: string): FaultRule | readonly string[] 
     const mistake = mistakeIn(name, field);
     return mistake === undefined ? [] : [`${place}.${name} ${mistake}`];
   });
+  if ('fault' in value && value.fault === 'plan-change' && !isPlan(String('value' in value ? value.value : 'free')))
+    mistakes.push(`${place}.value is not one of ${planNames.join(', ')}`);
   if (!('fault' in value)) mistakes.push(`${place}.fault is missing`);
   if (mistakes.length > 0) return mistakes;
   const times = Object.fromEntries(
@@ -147,6 +151,7 @@ function concerns(fault: FaultName, path: string): boolean {
     case 'map-border':
       return path === '/v3/maps' || path === '/v3/region-from-loc';
     case 'map-rename':
+    case 'plan-change':
       return path.startsWith('/v3/');
     case '429':
     case '429-bare':

@@ -27,6 +27,8 @@ const ANONYMOUS = 25;
 const MOST_BODY = 64 * 1024;
 const MOST_URL = 16 * 1024;
 const MOST_NAMES = 100;
+/** Longer than most callers keep an idle connection, so that it is they who close it. */
+const KEEP_ALIVE = 65_000;
 
 export interface ReferenceOptions {
   readonly seed: number;
@@ -192,6 +194,7 @@ export async function createReference(options: ReferenceOptions): Promise<Refere
   const { clock, onError = () => {} } = options;
   const listener = listenerOf(service, { clock, onError, faults: () => faults });
   const server: Server = options.tls === undefined ? createServer(listener) : createTlsServer(options.tls, listener);
+  server.keepAliveTimeout = KEEP_ALIVE;
   return {
     listen({ host = '127.0.0.1', port = 0 } = {}) {
       if (options.tls === undefined && !isLoopback(host))

@@ -41,7 +41,7 @@ async function withAccount(service: Service, call: Call, path: AccountPath): Pro
     return unauthorised(service.authErrors, 'The access token is missing, invalid or expired; log in again.', 'Bearer');
   const wait = service.requests.take(account.username, call.now);
   if (wait !== undefined) return tooMany('At most 3,000 requests in any 5 minutes', wait);
-  return path(service, call, account);
+  return path(service, call, call.plan === undefined ? account : { ...account, plan: call.plan });
 }
 
 /** Answers one call. Authentication comes before validation. */

@@ -20,6 +20,8 @@ export interface Call {
   readonly address: string;
   /** Scheme and host the caller used, for links. */
   readonly origin: string;
+  /** In place of the account's own, while a fault changes it. */
+  readonly plan?: PlanName;
 }
 
 export interface Service {

@@ -129,6 +129,11 @@ describe('mistakes', () => {
     [['--auth-errors', 'xml'], /--auth-errors xml: expected json or html/],
     [['--host', '0.0.0.0'], /--host 0\.0\.0\.0: only loopback is served without --tls-cert and --tls-key/],
     [['--tls-cert', 'c.pem'], /given together/],
+    [
+      ['--tls-cert', '/nowhere.pem', '--tls-key', '/nowhere.pem'],
+      /--tls-cert \/nowhere\.pem: cannot be read \(ENOENT\)/,
+    ],
+    [['--tls-cert', import.meta.filename, '--tls-key', import.meta.filename], /not a PEM certificate and its key/],
     [['--faults', 'rain'], /--faults rain: neither the name of a fault nor a file/],
     [['--series', '/nowhere.csv'], /--series: \/nowhere\.csv: cannot be read \(ENOENT\)/],
     [['more.csv'], /"more\.csv" is not expected without --series/],

@@ -128,6 +128,18 @@ describe('on the values', () => {
   });
 });
 
+describe('on the account', () => {
+  it('plan-change: another plan while it lasts, in what is opened and what my-access tells', async () => {
+    const maps = () => service.get('/v3/maps?signal_type=co2_aoer', 'basic');
+    expect((await maps()).status).toBe(403);
+    service.reference.setFaults([{ fault: 'plan-change', value: 'analyst' }]);
+    expect((await maps()).status).toBe(200);
+    expect((await service.get('/v3/my-access?region=PSCO', 'basic')).text).toContain('v3/maps');
+    service.reference.setFaults([{ fault: 'plan-change' }]);
+    expect((await service.get(`/v3/forecast?${query(moer)}`, 'pro')).status).toBe(403);
+  });
+});
+
 describe('on the map', () => {
   const MAP = '/v3/maps?signal_type=co2_moer';
   const lookup = (longitude: number) =>
@@ -232,6 +244,7 @@ describe('rules', () => {
     ['[{"fault":"rain"}]', /\[0\]\.fault "rain" is not one of/],
     ['[{"fault":"500","times":0}]', /times is not a whole number of at least 1/],
     ['[{"fault":"500","from":"noon"}]', /from is not a time/],
+    ['[{"fault":"plan-change","value":"gold"}]', /value is not one of free, basic, analyst, pro/],
     ['[{"fault":"500","colour":"red"}]', /colour is not known/],
   ])('a script of %s is refused', (text, mistake) => {
     const read = readFaultScript(text);

@@ -75,6 +75,13 @@ describe('the map of co2_moer', () => {
     expect(catalogue.co2_moer.placeAt(40.8, -112.2)?.region).toBe('PACE_UT');
     expect(shapes.get('HECO_MAUI')).toHaveLength(2);
   });
+  it('lies with the authorities of the averages, point by point', () => {
+    for (let i = 0; i < 2_500; i++) {
+      const [latitude, longitude] = [24 + 33 * fraction(3, i), -126 + 61 * fraction(4, i)];
+      const place = catalogue.co2_moer.placeAt(latitude, longitude);
+      expect(catalogue.co2_aoer.placeAt(latitude, longitude)?.region).toBe(place?.parent ?? place?.region);
+    }
+  });
   it('does not depend on the seed', () => {
     const other = catalogueOf({ seed: 99, mapDetail: 5 }).co2_moer.shapes();
     expect(other.get('CAISO_NORTH')).toEqual(shapes.get('CAISO_NORTH'));

@@ -1,0 +1,245 @@
+/** Sections 1 to 4 and 8 and 9, asked by the client: forecast, past forecasts, history, index, models. Numbers of the specification stand as literals. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { History, PastForecasts } from '../../src/service/answers.ts';
+import type { Outcome } from '../../src/service/failure.ts';
+import { days, hours, type Instant, minutes } from '../../src/units.ts';
+import { answer, at, CAISO_NORTH, failure, NOW, type Pair, PSCO, startPair } from './client.ts';
+
+let pair: Pair;
+beforeAll(async () => {
+  pair = await startPair();
+});
+afterAll(() => pair.close());
+
+const SLOT = at('2026-06-10T18:00:00Z');
+const span = (start: string, end: string) => ({ start: at(start), end: at(end) });
+
+async function joined<Answer>(pieces: AsyncIterable<Outcome<Answer>>): Promise<Answer[]> {
+  const all: Answer[] = [];
+  for await (const piece of pieces) all.push(answer(piece));
+  return all;
+}
+
+describe('4.3 forecast', () => {
+  //  horizon_hours       values of 300 s
+  const rows: readonly (readonly [number | undefined, number])[] = [
+    [undefined, 288],
+    [0, 1],
+    [24, 288],
+    [72, 864],
+  ];
+  it.each(rows)('horizon_hours %s gives %i values', async (horizonHours, count) => {
+    const query = horizonHours === undefined ? PSCO : { ...PSCO, horizonHours };
+    const { points } = answer(await pair.client().forecast(query));
+    expect(points).toHaveLength(count);
+    expect(points[0]?.at).toBe(SLOT);
+    expect(points.every(({ at }, i) => at === SLOT + i * 300_000)).toBe(true);
+  });
+
+  it.each([-1, 73, 1.5, Number.NaN])('8: horizon_hours %s is not sent', async (horizonHours) => {
+    const before = pair.reference.counts().requests;
+    expect(failure(await pair.client().forecast({ ...PSCO, horizonHours }))).toMatchObject({
+      kind: 'invalid',
+      field: 'horizon_hours',
+    });
+    expect(pair.reference.counts().requests).toBe(before);
+  });
+
+  it('2.6: carries region, signal, unit, spacing, generation, model and warnings', async () => {
+    expect(answer(await pair.client().forecast(PSCO))).toMatchObject({
+      region: 'PSCO',
+      signalType: 'co2_moer',
+      units: 'lbs_co2_per_mwh',
+      period: 300_000,
+      generatedAt: SLOT,
+      generatedPeriod: 300_000,
+      model: '2026-03-01',
+      warnings: [],
+      refusedPoints: 0,
+    });
+  });
+
+  it("an unknown region is refused with the service's words", async () => {
+    expect(failure(await pair.client().forecast({ ...PSCO, region: 'ATLANTIS' }))).toMatchObject({
+      kind: 'refused',
+      status: 400,
+    });
+  });
+});
+
+describe('4.3 past forecasts', () => {
+  it('both ends are inclusive, one point is a range', async () => {
+    const one = span('2026-06-01T00:00Z', '2026-06-01T00:00Z');
+    const service = pair.client();
+    const first = answer(await service.pastForecasts({ ...PSCO, ...one, horizonHours: 1 }));
+    expect(first.forecasts.map(({ generatedAt, points }) => [generatedAt, points.length])).toEqual([[one.start, 12]]);
+    const hour = answer(await service.pastForecasts({ ...PSCO, ...span('2026-06-01T00:00Z', '2026-06-01T01:00Z') }));
+    expect(hour.forecasts).toHaveLength(13);
+    expect(hour.generatedPeriod).toBe(300_000);
+  });
+
+  it('8: a day holds 288 of them when its end is one period earlier; beyond 24 h nothing is sent', async () => {
+    const service = pair.client();
+    const start = at('2026-06-01T00:00Z');
+    const day = { ...PSCO, start, end: at('2026-06-01T23:55Z'), horizonHours: 0 };
+    expect(answer(await service.pastForecasts(day)).forecasts).toHaveLength(288);
+    expect(failure(await service.pastForecasts({ ...day, end: (start + hours(24) + 1_000) as Instant }))).toMatchObject(
+      {
+        kind: 'invalid',
+        field: 'end',
+      },
+    );
+  });
+
+  it('a range of any length is the same as its requests one by one, no generation twice', async () => {
+    const service = pair.client();
+    const range = span('2026-05-30T10:02Z', '2026-06-01T15:00Z');
+    const pieces = await joined<PastForecasts>(service.pastForecastsRange({ ...PSCO, ...range, horizonHours: 0 }));
+    const generated = pieces.flatMap(({ forecasts }) => forecasts.map(({ generatedAt }) => generatedAt));
+    const first = at('2026-05-30T10:05Z');
+    const expected = Array.from({ length: 1 + (range.end - first) / 300_000 }, (_, i) => first + i * 300_000);
+    expect(generated).toEqual(expected);
+    expect(pieces).toHaveLength(3);
+  });
+
+  it('a forecast of the past is what was issued: its first value is of its own moment', async () => {
+    const range = span('2026-06-01T12:00Z', '2026-06-01T12:10Z');
+    const { forecasts } = answer(await pair.client().pastForecasts({ ...PSCO, ...range }));
+    for (const { generatedAt, points } of forecasts) expect(points[0]?.at).toBe(generatedAt);
+  });
+});
+
+describe('4.4 history', () => {
+  it('both ends are inclusive and the order ascends', async () => {
+    const range = span('2026-06-01T00:00Z', '2026-06-01T01:00Z');
+    const { points, period, units } = answer(await pair.client().history({ ...PSCO, ...range }));
+    expect(points.map(({ at }) => at)).toEqual(Array.from({ length: 13 }, (_, i) => range.start + i * 300_000));
+    expect([period, units]).toEqual([300_000, 'lbs_co2_per_mwh']);
+  });
+
+  it('8: 32 days in one request, no more', async () => {
+    const service = pair.client();
+    const start = at('2026-04-01T00:00Z');
+    const whole = answer(await service.history({ ...PSCO, start, end: (start + days(32)) as Instant }));
+    expect(whole.points).toHaveLength(32 * 288 + 1);
+    expect(
+      failure(await service.history({ ...PSCO, start, end: (start + days(32) + 1_000) as Instant })),
+    ).toMatchObject({ kind: 'invalid', field: 'end' });
+  });
+
+  it('a range of any length is the whole of its days, no point twice', async () => {
+    const service = pair.client();
+    const range = span('2026-01-15T00:01Z', '2026-05-20T07:30Z');
+    const points = (await joined<History>(service.historyRange({ ...PSCO, ...range }))).flatMap(({ points }) => points);
+    const first = at('2026-01-15T00:05Z');
+    expect(points.map(({ at }) => at)).toEqual(
+      Array.from({ length: 1 + (range.end - first) / 300_000 }, (_, i) => first + i * 300_000),
+    );
+    const [single] = answer(
+      await service.history({ ...PSCO, ...span('2026-03-03T03:05Z', '2026-03-03T03:05Z') }),
+    ).points;
+    expect(points.find(({ at }) => at === single?.at)).toEqual(single);
+  });
+
+  it('start after end is not sent, in one request or in many', async () => {
+    const range = span('2026-06-02T00:00Z', '2026-06-01T00:00Z');
+    const service = pair.client();
+    expect(failure(await service.history({ ...PSCO, ...range }))).toMatchObject({ kind: 'invalid', field: 'start' });
+    for await (const piece of service.historyRange({ ...PSCO, ...range }))
+      expect(failure(piece)).toMatchObject({ kind: 'invalid', field: 'start' });
+    expect(service.counts().requests).toBe(0);
+  });
+
+  it('include_imputed_marker tells which values were imputed', async () => {
+    const range = { start: (NOW - days(20)) as Instant, end: (NOW - days(10)) as Instant };
+    const service = pair.client();
+    const without = answer(await service.history({ ...PSCO, ...range }));
+    expect(without.points.every(({ imputed }) => imputed === undefined)).toBe(true);
+    const marked = answer(await service.history({ ...PSCO, ...range, includeImputedMarker: true }));
+    expect(marked.points.every(({ imputed }) => typeof imputed === 'boolean')).toBe(true);
+  });
+
+  it('updated_since gives only what is newer, and may give nothing', async () => {
+    const range = { start: (NOW - days(3)) as Instant, end: NOW };
+    const service = pair.client();
+    const all = answer(await service.history({ ...PSCO, ...range })).points;
+    const since = (NOW - days(1)) as Instant;
+    const newer = answer(await service.history({ ...PSCO, ...range, updatedSince: since })).points;
+    expect(newer).toEqual(all.filter(({ lastUpdated = 0 }) => lastUpdated > since));
+    expect(newer.length).toBeGreaterThan(0);
+    expect(answer(await service.history({ ...PSCO, ...range, updatedSince: NOW })).points).toEqual([]);
+  });
+
+  it('an hourly signal keeps its hours', async () => {
+    const range = span('2026-06-01T00:00Z', '2026-06-01T05:00Z');
+    const { points, period } = answer(
+      await pair.client().history({ region: 'CAISO', signalType: 'co2_aoer', ...range }),
+    );
+    expect([points.length, period]).toEqual([6, 3_600_000]);
+  });
+
+  it('a range wholly before the data is empty, with its envelope', async () => {
+    const range = span('2010-01-01T00:00Z', '2010-01-02T00:00Z');
+    expect(answer(await pair.client().history({ ...PSCO, ...range }))).toMatchObject({
+      points: [],
+      region: 'PSCO',
+      units: 'lbs_co2_per_mwh',
+    });
+  });
+});
+
+describe('4.4 signal index', () => {
+  it('2.5: one percentile of 0 to 100, for the current period', async () => {
+    const { point, units } = answer(await pair.client().signalIndex(PSCO));
+    expect(units).toBe('percentile');
+    expect(point.at).toBe(SLOT);
+    expect(point.value).toBeGreaterThanOrEqual(0);
+    expect(point.value).toBeLessThanOrEqual(100);
+  });
+});
+
+describe('3 and 9 data models', () => {
+  const ask = (model: string) => pair.client().forecast({ ...PSCO, model });
+  it('the default has its label', async () => {
+    expect(answer(await ask('2026-03-01'))).toMatchObject({ model: '2026-03-01' });
+  });
+  it('a discontinued one answers its history and forecasts nothing new', async () => {
+    expect(answer(await ask('2025-03-01')).points).toEqual([]);
+    const range = span('2025-06-01T00:00Z', '2025-06-01T01:00Z');
+    const past = answer(await pair.client().history({ ...PSCO, ...range, model: '2025-03-01' }));
+    expect(past).toMatchObject({ model: '2025-03-01' });
+    expect(past.points).toHaveLength(13);
+  });
+  it('an unknown one is refused', async () => {
+    expect(failure(await ask('1999-01-01'))).toMatchObject({ kind: 'refused', status: 400 });
+  });
+});
+
+describe('1.4 plans', () => {
+  const range = { start: (NOW - hours(1)) as Instant, end: (NOW - minutes(30)) as Instant };
+  //  plan      region          forecast   history    past       index
+  const rows: readonly (readonly ['free' | 'basic' | 'analyst' | 'pro', typeof PSCO, string, string])[] = [
+    ['free', PSCO, 'gated', 'answer'],
+    ['free', CAISO_NORTH, 'answer', 'answer'],
+    ['basic', PSCO, 'answer', 'answer'],
+    ['analyst', PSCO, 'answer', 'answer'],
+    ['pro', PSCO, 'answer', 'answer'],
+  ];
+  it.each(rows)('%s in %o: data %s, index %s, one login', async (plan, query, data, index) => {
+    const service = pair.client(plan);
+    const kind = (outcome: Outcome<unknown>) => (outcome.ok ? 'answer' : outcome.failure.kind);
+    expect(kind(await service.forecast(query))).toBe(data);
+    expect(kind(await service.history({ ...query, ...range }))).toBe(data);
+    expect(kind(await service.pastForecasts({ ...query, ...range }))).toBe(data);
+    expect(kind(await service.signalIndex(query))).toBe(index);
+    expect(service.counts().logins).toBe(1);
+  });
+
+  it("a gate carries the service's words", async () => {
+    expect(failure(await pair.client('free').forecast(PSCO))).toMatchObject({
+      kind: 'gated',
+      message: expect.stringMatching(/^Invalid scope\./) as string,
+    });
+  });
+});
