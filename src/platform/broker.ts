@@ -93,7 +93,8 @@ function createBroker({ clock, random }: BrokerParts, options: BrokerOptions): B
         refused: true,
         otherVersion: 'no',
       });
-    const { connect: open } = await import('mqtt');
+    // The default is the module in Node and in a bundle's chunk alike; its names are not.
+    const { connect: open } = (await import('mqtt')).default;
     if (stopped !== undefined) return;
     try {
       follow(open(options.url, clientOptions(options, credentials, version)));
@@ -239,7 +240,7 @@ function createBroker({ clock, random }: BrokerParts, options: BrokerOptions): B
       const known = here.receivers.get(topic);
       here.receivers.set(topic, new Set([...(known ?? []), receive]));
       // MQTT 5 section 3.8.3.1: retain handling 2 sends no stored message, retain as published marks live ones.
-      const wish = { [topic]: { qos: 1 as const, rap: true, rh: stored ? 0 : 2 } };
+      const wish = { [topic]: { qos: 1 as const, rap: !stored, rh: stored ? 0 : 2 } };
       const taken = await answered(here, `reading ${topic}`, (done) => here.client.subscribe(wish, done));
       if (!taken) here.receivers.get(topic)?.delete(receive);
       return taken;

@@ -1,0 +1,92 @@
+/** What every kind of output promises, shown on each: dry run, relay and SG-Ready over dry lines, an MQTT device on the embedded broker. */
+
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Level } from '../../src/config/config.ts';
+import { isFailure, type Output } from '../../src/outputs/output.ts';
+import { createDryPins } from '../../src/replay/pins.ts';
+import { type Cellar, cellar, load, output, quiet } from './cellar.ts';
+
+const cellars: Cellar[] = [];
+afterEach(async () => {
+  for (const one of cellars.splice(0)) await one.close();
+});
+
+interface Kind {
+  readonly name: string;
+  readonly levels: readonly Level[];
+  readonly make: () => Promise<Output>;
+}
+
+const mqtt = async () => {
+  const here = await cellar();
+  cellars.push(here);
+  here.addDevice('cmnd/car/POWER', 'stat/car/POWER');
+  await here.embedded.publish('stat/car/POWER', 'OFF', { retain: true });
+  return output(load(here.tasmota), here);
+};
+
+const overPins = async (config: Parameters<typeof load>[0]) =>
+  output(load(config), { ...quiet(), pins: createDryPins() });
+
+const kinds: readonly Kind[] = [
+  { name: 'dry run', levels: ['on', 'off'], make: () => overPins({ kind: 'dry-run', as: 'relay' }) },
+  {
+    name: 'dry run of SG-Ready',
+    levels: ['block', 'force'],
+    make: () => overPins({ kind: 'dry-run', as: 'sg-ready' }),
+  },
+  { name: 'relay', levels: ['on', 'off'], make: () => overPins({ kind: 'relay', pin: 17, activeLow: false }) },
+  {
+    name: 'relay, active low',
+    levels: ['on', 'off'],
+    make: () => overPins({ kind: 'relay', pin: 17, activeLow: true }),
+  },
+  {
+    name: 'SG-Ready',
+    levels: ['normal', 'block', 'recommend', 'force'],
+    make: () => overPins({ kind: 'sg-ready', pins: [17, 27], activeLow: false }),
+  },
+  {
+    name: 'SG-Ready, active low',
+    levels: ['force', 'normal', 'block', 'recommend'],
+    make: () => overPins({ kind: 'sg-ready', pins: [17, 27], activeLow: true }),
+  },
+  { name: 'MQTT device with a state', levels: ['on', 'off'], make: mqtt },
+];
+
+describe.each(kinds)('$name', ({ levels, make }) => {
+  it('opens, takes each level and reads it back', async () => {
+    const under = await make();
+    expect(isFailure(await under.open())).toBe(false);
+    for (const level of [...levels, ...levels.toReversed()]) {
+      expect(await under.apply(level)).toBeUndefined();
+      expect(await under.read()).toBe(level);
+    }
+    await under.close();
+  });
+
+  it('takes the same level twice', async () => {
+    const under = await make();
+    await under.open();
+    for (const level of levels.slice(0, 1)) {
+      expect(await under.apply(level)).toBeUndefined();
+      expect(await under.apply(level)).toBeUndefined();
+      expect(await under.read()).toBe(level);
+    }
+    await under.close();
+  });
+
+  it('takes a level also when nobody opened it before', async () => {
+    const under = await make();
+    for (const level of levels.slice(0, 1)) expect(isFailure(await under.apply(level))).toBe(false);
+    await under.close();
+  });
+
+  it('may be released and closed at any time, twice', async () => {
+    const under = await make();
+    await under.open();
+    await under.release();
+    await under.close();
+    await under.close();
+  });
+});
