@@ -11,7 +11,7 @@ interface Claim {
   readonly index: number;
   readonly load: LoadConfig;
   readonly settled: Settled;
-  /** Draws now, or may already: told to run, or not yet confirmed idle. */
+  /** Draws now, or may: a pause counts once it is confirmed. */
   readonly draws: boolean;
 }
 
@@ -32,7 +32,7 @@ export function withinBudget(
     const one = settled[index];
     const state = states[index];
     if (one === undefined || state === undefined || load.shadow) return [];
-    return [{ index, load, settled: one, draws: isRunning(presentLevel(state)) || isRunning(state.level) }];
+    return [{ index, load, settled: one, draws: mayDraw(state) }];
   });
   const wanting = inOrder(
     claims.filter(({ settled }) => isRunning(settled.level)),
@@ -53,6 +53,9 @@ export function withinBudget(
   }
   return result;
 }
+
+const mayDraw = ({ level, pending }: Draft) =>
+  isRunning(level) || isRunning(pending?.level) || pending?.mayDraw === true;
 
 /** Kept running by its least running time, whether it still wants to or not. */
 function isBound(context: Context, state: Draft | undefined, load: LoadConfig): boolean {

@@ -125,8 +125,10 @@ function fixedLatest(context: Context, load: LoadConfig, state: LoadState, job: 
 
 /** What will be missing at the deadline, even if the load runs from now on. Asks to be woken when that begins. */
 export function shortfall(context: Context, load: LoadConfig, state: LoadState, job: Job): Duration {
+  if (!context.now.trusted) return 0 as Duration;
   const running = isRunning(presentLevel(state));
-  const start = Math.max(job.from, context.now.wall + (running ? 0 : startWait(context, load, state)));
+  const { wall } = context.now;
+  const start = running ? wall : Math.max(job.from, wall + startWait(context, load, state));
   if (!running || !isRunning(state.level)) wakeAtWall(context, (job.by - remaining(job) + 1) as Instant);
   return Math.max(0, remaining(job) - Math.max(0, job.by - start)) as Duration;
 }

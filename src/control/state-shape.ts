@@ -94,7 +94,7 @@ const view = shape({
 const load = shape({
   name: text,
   level: maybe(level),
-  pending: maybe(shape({ level, at: number })),
+  pending: maybe(shape({ level, at: number, mayDraw: flag })),
   runSince: number,
   levelSince: number,
   starts: list(number, MOST_EVENTS),

@@ -15,6 +15,14 @@ export interface Override {
   readonly until: Uptime;
 }
 
+/** Told and not yet confirmed. */
+export interface Pending {
+  readonly level: Level;
+  readonly at: Uptime;
+  /** Replaced a command to run that may have been carried out. */
+  readonly mayDraw: boolean;
+}
+
 export interface Job {
   readonly by: Instant;
   /** Not before. */
@@ -47,8 +55,7 @@ export interface LoadState {
   readonly name: string;
   /** The last confirmed level; undefined until one is known. */
   readonly level: Level | undefined;
-  /** Told and not yet confirmed. */
-  readonly pending: { readonly level: Level; readonly at: Uptime } | undefined;
+  readonly pending: Pending | undefined;
   /** Since when it runs, or does not. A boot counts as a change. */
   readonly runSince: Uptime;
   readonly levelSince: Uptime;
@@ -142,7 +149,6 @@ export function initialState(site: Site, saved: State | undefined, sameBoot: boo
     return {
       ...load,
       level: kept ? load.level : undefined,
-      pending: undefined,
       retryAt: undefined,
       decision: undefined,
     };

@@ -258,7 +258,9 @@ function tell(context: Context, load: LoadConfig, draft: Draft, { level, wish }:
     return undefined;
   }
   supersede(draft, uptime);
-  draft.pending = { level, at: uptime };
+  const { pending } = draft;
+  const mayDraw = pending !== undefined && (pending.mayDraw || isRunning(pending.level));
+  draft.pending = { level, at: uptime, mayDraw };
   return { load: load.name, level };
 }
 

@@ -92,7 +92,11 @@ export class Plant {
     }));
     this.state = initialState(site, undefined, false);
     this.text = '';
-    for (const { load, level } of this.devices) this.send({ kind: 'confirmed', load: load.name, level });
+    this.find();
+  }
+
+  private find() {
+    this.send({ kind: 'found', levels: Object.fromEntries(this.devices.map(({ load, level }) => [load.name, level])) });
   }
 
   private now(): Moment {
@@ -242,8 +246,7 @@ export class Plant {
     const read = loadState(this.text);
     if ('kind' in read) throw new Error(read.detail);
     this.state = initialState(this.site, read, sameBoot);
-    for (const { load, level } of this.devices)
-      this.send({ kind: 'confirmed', load: load.name, level }, { start: true });
+    this.find();
   }
 
   /** Nobody can end a block who is not there, or whom the output does not obey: its time counts anew. */
@@ -260,7 +263,7 @@ export class Plant {
       this.change(device, underway.level, underway.safety ? 'safety' : 'command');
   }
 
-  private send(event: Event, how: { readonly jump?: boolean; readonly start?: boolean } = {}) {
+  private send(event: Event, how: { readonly jump?: boolean } = {}) {
     this.events += 1;
     const now = this.now();
     const before = this.state;
