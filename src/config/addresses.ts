@@ -25,7 +25,7 @@ function parsed(raw: Raw): URL | undefined {
 
 const address = ({ expects, protocols, refuse, text }: Rule): Kind<string> => ({
   expects,
-  schema: { type: 'string', pattern: `^(${protocols.join('|')})://[^\\s@/]+`, maxLength: LONGEST },
+  schema: { type: 'string', pattern: `^(${protocols.join('|')})://[^\\s@/]+(/\\S*)?$`, maxLength: LONGEST },
   read: (raw: Raw, report: Report) => {
     const url = parsed(raw);
     if (url !== undefined && (url.username !== '' || url.password !== '' || /:\/\/[^/]*@/.test(String(raw)))) {

@@ -48,7 +48,8 @@ function numberWithin<T>(
 ): Kind<T> {
   const { from, to, whole = false } = range;
   const noun = whole ? 'a whole number' : 'a number';
-  const expects = `${noun} within ${from}-${to}`;
+  const within = from < 0 ? `within ${from} to ${to}` : `within ${from}-${to}`;
+  const expects = `${noun} ${within}`;
   return {
     expects,
     schema: { type: whole ? 'integer' : 'number', minimum: from, maximum: to },
@@ -57,7 +58,7 @@ function numberWithin<T>(
       const value = isNumber && raw >= from && raw <= to ? make(raw) : undefined;
       if (value !== undefined) return value;
       const quoted = typeof raw === 'string' && raw.trim() !== '' && Number.isFinite(Number(raw));
-      if (isNumber) report(`${raw} is not within ${from}-${to}${hint(raw)}`);
+      if (isNumber) report(`${raw} is not ${within}${hint(raw)}`);
       else report(`${shown(raw)} is not ${expects}${quoted ? '; write it without quotes' : ''}`);
       return undefined;
     },

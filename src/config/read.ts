@@ -69,7 +69,7 @@ function parse(text: string): Parsed {
     stringKeys: true,
     uniqueKeys: false,
     resolveKnownTags: false,
-    logLevel: 'silent',
+    logLevel: 'error',
   });
   for (const { code, message, pos } of [...document.errors, ...document.warnings])
     refuse(lines.linePos(pos[0]).line, CURES[code] ?? message.split('\n')[0] ?? message);

@@ -1,0 +1,86 @@
+/** Asks at the terminal, one line an answer, until each is good. Knows no option. */
+
+import { Readable } from 'node:stream';
+import type { GivenValue } from '../config/example.ts';
+import type { Kind } from '../config/kind.ts';
+import { JobError, type Terminal } from './command.ts';
+
+export interface Question {
+  readonly text: string;
+  readonly kind: Kind<unknown>;
+  /** Taken for an empty line. */
+  readonly fallback?: GivenValue;
+  /** An empty line means: none. */
+  readonly mayBeNone?: true;
+}
+
+export interface Asker {
+  /** The value as it is written in the file, or undefined for none. Throws `JobError` when the answers end. */
+  ask(question: Question): Promise<GivenValue | undefined>;
+  /** Lets go of the input. */
+  close(): void;
+}
+
+const LONGEST_LINE = 4096;
+
+async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let held = '';
+  for await (const chunk of input) {
+    held += decoder.decode(chunk, { stream: true });
+    const lines = held.split('\n');
+    held = (lines.pop() ?? '').slice(0, LONGEST_LINE);
+    for (const line of lines) yield line.trim().slice(0, LONGEST_LINE);
+  }
+  if (held.trim() !== '') yield held.trim();
+}
+
+const numberOf = (text: string) => (text === '' || Number.isNaN(Number(text)) ? text : Number(text));
+
+/** The text of an answer as YAML would read it for this kind. */
+function valueFrom(text: string, { schema }: Kind<unknown>): GivenValue {
+  if (schema.type === 'array')
+    return text
+      .split(/[\s,]+/)
+      .filter((part) => part !== '')
+      .map(Number);
+  if (schema.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return schema.type === 'number' || schema.type === 'integer' ? numberOf(text) : text;
+}
+
+const NOT_WRITTEN = 'nothing was written; gridtide init --yes writes an example without asking';
+
+export function createAsker({ input, out, stop }: Terminal): Asker {
+  const lines = linesOf(input);
+  const stopped = new Promise<'stopped'>((resolve) => {
+    if (stop.aborted) resolve('stopped');
+    stop.addEventListener('abort', () => resolve('stopped'), { once: true });
+  });
+
+  async function line(): Promise<string> {
+    const next = await Promise.race([lines.next(), stopped]);
+    if (next === 'stopped') throw new JobError(`stopped; ${NOT_WRITTEN}`);
+    if (next.done === true) throw new JobError(`the answers ended before the questions did; ${NOT_WRITTEN}`);
+    return next.value;
+  }
+
+  return {
+    async ask({ text, kind, fallback, mayBeNone }) {
+      const offered = fallback === undefined ? (mayBeNone === true ? ' [none]' : '') : ` [${String(fallback)}]`;
+      for (;;) {
+        out(`${text}${offered}: `);
+        const said = await line();
+        if (said === '' && (fallback !== undefined || mayBeNone === true)) return fallback;
+        const value = valueFrom(said, kind);
+        const mistakes: string[] = [];
+        kind.read(value, (says) => mistakes.push(says));
+        if (mistakes.length === 0) return value;
+        for (const mistake of mistakes) out(`  ${mistake}\n`);
+      }
+    },
+    close() {
+      // A read that still waits would keep the process.
+      if (input instanceof Readable) input.destroy();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** What each device is told over MQTT: the topics and payloads of its own documentation. */
+
+import { expect, it } from 'vitest';
+import { mqttOutput, type PresetName, presetNames } from '../../src/config/presets.ts';
+
+//  preset            topic               channel    command topic                              on                      off                       release
+const COMMANDS: readonly (readonly [
+  PresetName,
+  string,
+  number | undefined,
+  string,
+  string,
+  string,
+  string | undefined,
+])[] = [
+  ['switch', 'a/set', undefined, 'a/set', 'on', 'off', undefined],
+  ['openevse', 'ev', undefined, 'ev/override/set', '{"state":"active"}', '{"state":"disabled"}', 'clear'],
+  ['openevse-claim', 'ev', undefined, 'ev/claim/set', '{"state":"active"}', '{"state":"disabled"}', 'release'],
+  ['go-e', '/go-eCharger/1', undefined, '/go-eCharger/1/frc/set', '2', '1', '0'],
+  ['tasmota', 't', undefined, 'cmnd/t/POWER', 'ON', 'OFF', undefined],
+  ['tasmota', 't', 2, 'cmnd/t/POWER2', 'ON', 'OFF', undefined],
+  ['shelly-gen1', 'shellies/s', undefined, 'shellies/s/relay/0/command', 'on', 'off', undefined],
+  ['shelly-gen2', 's', 1, 's/command/switch:1', 'on', 'off', undefined],
+  ['zigbee2mqtt', 'zigbee2mqtt/z', undefined, 'zigbee2mqtt/z/set', 'ON', 'OFF', undefined],
+  ['evcc', 'evcc/loadpoints/1', undefined, 'evcc/loadpoints/1/mode/set', 'now', 'off', 'pv'],
+  [
+    'warp',
+    'warp/a',
+    undefined,
+    'warp/a/evse/external_current_update',
+    '{"current":32000}',
+    '{"current":0}',
+    '{"current":32000}',
+  ],
+];
+it.each(COMMANDS)('%s at %s, channel %s', (preset, topic, channel, commandTopic, onPayload, offPayload, release) => {
+  const made = mqttOutput({ preset, topic, ...(channel === undefined ? {} : { channel }) });
+  expect(made).toMatchObject({ kind: 'mqtt', preset, commandTopic, onPayload, offPayload });
+  expect(typeof made === 'object' && made.releasePayload).toBe(release);
+});
+
+//  preset           state topic             path       on        off
+const STATES: readonly (readonly [PresetName, string, string | undefined, string, string])[] = [
+  ['openevse', 't/override', 'state', 'active', 'disabled'],
+  ['openevse-claim', 't/claim', 'state', 'active', 'disabled'],
+  ['go-e', 't/frc', undefined, '2', '1'],
+  ['tasmota', 'stat/t/POWER', undefined, 'ON', 'OFF'],
+  ['shelly-gen1', 't/relay/0', undefined, 'on', 'off'],
+  ['shelly-gen2', 't/status/switch:0', 'output', 'true', 'false'],
+  ['zigbee2mqtt', 't', 'state', 'ON', 'OFF'],
+  ['evcc', 't/mode', undefined, 'now', 'off'],
+  ['warp', 't/evse/external_current', 'current', '32000', '0'],
+];
+it.each(STATES)('%s tells its state on %s', (preset, stateTopic, statePath, stateOn, stateOff) => {
+  const made = mqttOutput({ preset, topic: 't' });
+  expect(made).toMatchObject({ stateTopic, stateOn, stateOff });
+  expect(typeof made === 'object' && made.statePath).toBe(statePath);
+});
+
+it('is the whole list', () => expect(new Set(COMMANDS.map(([preset]) => preset))).toEqual(new Set(presetNames)));
+
+it('lets what is written win', () =>
+  expect(mqttOutput({ preset: 'switch', topic: 'a', onPayload: '1', offPayload: '0', stateTopic: 'b' })).toEqual({
+    kind: 'mqtt',
+    preset: 'switch',
+    commandTopic: 'a',
+    onPayload: '1',
+    offPayload: '0',
+    stateTopic: 'b',
+    stateOn: '1',
+    stateOff: '0',
+  }));

@@ -1,0 +1,113 @@
+/** The JSON schema, the example and the documentation agree with the check. */
+
+import { describe, expect, it } from 'vitest';
+import { example } from '../../src/config/example.ts';
+import { defaultText, optionsHelp } from '../../src/config/help.ts';
+import type { Json, JsonSchema } from '../../src/config/kind.ts';
+import { LOAD, OPTIONS } from '../../src/config/options.ts';
+import { readConfig } from '../../src/config/read.ts';
+import { jsonSchema } from '../../src/config/schema.ts';
+import { GOOD_ROWS, SCHEMA_BAD_ROWS } from './rows.ts';
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const asSchema = (value: Json | undefined) => value as JsonSchema;
+
+const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  object: isObject,
+  array: Array.isArray,
+  string: (value) => typeof value === 'string',
+  number: (value) => typeof value === 'number',
+  integer: Number.isInteger,
+  boolean: (value) => typeof value === 'boolean',
+};
+
+type Check = (limit: Json, value: unknown, schema: JsonSchema) => boolean;
+const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+const size = (value: unknown) => Object.keys(value as object).length;
+
+/** The keywords the schema uses, each as the standard has it; an unknown one fails the test. */
+const KEYWORDS: Readonly<Record<string, Check>> = {
+  $schema: () => true,
+  title: () => true,
+  description: () => true,
+  type: (type, value) => TYPES[String(type)]?.(value) ?? false,
+  enum: (words, value) => (words as readonly Json[]).includes(value as Json),
+  const: (word, value) => word === value,
+  pattern: (pattern, value) => new RegExp(String(pattern), 'u').test(text(value) ?? ''),
+  minLength: (least, value) => (text(value)?.length ?? 0) >= Number(least),
+  maxLength: (most, value) => (text(value)?.length ?? 0) <= Number(most),
+  minimum: (least, value) => Number(value) >= Number(least),
+  maximum: (most, value) => Number(value) <= Number(most),
+  minItems: (least, value) => (value as readonly unknown[]).length >= Number(least),
+  maxItems: (most, value) => (value as readonly unknown[]).length <= Number(most),
+  minProperties: (least, value) => size(value) >= Number(least),
+  maxProperties: (most, value) => size(value) <= Number(most),
+  items: (schema, value) => (value as readonly unknown[]).every((one) => fits(asSchema(schema), one)),
+  required: (keys, value) => (keys as readonly string[]).every((key) => isObject(value) && key in value),
+  properties: (schemas, value) =>
+    Object.entries(asSchema(schemas)).every(
+      ([key, schema]) => !isObject(value) || !(key in value) || fits(asSchema(schema), value[key]),
+    ),
+  propertyNames: (schema, value) => Object.keys(value as object).every((key) => fits(asSchema(schema), key)),
+  additionalProperties: (schema, value, { properties }) =>
+    Object.entries(value as object)
+      .filter(([key]) => !isObject(properties) || !(key in properties))
+      .every(([, one]) => schema !== false && fits(asSchema(schema), one)),
+  anyOf: (schemas, value) => (schemas as readonly Json[]).some((schema) => fits(asSchema(schema), value)),
+  oneOf: (schemas, value) =>
+    (schemas as readonly Json[]).filter((schema) => fits(asSchema(schema), value)).length === 1,
+};
+
+function fits(schema: JsonSchema, value: unknown): boolean {
+  if (schema.type !== undefined && KEYWORDS.type?.(schema.type, value, schema) === false) return false;
+  return Object.entries(schema).every(([keyword, limit]) => {
+    const check = KEYWORDS[keyword];
+    if (check === undefined) throw new Error(`the test does not know the keyword ${keyword}`);
+    return check(limit, value, schema);
+  });
+}
+
+describe('the JSON schema', () => {
+  const written = GOOD_ROWS.filter(([, row]) => row.startsWith('{'));
+  it.each(written)('takes %s', (_, row) => expect(fits(jsonSchema(), JSON.parse(row))).toBe(true));
+  it.each(SCHEMA_BAD_ROWS)('judges "$name" as the check does, as far as it can know', ({ text: row, beyondSchema }) =>
+    expect(fits(jsonSchema(), JSON.parse(row))).toBe(beyondSchema === true),
+  );
+});
+
+const UNSAID = /^(\s*)# (\w+: \S.*)$/;
+
+describe('the example', () => {
+  it('is a configuration', () => expect(readConfig(example())).toMatchObject({ ok: true }));
+  it('stays the same when every default in it is put in force', () => {
+    const lines = example().split('\n');
+    const inForce = lines.map((line) => {
+      const [, indent = '', option = ''] = UNSAID.exec(line) ?? [];
+      const isEmpty = /^\w+:\s*#/.test(option);
+      return option === '' || isEmpty ? line : `${indent}${option}`;
+    });
+    expect(inForce.filter((line, i) => line !== lines[i]).length).toBeGreaterThan(40);
+    expect(readConfig(inForce.join('\n'))).toEqual(readConfig(example()));
+  });
+  it('names every option of a load', () => {
+    for (const key of Object.keys(LOAD)) expect(example()).toMatch(new RegExp(`^ +(# )?${key}:`, 'm'));
+  });
+});
+
+describe('the documentation', () => {
+  it('has a line for every option', () => {
+    for (const key of Object.keys(OPTIONS)) expect(optionsHelp()).toContain(`| \`${key}\` |`);
+    for (const key of Object.keys(LOAD)) expect(optionsHelp()).toContain(`| \`loads.NAME.${key}\` |`);
+  });
+  //  option             default
+  const rows = [
+    [LOAD.minOn, 'ev 15m, heat-pump 30m, tank 5m, generic 5m'],
+    [LOAD.failSafe, 'ev on, heat-pump off, tank on, generic off; SG-Ready normal'],
+    [LOAD.offAbove, 'onBelow + 10'],
+    [LOAD.overrideFor, '4h'],
+    [LOAD.type, 'required'],
+    [LOAD.goal, 'none'],
+  ] as const;
+  it.each(rows)('%#: %s', (row, said) => expect(defaultText(row)).toBe(said));
+});
