@@ -63,6 +63,8 @@ export interface ServiceOptions {
   readonly credentials: () => Promise<Credentials | undefined>;
   /** How many devices share the account's budgets; 1 when absent. */
   readonly fleet?: number;
+  /** How long any answer may take, in real time; 30 s, and 10 min for a map, when absent. */
+  readonly deadline?: Duration;
   readonly log: Log;
 }
 
@@ -133,7 +135,7 @@ export function createService(options: ServiceOptions): Service {
   const { url, http, clock, random, credentials, fleet = 1, log } = options;
   const base = url.replace(/\/+$/, '');
   const stopping = new AbortController();
-  const transport = createTransport({ http, clock, random, log, fleet });
+  const transport = createTransport({ http, clock, random, log, fleet, deadline: options.deadline });
   const session = createSession({
     clock,
     log,

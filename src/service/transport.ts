@@ -57,6 +57,8 @@ export interface TransportOptions {
   readonly random: Random;
   readonly log: Log;
   readonly fleet: number;
+  /** Instead of each call's own. */
+  readonly deadline?: Duration | undefined;
 }
 
 interface Hold {
@@ -64,7 +66,7 @@ interface Hold {
   readonly inARow: number;
 }
 
-export function createTransport({ http, clock, random, log, fleet }: TransportOptions): Transport {
+export function createTransport({ http, clock, random, log, fleet, deadline }: TransportOptions): Transport {
   const requests = createBudget(shareOf(MOST_REQUESTS, fleet), WINDOW);
   const logins = createBudget(shareOf(MOST_LOGINS, fleet), WINDOW);
   const budgets: Readonly<Record<Lane, readonly Budget[]>> = {
@@ -79,6 +81,7 @@ export function createTransport({ http, clock, random, log, fleet }: TransportOp
   setMaxListeners(0, stopping.signal);
   const sent = { requests: 0, logins: 0, bytesIn: 0 };
 
+  const inTime = ({ request }: Sending) => (deadline === undefined ? request : { ...request, deadline });
   const heldFor = (lane: Lane, now: Uptime) => {
     const until = holds.get(lane)?.until;
     return until === undefined || until <= now ? 0 : between(now, until);
@@ -150,7 +153,7 @@ export function createTransport({ http, clock, random, log, fleet }: TransportOp
       const why = blocked(sending.lane);
       if (why !== undefined) return failedWith(why);
       const startedAt = clock.now().uptime;
-      const reply = await attempt(sending, () => http.request(sending.request, stopping.signal));
+      const reply = await attempt(sending, () => http.request(inTime(sending), stopping.signal));
       if (!reply.ok) return failedWith(reply.failure);
       sent.bytesIn += reply.value.body.length;
       return concluded(judge(reply.value, clock.now().wall), sending.lane, startedAt);
@@ -159,7 +162,7 @@ export function createTransport({ http, clock, random, log, fleet }: TransportOp
       const why = blocked(sending.lane);
       if (why !== undefined) return { verdict: failedWith(why) };
       const startedAt = clock.now().uptime;
-      const stream = await attempt(sending, () => http.stream(sending.request, stopping.signal));
+      const stream = await attempt(sending, () => http.stream(inTime(sending), stopping.signal));
       if (!stream.ok) return { verdict: failedWith(stream.failure) };
       const { value } = stream;
       if (value.status === 200 && isJson(value)) return { stream: { ...value, chunks: counted(value.chunks) } };
