@@ -1,6 +1,6 @@
 /** Who may log in: salted scrypt hashes, kept in memory or in the data directory, and mails in its outbox. Knows no path and no token. */
 
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isPlan, type PlanName } from './plans.ts';
@@ -38,12 +38,23 @@ export interface Accounts {
 }
 
 const KEY_BYTES = 32;
+/** Twenty bytes are the 40 characters of a v1 token. */
+const TOKEN_BYTES = 20;
 const COST = { N: 16_384, r: 8, p: 1 };
 
+/** What a password and its salt make: the key to compare by, and the account's v1 token. */
 const derive = (password: string, salt: Buffer) =>
   new Promise<Buffer>((resolve, reject) => {
-    scrypt(password, salt, KEY_BYTES, COST, (error, key) => (error === null ? resolve(key) : reject(error)));
+    scrypt(password, salt, KEY_BYTES + TOKEN_BYTES, COST, (error, key) =>
+      error === null ? resolve(key) : reject(error),
+    );
   });
+
+const secretsOf = (made: Buffer, salt: Buffer) => ({
+  salt: salt.toString('hex'),
+  hash: made.subarray(0, KEY_BYTES).toString('hex'),
+  apiToken: made.subarray(KEY_BYTES).toString('hex'),
+});
 
 /** Durable under its name, or not there at all. */
 async function replaceFile(path: string, text: string): Promise<void> {
@@ -93,6 +104,7 @@ export async function openAccounts(directory: string | undefined): Promise<Accou
   for (const account of path === undefined ? [] : await readAccounts(path)) book.set(account.username, account);
 
   const nobody = randomBytes(16);
+  const noHash = randomBytes(KEY_BYTES).toString('hex');
   let writing: Promise<void> = Promise.resolve();
   const save = () => {
     if (path === undefined) return writing;
@@ -101,27 +113,31 @@ export async function openAccounts(directory: string | undefined): Promise<Accou
     writing = next.catch(() => {});
     return next;
   };
+  const verify = async (username: string, password: string) => {
+    const account = book.get(username);
+    const salt = account === undefined ? nobody : Buffer.from(account.salt, 'hex');
+    const { hash } = secretsOf(await derive(password, salt), salt);
+    const fits = timingSafeEqual(Buffer.from(hash, 'hex'), Buffer.from(account?.hash ?? noHash, 'hex'));
+    return account !== undefined && fits ? account : undefined;
+  };
   let mails = 0;
   return {
     named: (username) => book.get(username),
     holding: (apiToken) => [...book.values()].find((account) => account.apiToken === apiToken),
     async create({ username, password, plan, email, org }, { replace = false } = {}) {
       if (book.has(username) && !replace) return false;
-      const salt = randomBytes(16);
-      const hash = (await derive(password, salt)).toString('hex');
-      // Made from the credentials, so that it stays the same for accounts given anew at each start.
-      const apiToken = (await derive(password, Buffer.from(`v1 ${username}`))).toString('hex').slice(0, 40);
+      // In memory the salt is the name's, so that an account given anew at each start keeps its token.
+      const salt =
+        path === undefined ? createHash('sha256').update(username).digest().subarray(0, 16) : randomBytes(16);
+      const known = replace ? await verify(username, password) : undefined;
+      const made = known ?? secretsOf(await derive(password, salt), salt);
       if (book.has(username) && !replace) return false;
-      book.set(username, { username, plan, email, org, apiToken, salt: salt.toString('hex'), hash });
+      const { apiToken, hash } = made;
+      book.set(username, { username, plan, email, org, apiToken, salt: made.salt, hash });
       await save();
       return true;
     },
-    async verify(username, password) {
-      const account = book.get(username);
-      const salt = account === undefined ? nobody : Buffer.from(account.salt, 'hex');
-      const key = await derive(password, salt);
-      return account !== undefined && timingSafeEqual(key, Buffer.from(account.hash, 'hex')) ? account : undefined;
-    },
+    verify,
     async mailReset(account, now) {
       if (directory === undefined) return;
       mails += 1;

@@ -69,11 +69,10 @@ export const isLoopback = (host: string) =>
 
 async function serviceOf(options: ReferenceOptions, series: Series | undefined): Promise<Service> {
   const accounts = await openAccounts(options.data);
-  for (const { username, password, plan } of options.accounts ?? [])
-    await accounts.create(
-      { username, password, plan, email: `${username}@example.invalid`, org: null },
-      { replace: true },
-    );
+  const given = (options.accounts ?? []).map((account) =>
+    accounts.create({ ...account, email: `${account.username}@example.invalid`, org: null }, { replace: true }),
+  );
+  await Promise.all(given);
   const region = options.series?.region ?? PREVIEW_REGION;
   const catalogue = catalogueOf({
     seed: options.seed,

@@ -106,3 +106,26 @@ describe('the password rule', () => {
     else expect(fault).toContain(missing);
   });
 });
+
+describe('the v1 token of an account given at each start', () => {
+  it.each([
+    ['in memory', () => undefined],
+    ['in a directory', () => folder],
+  ])('stays the same, %s, while the password does', async (_, where) => {
+    const tokens: (string | undefined)[] = [];
+    for (const password of [home.password, home.password, 'Other-word-2']) {
+      const accounts = await openAccounts(where());
+      await accounts.create({ ...home, password }, { replace: true });
+      tokens.push(accounts.named('home')?.apiToken);
+    }
+    expect(tokens[0]).toMatch(/^[0-9a-f]{40}$/);
+    expect(tokens[1]).toBe(tokens[0]);
+    expect(tokens[2]).not.toBe(tokens[0]);
+  });
+  it('a new plan takes effect', async () => {
+    await (await openAccounts(folder)).create(home);
+    const accounts = await openAccounts(folder);
+    await accounts.create({ ...home, plan: 'pro' }, { replace: true });
+    expect((await accounts.verify('home', home.password))?.plan).toBe('pro');
+  });
+});
