@@ -10,6 +10,7 @@ export interface CommandEntry {
 export const commands: Readonly<Record<string, CommandEntry>> = {
   run: { summary: 'the agent, in the foreground', load: () => import('./run.ts') },
   demo: { summary: 'a day of a house in about a minute, everything embedded', load: () => import('./demo.ts') },
+  init: { summary: 'asks, then writes a commented configuration', load: () => import('./init.ts') },
   account: {
     summary: 'register, log in, reset the password, see what the account opens',
     load: () => import('./account.ts'),

@@ -26,7 +26,6 @@ import {
   durationText,
   TIME,
   timeOf,
-  timeText,
   WINDOW,
   weekOf,
   windowOf,
@@ -243,9 +242,6 @@ export const week: Kind<WeekTimes> = {
     return time === undefined ? undefined : weekOf(() => time);
   },
 };
-
-export const weekText = (times: WeekTimes) =>
-  times.map((time) => (time === undefined ? '-' : timeText(time))).join(' ');
 
 function isZone(text: string): boolean {
   try {
