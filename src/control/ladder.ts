@@ -18,6 +18,7 @@ import type { Priority, Why } from './control.ts';
 import { isDone } from './jobs.ts';
 import { idleLevel, isRunning, nearest, runLevel } from './levels.ts';
 import { planNow } from './planning.ts';
+import { startsToPlan } from './starts.ts';
 import type { LoadState, Override, Plan } from './state.ts';
 
 export interface Wish {
@@ -126,7 +127,13 @@ function planWish(context: Context, load: LoadConfig, plan: Plan, basis: Basis):
 }
 
 function threshold(context: Context, load: LoadConfig, state: LoadState): Wish | undefined {
-  if (load.goal !== undefined || state.job !== undefined) return undefined;
+  const { job } = state;
+  // Without a plan a job takes what the index calls clean; the deadline guard sees to the rest.
+  if (job === undefined && load.goal !== undefined) return undefined;
+  if (job !== undefined && context.now.wall < job.from) {
+    wakeAtWall(context, job.from);
+    return undefined;
+  }
   const index = indexNow(context);
   if (index === undefined) return undefined;
   const running = isRunning(presentLevel(state));
@@ -138,6 +145,8 @@ function threshold(context: Context, load: LoadConfig, state: LoadState): Wish |
     ...(limit === undefined ? {} : { limit }),
   });
   if (index.flat) return speak(running, 'flat');
+  // The last start of the day is the deadline guard's.
+  if (job !== undefined && !running && startsToPlan(load, state, false) < 2) return speak(false, 'plan-waits');
   if (index.value >= load.offAbove && index.value > load.onBelow)
     return shaded(context, load, state, speak(false, 'dirty', load.offAbove));
   if (index.value > load.onBelow) return shaded(context, load, state, speak(running, 'between', load.onBelow));

@@ -18,22 +18,21 @@ function freeFrom(times: readonly Uptime[], most: number, span: Duration): Uptim
   return blocking === undefined ? (-Infinity as Uptime) : ((blocking + span) as Uptime);
 }
 
-/** From when on the start budgets of the hour and of the day allow a start. */
-export const startAllowedFrom = (load: LoadConfig, { starts }: LoadState): Uptime =>
-  Math.max(freeFrom(starts, load.maxStartsPerHour, HOUR), freeFrom(starts, load.maxStartsPerDay, DAY)) as Uptime;
+/** From when on the start budgets of the hour and of the day allow a start, with `kept` of the day's starts left alone. */
+export const startAllowedFrom = (load: LoadConfig, { starts }: LoadState, kept = 0): Uptime =>
+  Math.max(freeFrom(starts, load.maxStartsPerHour, HOUR), freeFrom(starts, load.maxStartsPerDay - kept, DAY)) as Uptime;
 
 /** From when on the day's budget of blocks allows one more. */
 export const blockAllowedFrom = (load: LoadConfig, { blocks }: LoadState): Uptime =>
   freeFrom(blocks, load.maxBlocksPerDay, DAY);
 
-/** The starts a plan may use: one is kept back for the deadline guard, except when it is the last. */
+/** The starts a plan may use: of the day's one is kept back for the deadline guard, except when it is the last; a job's may all be planned. */
 export function startsToPlan(load: LoadConfig, state: LoadState, pending: boolean): number {
   const used = pending ? 1 : 0;
   const day = load.maxStartsPerDay - state.starts.length - used;
   const job =
     load.maxInterruptions === undefined ? Infinity : load.maxInterruptions + 1 - (state.job?.starts ?? 0) - used;
-  const left = Math.max(0, Math.min(day, job));
-  return left >= 2 ? left - 1 : left;
+  return Math.max(0, Math.min(day >= 2 ? day - 1 : day, job));
 }
 
 /** Pause after a run that keeps any plan within the starts an hour. */
