@@ -121,14 +121,13 @@ export function decodeIndex(body: unknown, asked: SignalQuery): Outcome<LiveInde
 }
 
 function historicalPoint(item: RawPoint): HistoricalPoint | undefined {
-  const point = pointOf(item);
+  const point: { -readonly [Key in keyof HistoricalPoint]: HistoricalPoint[Key] } | undefined = pointOf(item);
   if (point === undefined) return undefined;
+  const lastUpdated = instantOf(item.last_updated);
+  if (lastUpdated !== undefined) point.lastUpdated = lastUpdated;
   const imputed = item.imputed_data_used;
-  return {
-    ...point,
-    ...given('lastUpdated', instantOf(item.last_updated)),
-    ...given('imputed', typeof imputed === 'boolean' ? imputed : undefined),
-  };
+  if (typeof imputed === 'boolean') point.imputed = imputed;
+  return point;
 }
 
 const within =

@@ -43,10 +43,11 @@ export function sifted<P>(
   where: string,
   read: (item: RawPoint) => P | undefined,
 ): Outcome<{ readonly kept: readonly P[]; readonly refused: number }> {
-  const kept = items.flatMap((item): P[] => {
+  const kept: P[] = [];
+  for (const item of items) {
     const one = typeof item === 'object' && item !== null ? read(item as RawPoint) : undefined;
-    return one === undefined ? [] : [one];
-  });
+    if (one !== undefined) kept.push(one);
+  }
   const refused = items.length - kept.length;
   if (refused > items.length * MOST_REFUSED)
     return nonsense(where, 'points with a time and a number', `${refused} of ${items.length} without`);
