@@ -53,7 +53,7 @@ export function brokerTrouble(state: BrokerState): string | undefined {
       return state.cause;
     case 'online': {
       if (state.denied.length === 0) return undefined;
-      return `the broker denies ${state.denied.join(', ')}: those topics are missing; let this user write gridtide/<device>/# and read its …/set topics (see systemd/mosquitto-acl.sample)`;
+      return `the broker denies ${state.denied.join(', ')}: those topics are missing; let this user write gridtide/<device>/# and read its …/set topics (see systemd/mosquitto.acl)`;
     }
   }
 }

@@ -1,12 +1,23 @@
 /** Tells the broker what the agent knows and does, and takes commands from it; decides nothing about loads. */
 
-import type { Config } from '../config/config.ts';
+import type { Config, LoadConfig } from '../config/config.ts';
 import type { Decision } from '../control/control.ts';
 import type { SignalView } from '../signal/view.ts';
-import type { Instant } from '../units.ts';
-import type { Broker, BrokerWill, Clock, Log, Random } from '../world.ts';
-import type { RemoteCommand } from './commands-in.ts';
-import type { Health } from './health.ts';
+import { after, type Duration, seconds } from '../units.ts';
+import type { Broker, BrokerMessage, BrokerState, BrokerWill, Cancel, Clock, Log, Random } from '../world.ts';
+import { type CommandResult, createCommandEar } from './command-ear.ts';
+import { type RemoteCommand, takesCommands } from './commands-in.ts';
+import { discoveryOf } from './discovery.ts';
+import { type Info, infoJson, loadJson, signalJson } from './documents.ts';
+import { type Health, healthJson } from './health.ts';
+import { createOutbox } from './outbox.ts';
+
+export type { Info } from './documents.ts';
+
+/** Many devices hear Home Assistant's birth at once: each waits a moment of its own. */
+const BIRTH_SPREAD = seconds(3);
+/** Version 4 does not tell a live retained command from a plain one; right after subscribing nothing is believed. */
+const DEAF_IN_VERSION_4 = seconds(1);
 
 export interface MonitorParts {
   readonly config: Config;
@@ -19,33 +30,114 @@ export interface MonitorParts {
 
 export interface MonitorHandlers {
   /** Called with a command that is well formed, fresh, new and for a load of the configuration. `words` reach the sender. */
-  command(load: string, command: RemoteCommand): { readonly accepted: boolean; readonly words: string };
-}
-
-export interface Info {
-  readonly startedAt: Instant;
-  readonly region?: string;
-  readonly mapLastUpdated?: Instant;
+  command(load: string, command: RemoteCommand): CommandResult;
 }
 
 export interface Monitor {
-  /** Starts the link to the broker; the caller watches its state for the health. */
+  /** From here on the device is shown as online and takes commands, whenever there is a link. */
   start(handlers: MonitorHandlers): void;
   signal(view: SignalView, words: string): void;
   decision(decision: Decision, words: string): void;
   health(health: Health): void;
   info(info: Info): void;
-  /** Says offline and leaves. */
+  /** Says offline and leaves. May be called twice. */
   stop(): Promise<void>;
 }
 
+const availabilityOf = (device: string) => `gridtide/${device}/availability`;
+
 /** The retained `offline` that the broker publishes when the link dies. */
-export const willOf = (config: Config): BrokerWill => ({
-  topic: `gridtide/${config.device}/availability`,
-  payload: 'offline',
-});
+export const willOf = ({ device }: Config): BrokerWill => ({ topic: availabilityOf(device), payload: 'offline' });
 
 /** The same for every start of one device, so that a second agent with its name is noticed. */
-export const clientIdOf = (config: Config) => `gridtide-${config.device}`;
+export const clientIdOf = ({ device }: Config) => `gridtide-${device}`;
 
-export declare function createMonitor(parts: MonitorParts): Monitor;
+export function createMonitor({ config, broker, clock, random, log, version }: MonitorParts): Monitor {
+  const base = `gridtide/${config.device}`;
+  const commands = config.mqtt !== undefined && takesCommands(config.mqtt);
+  const outbox = createOutbox(broker);
+  const told = (topic: string, document: object) => outbox.hold(`${base}/${topic}`, JSON.stringify(document));
+  let handlers: MonitorHandlers | undefined;
+  let unwatch: Cancel | undefined;
+  let birth: Cancel | undefined;
+  let wasOnline = false;
+
+  const discovery = discoveryOf(config, version, commands);
+  if (discovery !== undefined) outbox.hold(discovery.topic, discovery.payload);
+
+  const linkChanged = ({ kind }: BrokerState): void => {
+    const isOnline = kind === 'online';
+    if (isOnline && !wasOnline) void arrive();
+    wasOnline = isOnline;
+  };
+
+  /** Everything held, then `online`, then the ears: nobody acts on a state that is not told yet. */
+  const arrive = async (): Promise<void> => {
+    await tellAll();
+    if (commands) for (const load of config.loads) await listen(load);
+    if (config.mqtt?.discovery !== undefined)
+      await broker.subscribe(`${config.mqtt.discovery}/status`, hearBirth, { stored: false });
+  };
+
+  const tellAll = async (): Promise<void> => {
+    if (await outbox.republish()) await broker.publish(availabilityOf(config.device), 'online', { retain: true });
+  };
+
+  const hearBirth = ({ payload, retained }: BrokerMessage): void => {
+    if (retained || new TextDecoder().decode(payload.subarray(0, 16)) !== 'online') return;
+    birth?.();
+    const wait = (random.fraction() * BIRTH_SPREAD) as Duration;
+    birth = clock.wakeAt(after(clock.now().uptime, wait), 'home assistant', () => void tellAll());
+  };
+
+  const ears = new Map(
+    config.loads.map((load) => [
+      load.name,
+      createCommandEar({
+        load,
+        clock,
+        log,
+        answer: (document) => told(`loads/${load.name}/result`, document),
+        forget: (topic) => void broker.publish(topic, '', { retain: true }),
+        command: (command) =>
+          handlers?.command(load.name, command) ?? {
+            accepted: false,
+            words: 'the agent is still starting; send it again in a moment',
+          },
+      }),
+    ]),
+  );
+
+  const listen = async (load: LoadConfig): Promise<void> => {
+    const topic = `${base}/loads/${load.name}/set`;
+    const hear = ears.get(load.name);
+    if (hear === undefined) return;
+    // A command somebody left stored would meet every new listener: an empty retained message removes it.
+    await broker.publish(topic, '', { retain: true });
+    const from = broker.state.kind === 'online' && broker.state.version === 4 ? DEAF_IN_VERSION_4 : seconds(0);
+    const deafUntil = after(clock.now().uptime, from);
+    await broker.subscribe(topic, (message) => hear(message, deafUntil), { stored: false });
+  };
+
+  return {
+    start(given) {
+      handlers = given;
+      if (unwatch !== undefined) return;
+      unwatch = broker.watch(linkChanged);
+      linkChanged(broker.state);
+    },
+    signal(view, words) {
+      const { wall } = clock.now();
+      const isValid = () => view.index === undefined || clock.now().wall < view.index.validUntil;
+      outbox.pass(`${base}/signal`, JSON.stringify(signalJson(view, words, wall)), isValid);
+    },
+    decision: (decision, words) => told(`loads/${decision.load}`, loadJson(decision, words)),
+    health: (health) => told('health', healthJson(health)),
+    info: (info) => told('info', infoJson(info, config, version)),
+    async stop() {
+      birth?.();
+      unwatch?.();
+      await broker.stop(willOf(config));
+    },
+  };
+}

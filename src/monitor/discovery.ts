@@ -1,0 +1,135 @@
+/** The one message by which Home Assistant finds the device and its entities; keeps to keys that every release accepts. */
+
+import type { Config, LoadConfig } from '../config/config.ts';
+
+export interface Discovery {
+  readonly topic: string;
+  readonly payload: string;
+}
+
+type Entity = Readonly<Record<string, unknown>> & { readonly platform: string };
+
+/** Signal states are not retained, so Home Assistant is told how long one may stand without the next. */
+const SIGNAL_EXPIRES = 900;
+/** Longest state Home Assistant stores. */
+const MAX_STATE = 255;
+
+const DIAGNOSTIC = { entity_category: 'diagnostic' } as const;
+
+/** `commands`: whether loads may be overridden from there. */
+export function discoveryOf(config: Config, version: string, commands: boolean): Discovery | undefined {
+  const prefix = config.mqtt?.discovery;
+  if (prefix === undefined) return undefined;
+  const id = `gridtide_${config.device}`;
+  const base = `gridtide/${config.device}`;
+  const entities = { ...signalEntities(base), ...healthEntities(base), ...loadsEntities(config.loads, base, commands) };
+  const components = Object.entries(entities).map(
+    ([name, entity]) => [name, { ...entity, unique_id: `${id}_${name}` }] as const,
+  );
+  const payload = {
+    device: { identifiers: [id], name: `gridtide ${config.device}`, manufacturer: 'gridtide', sw_version: version },
+    origin: { name: 'gridtide', sw_version: version },
+    availability: [{ topic: `${base}/availability` }],
+    qos: 1,
+    components: Object.fromEntries(components),
+  };
+  return { topic: `${prefix}/device/${id}/config`, payload: JSON.stringify(payload) };
+}
+
+/** Gone when nothing fresh drives the loads, and when no word comes for a while. */
+function signalEntities(base: string): Record<string, Entity> {
+  const common = {
+    platform: 'sensor',
+    state_topic: `${base}/signal`,
+    expire_after: SIGNAL_EXPIRES,
+    availability_mode: 'all',
+    availability: [
+      { topic: `${base}/availability` },
+      { topic: `${base}/health`, value_template: "{{ 'online' if value_json.fresh else 'offline' }}" },
+    ],
+  } as const;
+  const measured = { ...common, state_class: 'measurement' };
+  return {
+    index: {
+      ...measured,
+      name: 'Emissions index',
+      icon: 'mdi:percent-circle',
+      unit_of_measurement: '%',
+      value_template: '{{ value_json.index }}',
+    },
+    rate: {
+      ...measured,
+      name: 'Emissions rate',
+      icon: 'mdi:molecule-co2',
+      unit_of_measurement: 'lb/MWh',
+      value_template: '{{ value_json.rate }}',
+    },
+    basis: { ...common, ...DIAGNOSTIC, name: 'Signal basis', value_template: '{{ value_json.basis }}' },
+  };
+}
+
+function healthEntities(base: string): Record<string, Entity> {
+  const common = { state_topic: `${base}/health`, ...DIAGNOSTIC };
+  return {
+    problem: {
+      ...common,
+      platform: 'binary_sensor',
+      name: 'Problem',
+      device_class: 'problem',
+      value_template: "{{ 'OFF' if value_json.ok else 'ON' }}",
+      json_attributes_topic: `${base}/health`,
+    },
+    region: { ...common, platform: 'sensor', name: 'Grid region', value_template: '{{ value_json.region }}' },
+    last_forecast: {
+      ...common,
+      platform: 'sensor',
+      name: 'Last forecast',
+      device_class: 'timestamp',
+      value_template: '{{ value_json.lastForecast }}',
+    },
+  };
+}
+
+const loadsEntities = (loads: readonly LoadConfig[], base: string, commands: boolean): Record<string, Entity> =>
+  Object.assign({}, ...loads.map((load) => loadEntities(load, base, commands)));
+
+function loadEntities({ name }: LoadConfig, base: string, commands: boolean): Record<string, Entity> {
+  const topic = `${base}/loads/${name}`;
+  const common = { state_topic: topic };
+  const override: Record<string, Entity> = {
+    [`load_${name}_override`]: {
+      ...common,
+      platform: 'select',
+      name: `${name} override`,
+      options: ['auto', 'on', 'off'],
+      value_template: '{{ value_json.override }}',
+      command_topic: `${topic}/set`,
+      command_template: '{"command":"override","level":"{{ value }}"}',
+      retain: false,
+    },
+  };
+  return {
+    [`load_${name}_running`]: {
+      ...common,
+      platform: 'binary_sensor',
+      name: `${name} running`,
+      device_class: 'running',
+      value_template: "{{ 'ON' if value_json.running else 'OFF' }}",
+      json_attributes_topic: topic,
+    },
+    [`load_${name}_reason`]: {
+      ...common,
+      platform: 'sensor',
+      name: `${name} reason`,
+      value_template: `{{ value_json.reason[:${MAX_STATE}] }}`,
+    },
+    [`load_${name}_next`]: {
+      ...common,
+      platform: 'sensor',
+      name: `${name} next change`,
+      device_class: 'timestamp',
+      value_template: '{{ value_json.next.at if value_json.next else None }}',
+    },
+    ...(commands ? override : {}),
+  };
+}
