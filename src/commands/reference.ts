@@ -2,9 +2,8 @@
 
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import type { AuthErrors } from '../reference/answer.ts';
 import { type FaultRule, faultNames, readFaultScript, ruleNamed } from '../reference/fault-rules.ts';
-import { isPlan, type PlanName, planNames } from '../reference/plans.ts';
+import { isPlan, planNames } from '../reference/plans.ts';
 import { createReference, isLoopback, type ReferenceOptions } from '../reference/reference.ts';
 import { SeriesError } from '../reference/series.ts';
 import { readDate, readTime } from '../reference/times.ts';
@@ -64,27 +63,93 @@ export const spec: CommandSpec<Row> = {
   ],
 };
 
-const mistakesIn = (mistakes: string[]) => ({
-  /** Runs a reading; its `UsageError` joins the others. */
-  gather<Value>(read: () => Value, filler: Value): Value {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      mistakes.push(...error.mistakes);
-      return filler;
-    }
-  },
-});
+/** Arguments being read, with what was wrong so far. */
+interface Reading {
+  readonly args: Arguments<Row>;
+  readonly mistakes: string[];
+}
 
-function accountOf(said: string): { username: string; password: string; plan: PlanName } | string {
-  const first = said.indexOf(':');
-  const last = said.lastIndexOf(':');
-  const plan = said.slice(last + 1);
-  // The password may hold colons; the value is not repeated in the complaint.
-  if (first <= 0 || last <= first + 1) return '--account: expected USER:PASSWORD:PLAN';
-  if (!isPlan(plan)) return `--account ${said.slice(0, first)}: plan "${plan}" is not one of ${planNames.join(', ')}`;
-  return { username: said.slice(0, first), password: said.slice(first + 1, last), plan };
+/** The number of an option; its mistake joins the others. */
+function numberOf(
+  { args, mistakes }: Reading,
+  name: Row,
+  range: { from?: number; to?: number; whole?: boolean },
+): number {
+  try {
+    return args.number(name, range) ?? 0;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    mistakes.push(...error.mistakes);
+    return 0;
+  }
+}
+
+function wordOf<Word extends string>({ args, mistakes }: Reading, name: Row, words: readonly [Word, ...Word[]]): Word {
+  const said = args.text(name) ?? words[0];
+  const found = words.find((word) => word === said);
+  if (found === undefined)
+    mistakes.push(`--${name} ${said}: expected ${words.join(', ').replace(/, ([^,]*)$/, ' or $1')}`);
+  return found ?? words[0];
+}
+
+function accountsOf({ args, mistakes }: Reading) {
+  return args.all('account').flatMap((said) => {
+    const [first, last] = [said.indexOf(':'), said.lastIndexOf(':')];
+    const [username, password, plan] = [said.slice(0, first), said.slice(first + 1, last), said.slice(last + 1)];
+    // What was typed may be a password: it is not repeated.
+    if (first <= 0 || last <= first + 1) mistakes.push('--account: expected USER:PASSWORD:PLAN');
+    else if (!isPlan(plan)) mistakes.push(`--account ${username}: the plan is not one of ${planNames.join(', ')}`);
+    else return [{ username, password, plan }];
+    return [];
+  });
+}
+
+/** Rules of each `--faults`: a name, else a file. */
+async function faultsOf({ args, mistakes }: Reading): Promise<readonly FaultRule[]> {
+  const rules: FaultRule[] = [];
+  for (const said of args.all('faults')) {
+    const named = ruleNamed(said);
+    const text = named === undefined ? await readFile(said, 'utf8').catch(() => undefined) : undefined;
+    const script = text === undefined ? [] : readFaultScript(text);
+    if (named !== undefined) rules.push(named);
+    else if (text === undefined)
+      mistakes.push(
+        `--faults ${said}: neither the name of a fault nor a file that can be read; --help lists the names`,
+      );
+    else if ('mistakes' in script) mistakes.push(...script.mistakes.map((mistake) => `--faults ${said}: ${mistake}`));
+    else rules.push(...script);
+  }
+  return rules;
+}
+
+function nowOf({ args, mistakes }: Reading): number | undefined {
+  const said = args.text('now');
+  const now = said === undefined ? undefined : (readTime(said) ?? readDate(said));
+  if (said !== undefined && now === undefined)
+    mistakes.push(`--now ${said}: expected a time with a zone, such as 2026-03-01T00:00:00Z`);
+  return now;
+}
+
+function seriesOf({ args, mistakes }: Reading): Pick<ReferenceOptions, 'series'> {
+  const more = args.positionals;
+  const files = [...args.all('series'), ...more];
+  if (files.length === 0) return {};
+  if (files.length === more.length) mistakes.push(`"${more.join(' ')}" is not expected without --series`);
+  const units = args.text('units');
+  return { series: { files, region: args.text('region') ?? 'CAISO_NORTH', ...(units === undefined ? {} : { units }) } };
+}
+
+interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+function certificateOf({ args, mistakes }: Reading, host: string): CertificateFiles | undefined {
+  const [cert, key] = [args.text('tls-cert'), args.text('tls-key')];
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  if (cert !== key) mistakes.push('--tls-cert and --tls-key are given together or not at all');
+  if (!isLoopback(host)) mistakes.push(`--host ${host}: only loopback is served without --tls-cert and --tls-key`);
+  return undefined;
 }
 
 interface Wishes {
@@ -93,84 +158,33 @@ interface Wishes {
   readonly port: number;
   readonly now: number | undefined;
   readonly speed: number;
-  readonly certificate: { readonly cert: string; readonly key: string } | undefined;
+  readonly certificate: CertificateFiles | undefined;
 }
 
-/** Rules of one `--faults`: a name, else a file. */
-async function faultsFrom(said: string): Promise<readonly FaultRule[] | { readonly mistakes: readonly string[] }> {
-  const named = ruleNamed(said);
-  if (named !== undefined) return [named];
-  try {
-    return readFaultScript(await readFile(said, 'utf8'));
-  } catch {
-    return { mistakes: ['neither the name of a fault nor a file that can be read; --help lists the names'] };
-  }
-}
-
+/** Everything asked for, or all mistakes at once. */
 async function wishesOf(args: Arguments<Row>): Promise<Wishes> {
-  const mistakes: string[] = [];
-  const { gather } = mistakesIn(mistakes);
-  const seed = gather(() => args.number('seed', { whole: true }), 1) ?? 1;
-  const port = gather(() => args.number('port', { from: 0, to: 65_535, whole: true }), 0) ?? 0;
-  const speed = gather(() => args.number('speed', { from: 0.001, to: 1e6 }), 1) ?? 1;
-
-  const accounts = args.all('account').flatMap((said) => {
-    const account = accountOf(said);
-    if (typeof account !== 'string') return [account];
-    mistakes.push(account);
-    return [];
-  });
-  const faults: FaultRule[] = [];
-  for (const name of args.all('faults')) {
-    const rules = await faultsFrom(name);
-    if ('mistakes' in rules) mistakes.push(...rules.mistakes.map((mistake) => `--faults ${name}: ${mistake}`));
-    else faults.push(...rules);
-  }
-  const newPlan = args.text('new-plan') ?? 'free';
-  if (!isPlan(newPlan)) mistakes.push(`--new-plan ${newPlan}: expected one of ${planNames.join(', ')}`);
-  const style = args.text('auth-errors') ?? 'json';
-  if (style !== 'json' && style !== 'html') mistakes.push(`--auth-errors ${style}: expected json or html`);
-
-  const said = args.text('now');
-  const now = said === undefined ? undefined : (readTime(said) ?? readDate(said));
-  if (said !== undefined && now === undefined)
-    mistakes.push(`--now ${said}: expected a time with a zone, such as 2026-03-01T00:00:00Z`);
-
-  const files = [...args.all('series'), ...args.positionals];
-  const units = args.text('units');
-  if (files.length > 0 && args.all('series').length === 0)
-    mistakes.push(`"${files.join(' ')}" is not expected without --series`);
-
-  const [cert, key] = [args.text('tls-cert'), args.text('tls-key')];
-  if ((cert === undefined) !== (key === undefined))
-    mistakes.push('--tls-cert and --tls-key are given together or not at all');
+  const reading: Reading = { args, mistakes: [] };
   const host = args.text('host') ?? '127.0.0.1';
-  if (!isLoopback(host) && (cert === undefined || key === undefined))
-    mistakes.push(`--host ${host}: only loopback is served without --tls-cert and --tls-key`);
-  if (mistakes.length > 0) throw new UsageError(...mistakes);
-
   const data = args.text('data');
-  return {
+  const wishes: Wishes = {
     host,
-    port,
-    now,
-    speed,
-    certificate: cert === undefined || key === undefined ? undefined : { cert, key },
+    port: numberOf(reading, 'port', { from: 0, to: 65_535, whole: true }),
+    now: nowOf(reading),
+    speed: numberOf(reading, 'speed', { from: 0.001, to: 1e6 }),
+    certificate: certificateOf(reading, host),
     options: {
-      seed,
-      accounts,
-      newPlan: newPlan as PlanName,
-      authErrors: style as AuthErrors,
-      faults,
+      seed: numberOf(reading, 'seed', { whole: true }),
+      accounts: accountsOf(reading),
+      newPlan: wordOf(reading, 'new-plan', planNames),
+      authErrors: wordOf(reading, 'auth-errors', ['json', 'html']),
+      faults: await faultsOf(reading),
       extras: args.flag('extras'),
       ...(data === undefined ? {} : { data }),
-      ...(files.length === 0
-        ? {}
-        : {
-            series: { files, region: args.text('region') ?? 'CAISO_NORTH', ...(units === undefined ? {} : { units }) },
-          }),
+      ...seriesOf(reading),
     },
   };
+  if (reading.mistakes.length > 0) throw new UsageError(...reading.mistakes);
+  return wishes;
 }
 
 const DAY = 86_400_000;
@@ -179,7 +193,7 @@ const TEACHING_DAYS = 9;
 
 const sentence = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-async function readCertificate({ cert, key }: { readonly cert: string; readonly key: string }) {
+async function readCertificate({ cert, key }: CertificateFiles) {
   const read = (flag: string, file: string) =>
     readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       throw new UsageError(`${flag} ${file}: cannot be read (${error.code})`);
@@ -198,13 +212,15 @@ async function readCertificate({ cert, key }: { readonly cert: string; readonly 
 async function started({ options, host, port, now, speed, certificate }: Wishes, terminal: Terminal) {
   const tls = certificate === undefined ? undefined : await readCertificate(certificate);
   let start = now ?? Date.now();
-  const began = performance.now();
+  let began = performance.now();
   const clock = () => Math.floor(start + (performance.now() - began) * speed);
   const onError = (error: unknown) =>
     terminal.err(`gridtide reference: ${sentence(error)}; the caller was answered with 500\n`);
   const reference = await createReference({ ...options, clock, onError, ...(tls === undefined ? {} : { tls }) });
   const { recorded } = reference;
   if (now === undefined && recorded !== undefined) start = Math.min(recorded.to, recorded.from + TEACHING_DAYS * DAY);
+  // Reading a long series takes its time; the clock starts when the service does.
+  began = performance.now();
   return { reference, url: (await reference.listen({ host, port })).url };
 }
 
