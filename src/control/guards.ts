@@ -14,7 +14,7 @@ import {
   wallOf,
 } from './context.ts';
 import type { Why } from './control.ts';
-import { latestStart } from './jobs.ts';
+import { isDone, latestStart } from './jobs.ts';
 import type { Wish } from './ladder.ts';
 import { idleLevel, isRunning, isSgReady } from './levels.ts';
 import { spreadOf } from './spread.ts';
@@ -97,11 +97,15 @@ function minimumTime(context: Context, load: LoadConfig, state: LoadState, wish:
   }
   const pauseEnds = (since + minOffOf(load)) as Uptime;
   if (pauseEnds > uptime) return { guard: 'min-off', until: pauseEnds };
-  const allowed = startAllowedFrom(load, state);
+  const allowed = startAllowedFrom(load, state, startsKept(load, state, wish));
   if (allowed > uptime) return { guard: 'start-budget', until: allowed };
   const spread = spreadEnd(context, load, state);
   return spread > uptime ? { guard: 'spread', until: spread } : undefined;
 }
+
+/** What the index or a window starts leaves one start of the day for the deadline guard. */
+const startsKept = (load: LoadConfig, { job }: LoadState, { priority }: Wish) =>
+  job !== undefined && !isDone(job) && (priority === 8 || priority === 9) && load.maxStartsPerDay > 1 ? 1 : 0;
 
 /** Within the jitter, and never so late that the deadline guard would have to speak first. */
 function spreadEnd(context: Context, load: LoadConfig, state: LoadState): Uptime {

@@ -89,9 +89,10 @@ function armBySchedule(context: Context, load: LoadConfig, state: Draft) {
 
 /** How long a start must wait for the guards; for a load that runs, how long it would have to after a stop. */
 function startWait(context: Context, load: LoadConfig, state: LoadState): number {
-  if (isRunning(presentLevel(state))) return minOffOf(load);
-  const free = Math.max(runningSince(state) + minOffOf(load), startAllowedFrom(load, state));
-  return Math.max(0, free - context.now.uptime);
+  const { uptime } = context.now;
+  const running = isRunning(presentLevel(state));
+  const pauseEnds = (running ? uptime : runningSince(state)) + minOffOf(load);
+  return Math.max(0, pauseEnds - uptime, startAllowedFrom(load, state) - uptime);
 }
 
 /** The last moment at which a start still delivers the job, with room to spare. */
@@ -108,7 +109,7 @@ export function latch(context: Context, load: LoadConfig, state: Draft) {
     if (job.latched) state.job = { ...job, latched: false };
     return;
   }
-  const running = isRunning(state.level);
+  const running = runs(state);
   if (running) wakeAtUptime(context, (context.now.uptime + Math.ceil(remaining(job))) as typeof context.now.uptime);
   if (job.latched || !context.now.trusted) return;
   const { wall } = context.now;
@@ -129,13 +130,16 @@ export function shortfall(context: Context, load: LoadConfig, state: LoadState, 
   const running = isRunning(presentLevel(state));
   const { wall } = context.now;
   const start = running ? wall : Math.max(job.from, wall + startWait(context, load, state));
-  if (!running || !isRunning(state.level)) wakeAtWall(context, (job.by - remaining(job) + 1) as Instant);
+  if (!runs(state)) wakeAtWall(context, (job.by - remaining(job) + 1) as Instant);
   return Math.max(0, remaining(job) - Math.max(0, job.by - start)) as Duration;
 }
 
-/** Counts the running time since the last step. */
+/** Confirmed running, and not told to stop. */
+const runs = (state: LoadState) => isRunning(state.level) && isRunning(presentLevel(state));
+
+/** Counts the running time since the last step; what a stop takes to be carried out is not counted. */
 export function progress(state: Draft, passed: Duration) {
   const { job } = state;
-  if (job === undefined || passed <= 0 || !isRunning(state.level)) return;
+  if (job === undefined || passed <= 0 || !runs(state)) return;
   state.job = { ...job, done: (job.done + passed) as Duration };
 }

@@ -18,7 +18,6 @@ import type { Priority, Why } from './control.ts';
 import { isDone } from './jobs.ts';
 import { idleLevel, isRunning, nearest, runLevel } from './levels.ts';
 import { planNow } from './planning.ts';
-import { startsToPlan } from './starts.ts';
 import type { LoadState, Override, Plan } from './state.ts';
 
 export interface Wish {
@@ -145,8 +144,6 @@ function threshold(context: Context, load: LoadConfig, state: LoadState): Wish |
     ...(limit === undefined ? {} : { limit }),
   });
   if (index.flat) return speak(running, 'flat');
-  // The last start of the day is the deadline guard's.
-  if (job !== undefined && !running && startsToPlan(load, state, false) < 2) return speak(false, 'plan-waits');
   if (index.value >= load.offAbove && index.value > load.onBelow)
     return shaded(context, load, state, speak(false, 'dirty', load.offAbove));
   if (index.value > load.onBelow) return shaded(context, load, state, speak(running, 'between', load.onBelow));

@@ -149,7 +149,7 @@ function remembered(state: State, context: Context, now: Moment): Omit<State, 'l
 /** Brings a load from the last step to this one: a boot counts as a switch, running time is progress, old starts are forgotten. */
 function resume(state: State, draft: Draft, now: Moment) {
   if (state.fresh === 'other-boot') rebase(state.last, draft, now);
-  if (state.fresh === 'same-boot') presume(draft);
+  if (state.fresh === 'same-boot') presume(draft, now.uptime);
   if (state.fresh === 'no' && state.last !== undefined) progress(draft, (now.uptime - state.last.uptime) as Duration);
   draft.starts = ofTheDay(draft.starts, now.uptime);
   draft.blocks = ofTheDay(draft.blocks, now.uptime);
@@ -177,11 +177,11 @@ function rebase(last: Moment | undefined, draft: Draft, now: Moment) {
   draft.faultUntil = undefined;
 }
 
-/** A command that was under way when the process ended is taken as done; the output's own word comes after. */
-function presume(draft: Draft) {
+/** A command that was under way when the process ended is taken as done, just now; the output's own word comes after. */
+function presume(draft: Draft, at: Uptime) {
   const { pending } = draft;
   draft.pending = undefined;
-  if (pending !== undefined) confirm(draft, pending.level, pending.at);
+  if (pending !== undefined) confirm(draft, pending.level, at);
 }
 
 type LoadEvent = Extract<Event, { readonly load: string }>;

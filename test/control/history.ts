@@ -34,7 +34,8 @@ const length = fc.oneof(
   fc.constantFrom(1, 1000, 300_000, HOUR),
 );
 const load = fc.nat(2);
-const values = fc.oneof(
+/** Rates ahead, with ties, gaps and negative ones. */
+export const values = fc.oneof(
   fc.array(fc.integer({ min: -50, max: 1400 }), { minLength: 10, maxLength: 48 }),
   fc.array(fc.constantFrom(100, 200, Number.NaN), { minLength: 4, maxLength: 48 }),
 );
