@@ -16,6 +16,8 @@ export interface Plan {
   readonly map: Gate;
   /** Models of the forecast, or of whatever else is open. */
   readonly models: readonly AccessModel[];
+  /** False when the description does not name the region at all: it may have been renamed. */
+  readonly isListed: boolean;
 }
 
 type Region = Access['signalTypes'][number]['regions'][number];
@@ -46,6 +48,7 @@ export function planOf(
     index: signalType === 'co2_moer' ? 'open' : 'closed',
     map: mapGate(regions),
     models: models?.models ?? [],
+    isListed: own !== undefined,
   };
 }
 
@@ -59,19 +62,23 @@ export const unknownPlan = (region: string, signalType: string): Plan => ({
   index: signalType === 'co2_moer' ? 'open' : 'closed',
   map: 'unknown',
   models: [],
+  isListed: true,
 });
 
-const PARTS = {
+/** Parts of a plan that may be gated. */
+export type GatedPart = 'forecast' | 'pastForecasts' | 'history' | 'map';
+
+const PARTS: Readonly<Record<GatedPart, string>> = {
   forecast: 'the forecast',
   pastForecasts: 'past forecasts',
   history: 'history',
   map: 'the map',
-} as const;
+};
 
 /** One sentence for each gate that opened or closed; none while a gate only becomes known as open. */
 export function planChanges(before: Plan, now: Plan): readonly string[] {
   if (before.region !== now.region || before.signalType !== now.signalType) return [];
-  return (Object.keys(PARTS) as (keyof typeof PARTS)[]).flatMap((part) => {
+  return (Object.keys(PARTS) as GatedPart[]).flatMap((part) => {
     if (before[part] === now[part] || now[part] === 'unknown') return [];
     if (now[part] === 'open')
       return before[part] === 'closed' ? [`the account now includes ${PARTS[part]} of ${now.region}`] : [];
@@ -80,5 +87,5 @@ export function planChanges(before: Plan, now: Plan): readonly string[] {
 }
 
 /** A request met a gate, or passed it: the plan as that tells it. */
-export const withGate = (plan: Plan, part: keyof typeof PARTS, gate: 'open' | 'closed'): Plan =>
+export const withGate = (plan: Plan, part: GatedPart, gate: 'open' | 'closed'): Plan =>
   plan[part] === gate ? plan : { ...plan, [part]: gate };

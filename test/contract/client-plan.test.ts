@@ -1,0 +1,123 @@
+/** The account's plan over days, against the service: read once a day, its changes noticed and said. */
+
+import { afterEach, expect, it } from 'vitest';
+import type { Failure } from '../../src/service/failure.ts';
+import { modelToAsk } from '../../src/service/models.ts';
+import { createPlanWatch } from '../../src/service/plan-watch.ts';
+import type { Service } from '../../src/service/service.ts';
+import { days, hours, minutes } from '../../src/units.ts';
+import { type Pair, PSCO, startPair } from './client.ts';
+
+let pair: Pair | undefined;
+afterEach(() => pair?.close());
+
+async function watching(service: (pair: Pair) => Service) {
+  pair = await startPair();
+  const told: string[] = [];
+  const failures: Failure['kind'][] = [];
+  const { clock } = pair;
+  const asked = service(pair);
+  const watch = createPlanWatch({
+    // Time stands while a request is under way, as it does for the agent in a replay.
+    service: {
+      async myAccess(query) {
+        const release = clock.hold();
+        const outcome = await asked.myAccess(query);
+        release();
+        return outcome;
+      },
+    },
+    clock,
+    random: { fraction: () => 0.5 },
+    told: (_, changes) => told.push(...changes),
+    failed: (failure) => failures.push(failure.kind),
+  });
+  return { pair, watch, told, failures, service: asked };
+}
+
+it('is read once a day', async () => {
+  const { pair, watch, service, told } = await watching((pair) => pair.client('analyst'));
+  expect(watch.plan()).toBe(undefined);
+  watch.watch(PSCO);
+  expect(watch.plan()).toMatchObject({ forecast: 'unknown', index: 'open' });
+  await pair.pass(minutes(1));
+  expect(watch.plan()).toMatchObject({ forecast: 'open', map: 'open', isListed: true });
+  await pair.pass(days(10));
+  const { requests, logins } = service.counts();
+  expect(requests - logins).toBeGreaterThanOrEqual(10);
+  expect(requests - logins).toBeLessThanOrEqual(12);
+  expect(told).toEqual([]);
+  watch.stop();
+});
+
+it('a subscription that begins or ends is said within a day', async () => {
+  let plan: 'free' | 'basic' = 'free';
+  const { pair, watch, told } = await watching((pair) =>
+    pair.client('pro', { credentials: async () => ({ username: plan, password: 'pass-word1' }) }),
+  );
+  watch.watch(PSCO);
+  await pair.pass(hours(1));
+  expect(told[0]).toBe('the account does not include the forecast of PSCO; a subscription would');
+  told.length = 0;
+  plan = 'basic';
+  await pair.pass(days(1));
+  expect(told).toContain('the account now includes the forecast of PSCO');
+  told.length = 0;
+  plan = 'free';
+  await pair.pass(days(1));
+  expect(told).toContain('the account does not include the forecast of PSCO; a subscription would');
+  watch.stop();
+});
+
+it('a gate met by a request is said at once, and once', async () => {
+  const { pair, watch, told } = await watching((pair) => pair.client('analyst'));
+  watch.watch(PSCO);
+  await pair.pass(minutes(1));
+  watch.met('map', 'closed');
+  watch.met('map', 'closed');
+  watch.met('forecast', 'open');
+  expect(told).toEqual(['the account does not include the map of PSCO; a subscription would']);
+  watch.stop();
+});
+
+it('a service that is away leaves the plan as it was and is asked again', async () => {
+  const { pair, watch, failures } = await watching((pair) => pair.client('analyst'));
+  watch.watch(PSCO);
+  await pair.pass(minutes(1));
+  pair.faults({ fault: '503' });
+  await pair.pass(days(1));
+  expect(failures.length).toBeGreaterThan(2);
+  expect(new Set(failures)).toEqual(new Set(['unwell']));
+  expect(watch.plan()).toMatchObject({ forecast: 'open' });
+  pair.faults();
+  await pair.pass(minutes(10));
+  const before = failures.length;
+  await pair.pass(hours(12));
+  expect(failures.length).toBe(before);
+  watch.stop();
+});
+
+it('a region the service no longer knows is refused, and asked for again within the hour', async () => {
+  const { pair, watch, failures } = await watching((pair) => pair.client('analyst'));
+  pair.faults({ fault: 'map-rename', value: 'PSCO:PSCO_EAST' });
+  watch.watch(PSCO);
+  await pair.pass(minutes(90));
+  expect(failures).toEqual(['refused', 'refused']);
+  watch.watch({ ...PSCO, region: 'PSCO_EAST' });
+  await pair.pass(minutes(1));
+  expect(failures).toHaveLength(2);
+  watch.stop();
+});
+
+it('its models tell that a pinned one has ended', async () => {
+  const { pair, watch } = await watching((pair) => pair.client('analyst'));
+  watch.watch(PSCO);
+  await pair.pass(minutes(1));
+  const models = watch.plan()?.models ?? [];
+  const now = pair.clock.now().wall;
+  expect(modelToAsk('2026-03-01', models, now)).toEqual({ model: '2026-03-01' });
+  expect(modelToAsk('2025-03-01', models, now)).toEqual({
+    note: "model 2025-03-01 has made no new data since 2026-04-14; the service's default is used",
+  });
+  watch.stop();
+});
