@@ -220,7 +220,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   /** Opens every output; what is found there is where control begins. */
   async function openOutputs(): Promise<Record<string, Level>> {
     const levels: Record<string, Level> = {};
-    for (const load of config.loads) {
+    const openOne = async (load: LoadConfig): Promise<void> => {
       const output = openOutput(load, {
         device: config.device,
         clock,
@@ -233,7 +233,9 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       const found = await output.open();
       if (isFailure(found)) outputFault(load.name, found);
       else if (found.level !== undefined) levels[load.name] = found.level;
-    }
+    };
+    // Side by side: a device that is slow to say its state delays no other load.
+    await Promise.all(config.loads.map(openOne));
     return levels;
   }
 

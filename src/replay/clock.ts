@@ -14,6 +14,8 @@ export interface VirtualClock extends Clock {
   hold(): Cancel;
   /** Lets time pass up to `end`, one wake-up after the other; `beforeJump` may pace it. Ends early when `stop` is aborted. */
   runUntil(end: Instant, options?: RunOptions): Promise<void>;
+  /** Lets as much time pass as `work` needs to end, and no more. */
+  during<Value>(work: Promise<Value>): Promise<Value>;
   /** Resolves when nothing is under way and nothing more would happen without time passing. */
   settled(): Promise<void>;
   /** A step of the wall clock alone, as after a time correction. */
@@ -89,6 +91,22 @@ export function createVirtualClock(start: Instant): VirtualClock {
           uptime = to;
         }
         if (next === undefined || next.at > last) return;
+        timers = timers.filter((other) => other !== next);
+        next.run();
+      }
+    },
+    async during(work) {
+      let isOver = false;
+      const over = () => {
+        isOver = true;
+      };
+      work.then(over, over);
+      for (;;) {
+        await settled();
+        if (isOver) return work;
+        const next = soonest();
+        if (next === undefined) throw new Error('what is waited for waits for nothing that could come');
+        uptime = next.at > uptime ? next.at : uptime;
         timers = timers.filter((other) => other !== next);
         next.run();
       }

@@ -101,7 +101,7 @@ async function runHouse(
   broker.onPublish(story.hear);
   simulateCharger(broker, 'openevse');
   const agent = createAgent({ config, world, version: 'demo' });
-  await agent.start();
+  await clock.during(agent.start());
   const end = after(START, hours(options.hours));
   await clock.runUntil(end, {
     beforeJump: async (from, to) => {
@@ -111,7 +111,7 @@ async function runHouse(
     ...(stop === undefined ? {} : { stop }),
   });
   story.passed(clock.now().wall, clock.now().wall);
-  await agent.stop();
+  await clock.during(agent.stop());
   const { logins } = reference.counts();
   const result = resultOf({
     ...options,

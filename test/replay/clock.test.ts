@@ -57,6 +57,15 @@ describe('the virtual clock', () => {
     expect(clock.now().uptime).toBe(1_800_000);
   });
 
+  it('gives work the time it needs and no more', async () => {
+    const clock = createVirtualClock(NOON);
+    const work = new Promise<string>((resolve) => clock.wakeAt(at(3), 'work', () => resolve('done')));
+    clock.wakeAt(at(4), 'later', () => expect.unreachable());
+    expect(await clock.during(work)).toBe('done');
+    expect(clock.now().uptime).toBe(180_000);
+    await expect(createVirtualClock(NOON).during(new Promise(() => {}))).rejects.toThrow('waits for nothing');
+  });
+
   it('stops between two wake-ups when told', async () => {
     const clock = createVirtualClock(NOON);
     const stop = new AbortController();
