@@ -194,7 +194,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     const home = regions?.home();
     monitor?.info({
       startedAt,
-      ...(home === undefined ? {} : { region: home.region }),
+      ...(home === undefined ? {} : { region: home.region, regionFullName: home.regionFullName }),
       ...(home?.mapLastUpdated === undefined ? {} : { mapLastUpdated: home.mapLastUpdated }),
     });
   }

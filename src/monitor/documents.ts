@@ -66,16 +66,18 @@ export function loadJson(decision: Decision, words: string) {
 export interface Info {
   readonly startedAt: Instant;
   readonly region?: string;
+  readonly regionFullName?: string;
   readonly mapLastUpdated?: Instant;
 }
 
 /** `…/info` */
-export function infoJson({ startedAt, region, mapLastUpdated }: Info, config: Config, version: string) {
+export function infoJson({ startedAt, region, regionFullName, mapLastUpdated }: Info, config: Config, version: string) {
   return {
     version,
     device: config.device,
     startedAt: iso(startedAt),
     region: region ?? null,
+    regionFullName: regionFullName ?? null,
     mapLastUpdated: timeOf(mapLastUpdated),
     signalType: config.service.signalType,
     timezone: config.place.timezone,

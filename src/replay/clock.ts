@@ -106,7 +106,7 @@ export function createVirtualClock(start: Instant): VirtualClock {
         if (isOver) return work;
         const next = soonest();
         if (next === undefined) throw new Error('what is waited for waits for nothing that could come');
-        uptime = next.at > uptime ? next.at : uptime;
+        uptime = Math.max(uptime, next.at) as Uptime;
         timers = timers.filter((other) => other !== next);
         next.run();
       }

@@ -142,8 +142,8 @@ interface Story {
 interface LoadMessage {
   readonly level: string;
   readonly why: string;
-  readonly words: string;
-  readonly job?: { readonly by: string; readonly needMinutes: number; readonly doneMinutes: number };
+  readonly reason: string;
+  readonly job: { readonly by: string; readonly needMinutes: number; readonly doneMinutes: number } | null;
 }
 
 /** Listens to what the agent tells the broker, as any household would, and makes the transcript of it. */
@@ -166,12 +166,12 @@ function createStory(clock: VirtualClock, tell: (event: DemoEvent) => void): Sto
     tell({ event: 'signal', at: now(), index, rate: message.rate, basis: message.basis });
   };
 
-  const load = (name: string, { level, why, words, job }: LoadMessage) => {
+  const load = (name: string, { level, why, reason: words, job }: LoadMessage) => {
     const before = levels.get(name);
     const switched = before !== undefined && before !== level;
     levels.set(name, level);
     if (switched) switches.set(name, (switches.get(name) ?? 0) + 1);
-    if (job !== undefined) jobs.set(`${name} ${job.by}`, { done: job.doneMinutes, need: job.needMinutes });
+    if (job !== null) jobs.set(`${name} ${job.by}`, { done: job.doneMinutes, need: job.needMinutes });
     tell({ event: 'decision', at: now(), load: name, level, switched, why, words });
   };
 
@@ -182,7 +182,7 @@ function createStory(clock: VirtualClock, tell: (event: DemoEvent) => void): Sto
       if (part === 'signal') signal(JSON.parse(payload));
       if (part === 'loads' && name !== undefined && topic.split('/').length === 4) load(name, JSON.parse(payload));
       if (part === 'info') {
-        const info: { region?: string | null; regionFullName?: string; mapLastUpdated?: string | null } =
+        const info: { region?: string | null; regionFullName?: string | null; mapLastUpdated?: string | null } =
           JSON.parse(payload);
         if (typeof info.region !== 'string' || info.region === region) return;
         region = info.region;
