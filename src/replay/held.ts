@@ -34,7 +34,7 @@ export function heldHttp(http: Http, clock: Holding): Http {
       }
       return { ...answer, chunks: releasing(answer.chunks, release) };
     },
-    close: () => http.close(),
+    close: () => during(clock, () => http.close()),
   };
 }
 
