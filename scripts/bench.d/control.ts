@@ -1,0 +1,199 @@
+/** Measures the planner and the step: against every small schedule, against a MILP solver, and against the clock. Exits 1 when a bar is missed. */
+
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import type { Event, Site } from '../../src/control/control.ts';
+import { type PlanRequest, planSlots } from '../../src/control/planner.ts';
+import { initialState, step } from '../../src/control/step.ts';
+import { hours, type Instant, minutes, type Uptime } from '../../src/units.ts';
+import type { Moment } from '../../src/world.ts';
+import { tryAll } from '../../test/control/brute-force.ts';
+import { fractions, instance, isBeyondPatterns } from '../../test/control/instances.ts';
+import { at, car, heating, outlookOf, siteOf, tank, viewOf } from '../../test/control/site.ts';
+
+const missed: string[] = [];
+
+function row(name: string, value: string, bar: string, holds: boolean) {
+  console.log(`${name.padEnd(58)} ${value.padStart(22)}   bar ${bar}${holds ? '' : '   MISSED'}`);
+  if (!holds) missed.push(name);
+}
+
+const differs = (a: number, b: number) => Math.abs(a - b) > 1e-9 * Math.max(1, Math.abs(b));
+
+function againstEverySchedule(tries: number) {
+  const random = fractions(1);
+  let compared = 0;
+  let different = 0;
+  while (compared < tries) {
+    const one = instance(random, 11);
+    if (isBeyondPatterns(one)) continue;
+    compared += 1;
+    const [plan, best] = [planSlots(one), tryAll(one)];
+    const same =
+      plan === undefined || best === undefined
+        ? plan === undefined && best === undefined
+        : !differs(plan.cost, best.cost) && plan.starts === best.starts;
+    if (!same) different += 1;
+  }
+  row(`every schedule of ${tries} instances up to 11 slots`, `${different} different`, '0', different === 0);
+}
+
+/** A rate that wanders through the day as recorded ones do: levels, steps, zeros and caps. */
+function rates(random: () => number, slots: number): Float64Array {
+  let rate = 550;
+  return Float64Array.from({ length: slots }, (_, t) => {
+    rate += (random() - 0.5) * 90 + (550 + 150 * Math.sin((t / 288) * 2 * Math.PI) - rate) * 0.05;
+    return Math.round(Math.min(1463, Math.max(0, rate)));
+  });
+}
+
+interface Solver {
+  solve(
+    problem: string,
+    options: Record<string, unknown>,
+  ): { Status: string; Columns: Record<string, { Primal: number }> };
+}
+
+/** The same job as a mixed integer programme: x runs, y starts. */
+function programme({ weights, need, minOn, minOff, startCost, maxStarts }: PlanRequest): string {
+  const slots = weights.length;
+  const all = Array.from({ length: slots }, (_, t) => t);
+  const sum = (name: string, from: number, to: number) =>
+    all
+      .slice(Math.max(0, from), to + 1)
+      .map((t) => `${name}${t}`)
+      .join(' + ');
+  const lines: string[] = [];
+  for (const t of all) {
+    lines.push(t === 0 ? 'x0 - y0 <= 0' : `x${t} - x${t - 1} - y${t} <= 0`);
+    lines.push(`${sum('y', t - minOn + 1, t)} - x${t} <= 0`);
+    if (t >= minOff) lines.push(`${sum('y', t - minOff + 1, t)} + x${t - minOff} <= 1`);
+    if (t > slots - minOn) lines.push(`y${t} = 0`);
+  }
+  lines.push(`${sum('x', 0, slots - 1)} >= ${need}`, `${sum('y', 0, slots - 1)} <= ${maxStarts}`);
+  const objective = all.map((t) => `${weights[t]} x${t} + ${startCost} y${t}`).join(' + ');
+  const binaries = all.map((t) => `x${t} y${t}`).join(' ');
+  return `Minimize\n obj: ${objective}\nSubject To\n${lines.map((line, i) => ` c${i}: ${line}`).join('\n')}\nBinary\n ${binaries}\nEnd\n`;
+}
+
+async function againstSolver(tries: number) {
+  const require = createRequire(join(process.env.GRIDTIDE_ROOT ?? process.cwd(), 'package.json'));
+  const solver = (await (require('highs') as () => Promise<Solver>)()) as Solver;
+  const random = fractions(288);
+  let different = 0;
+  const started = performance.now();
+  for (let i = 0; i < tries; i++) {
+    const minOn = 1 + Math.floor(random() * 6);
+    const one: PlanRequest = {
+      weights: rates(random, 288),
+      need: Math.max(minOn, 12 + Math.floor(random() * 96)),
+      minOn,
+      minOff: 1 + Math.floor(random() * 6),
+      startCost: Math.round(random() * 200),
+      maxStarts: 1 + Math.floor(random() * 6),
+      running: false,
+      age: 99,
+      lastSlot: 1,
+    };
+    const plan = planSlots(one);
+    const answer = solver.solve(programme(one), { mip_rel_gap: 0, mip_abs_gap: 0, output_flag: false });
+    const chosen = (name: string) => Math.round(answer.Columns[name]?.Primal ?? 0);
+    const cost = one.weights.reduce((sum, w, t) => sum + w * chosen(`x${t}`) + one.startCost * chosen(`y${t}`), 0);
+    if (plan === undefined || answer.Status !== 'Optimal' || differs(plan.cost, cost)) different += 1;
+  }
+  const seconds = ((performance.now() - started) / 1000).toFixed(0);
+  row(`MILP solver, ${tries} instances of 288 slots (${seconds} s)`, `${different} different`, '0', different === 0);
+}
+
+function speed(name: string, bar: number, request: (random: () => number) => PlanRequest, repeats: number) {
+  const random = fractions(3);
+  const times: number[] = [];
+  for (let i = 0; i < repeats; i++) {
+    const one = request(random);
+    const started = performance.now();
+    planSlots(one);
+    times.push(performance.now() - started);
+  }
+  times.sort((a, b) => a - b);
+  const [half, most] = [times[Math.floor(repeats / 2)] ?? 0, times[Math.floor(repeats * 0.95)] ?? 0];
+  row(name, `p50 ${half.toFixed(2)} p95 ${most.toFixed(2)} ms`, `p95 <= ${bar} ms`, most <= bar);
+}
+
+const job =
+  (slots: number, need: number, maxStarts: number) =>
+  (random: () => number): PlanRequest => ({
+    weights: rates(random, slots),
+    need,
+    minOn: 3,
+    minOff: 3,
+    startCost: 25,
+    maxStarts,
+    running: false,
+    age: 99,
+    lastSlot: 1,
+  });
+
+/** The core over months of forecasts each five minutes, without anything around it. */
+function rolling(name: string, site: Site, days: number) {
+  const random = fractions(5);
+  const start = at('2026-01-05T08:00:00Z');
+  const truth = rates(random, (days + 2) * 288);
+  let state = initialState(site, undefined, false);
+  const found: Event = { kind: 'found', levels: Object.fromEntries(site.loads.map(({ name: load }) => [load, 'off'])) };
+  const begun = process.cpuUsage();
+  const now = (slot: number): Moment => ({
+    wall: (start + slot * minutes(5)) as Instant,
+    uptime: (hours(1) + slot * minutes(5)) as Uptime,
+    trusted: true,
+  });
+  const take = (event: Event, moment: Moment) => {
+    const next = step(site, state, event, moment);
+    state = next.state;
+    for (const { load, level } of next.commands) take({ kind: 'confirmed', load, level }, moment);
+  };
+  take(found, now(0));
+  for (let slot = 0; slot < days * 288; slot++) {
+    const { wall } = now(slot);
+    const outlook = outlookOf(wall, [], {
+      values: Array.from(truth.subarray(slot, slot + 288)),
+      validUntil: (wall + hours(24)) as Instant,
+    });
+    take({ kind: 'signal', view: viewOf({ outlook }) }, now(slot));
+  }
+  const used = process.cpuUsage(begun);
+  const seconds = (used.user + used.system) / 1e6;
+  const whole = (seconds * 28 * 30.4) / days;
+  row(name, `${whole.toFixed(0)} s for 28 months`, '<= 120 s of CPU', whole <= 120);
+}
+
+const quick = process.argv.includes('--quick');
+againstEverySchedule(quick ? 2_000 : 30_000);
+speed('plan of 288 slots, N = 48, at most 4 starts', 5, job(288, 48, 4), 2_000);
+speed('plan of 864 slots, N = 288, K = 12', 150, job(864, 288, 12), quick ? 20 : 100);
+const { window: _window, ...pump } = heating();
+rolling(
+  'three loads, rolling plan on every forecast',
+  siteOf(
+    car({
+      goal: {
+        need: { kind: 'time', time: hours(4) },
+        by: Array(7).fill(420) as never,
+        from: 1080,
+        armedBy: 'schedule',
+      },
+    }),
+    car({
+      name: 'day',
+      goal: { need: { kind: 'time', time: hours(4) }, by: Array(7).fill(1080) as never, armedBy: 'schedule' },
+    }),
+    { ...pump, goal: { need: { kind: 'time', time: hours(3) }, by: Array(7).fill(0) as never, armedBy: 'schedule' } },
+  ),
+  quick ? 10 : 60,
+);
+rolling('three loads on thresholds only', siteOf(tank(), tank({ name: 'second' }), heating()), quick ? 10 : 60);
+await againstSolver(quick ? 10 : 200);
+if (missed.length > 0) {
+  console.log(`missed: ${missed.join('; ')}`);
+  process.exitCode = 1;
+}

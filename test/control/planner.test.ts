@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { type PlanRequest, planSlots, type SlotPlan } from '../../src/control/planner.ts';
+import { tryAll } from './brute-force.ts';
+import { fractions, instance, isBeyondPatterns } from './instances.ts';
+
+const TRIES = 20_000;
+
+const request = (over: Partial<PlanRequest>): PlanRequest => ({
+  weights: new Float64Array(0),
+  need: 1,
+  minOn: 0,
+  minOff: 0,
+  startCost: 0,
+  maxStarts: 99,
+  running: false,
+  age: 99,
+  lastSlot: 1,
+  ...over,
+});
+
+const words = (plan: SlotPlan | undefined) => plan?.runs.map(({ from, to }) => `${from}-${to}`).join(' ');
+
+describe('the planner', () => {
+  //  slots                        asked                                     runs      cost
+  const rows = [
+    [[5, 1, 5, 1, 5], { need: 2 }, '1-2 3-4', 2],
+    [[5, 1, 5, 1, 5], { need: 2, maxStarts: 1 }, '0-2', 6],
+    [[5, 1, 5, 1, 5], { need: 2, startCost: 3 }, '1-2 3-4', 8],
+    [[5, 1, 5, 1, 5], { need: 2, startCost: 5 }, '0-2', 11],
+    [[5, 1, 5, 1, 5], { need: 2, minOn: 2 }, '0-2', 6],
+    [[5, 1, 1, 5, 1, 1], { need: 4, minOff: 2 }, '1-5', 8],
+    [[9, 1, 9], { need: 1.5 }, '1-2.5', 5.5],
+    [[1, 9, 1], { need: 1.5 }, '0-1 2-2.5', 1.5],
+    [[9, 9, 1], { need: 1, lastSlot: 0.5 }, '0-1', 9],
+    [[9, 9, 1], { need: 0.5, lastSlot: 0.5 }, '2-2.5', 0.5],
+    [[1, 1, 9, 0], { need: 1, running: true, age: 1, minOn: 2 }, '0-1', 1],
+    [[9, 9, 1, 1], { need: 2, running: true, age: 1, minOn: 2 }, '0-1 2-4', 11],
+    [[1, 9, 9, 2], { need: 1, running: false, age: 1, minOff: 2 }, '3-4', 2],
+    [[Number.NaN, 5, 6], { need: 1 }, '1-2', 5],
+    [[-5, -1, -9], { need: 1 }, '2-3', -9],
+    [[4, 4, 4, 4], { need: 2 }, '0-2', 8],
+    [[1, 1], { need: 3 }, undefined, undefined],
+    [[1, 1, 1], { need: 1, maxStarts: 0 }, undefined, undefined],
+  ] as const;
+  it.each(rows)('%j, %j: %s for %s', (weights, asked, runs, cost) => {
+    const plan = planSlots(request({ weights: Float64Array.from(weights), ...asked }));
+    expect(words(plan)).toBe(runs);
+    expect(plan?.cost).toBe(cost);
+  });
+
+  it(`agrees with every schedule of ${TRIES} small instances, in cost, starts and finish`, () => {
+    const random = fractions(2026);
+    let compared = 0;
+    let possible = 0;
+    while (compared < TRIES) {
+      const one = instance(random, 9);
+      if (isBeyondPatterns(one)) continue;
+      compared += 1;
+      const [plan, best] = [planSlots(one), tryAll(one)];
+      const told = JSON.stringify({ ...one, weights: [...one.weights].map(String) });
+      if (best === undefined || plan === undefined) {
+        expect([plan, best], told).toEqual([undefined, undefined]);
+        continue;
+      }
+      possible += 1;
+      if (Math.abs(plan.cost - best.cost) > 1e-9 * Math.max(1, Math.abs(best.cost)))
+        expect(plan.cost, told).toBe(best.cost);
+      const end = Math.ceil((plan.runs.at(-1)?.to ?? 0) - 1e-9);
+      if (plan.starts !== best.starts || end !== best.end)
+        expect([plan.starts, end], told).toEqual([best.starts, best.end]);
+    }
+    expect(possible).toBeGreaterThan(TRIES / 3);
+  });
+
+  it('16: obeys its rules, and costs no more than at once, as late as possible, or the best single block', () => {
+    const random = fractions(16);
+    for (let i = 0; i < 3_000; i++) {
+      const slots = 40 + Math.floor(random() * 60);
+      const need = 1 + Math.floor(random() * 30);
+      const one = request({
+        weights: Float64Array.from({ length: slots }, () => Math.round(random() * 800)),
+        need,
+        minOn: Math.floor(random() * 6),
+        minOff: Math.floor(random() * 6),
+        maxStarts: 1 + Math.floor(random() * 5),
+      });
+      const plan = planSlots(one);
+      if (plan === undefined) throw new Error('one block always fits');
+      expect(plan.runs.length).toBeLessThanOrEqual(one.maxStarts);
+      for (const [j, run] of plan.runs.entries()) {
+        expect(run.to - run.from).toBeGreaterThanOrEqual(one.minOn);
+        const next = plan.runs[j + 1];
+        if (next !== undefined) expect(next.from - run.to).toBeGreaterThanOrEqual(Math.max(1, one.minOff));
+      }
+      expect(plan.runs.at(-1)?.to).toBeLessThanOrEqual(slots);
+      const length = Math.max(need, one.minOn);
+      const block = (from: number) => one.weights.slice(from, from + length).reduce((sum, w) => sum + w, 0);
+      const blocks = Array.from({ length: slots - length + 1 }, (_, from) => block(from));
+      expect(plan.cost).toBeLessThanOrEqual(Math.min(...blocks) + 1e-9);
+    }
+  });
+});
