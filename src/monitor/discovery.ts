@@ -121,7 +121,7 @@ function loadEntities({ name }: LoadConfig, base: string, commands: boolean): Re
       ...common,
       platform: 'sensor',
       name: `${name} reason`,
-      value_template: `{{ value_json.reason[:${MAX_STATE}] }}`,
+      value_template: `{{ value_json.words[:${MAX_STATE}] }}`,
     },
     [`load_${name}_next`]: {
       ...common,

@@ -42,7 +42,7 @@ export function loadJson(decision: Decision, words: string) {
     wanted,
     why,
     wish: wish ?? null,
-    reason: words,
+    words,
     priority,
     basis,
     override: overrideOf(decision),

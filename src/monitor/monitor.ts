@@ -71,23 +71,26 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
     wasOnline = isOnline;
   };
 
-  /** Everything held, then `online`, then the ears: nobody acts on a state that is not told yet. */
+  /** Everything held, then the ears, then `online`: whoever sees that may rely on the state and send commands. */
   const arrive = async (): Promise<void> => {
-    await tellAll();
+    if (!(await outbox.republish())) return;
     if (commands) for (const load of config.loads) await listen(load);
     if (config.mqtt?.discovery !== undefined)
       await broker.subscribe(`${config.mqtt.discovery}/status`, hearBirth, { stored: false });
+    await sayOnline();
   };
 
-  const tellAll = async (): Promise<void> => {
-    if (await outbox.republish()) await broker.publish(availabilityOf(config.device), 'online', { retain: true });
+  const sayOnline = () => broker.publish(availabilityOf(config.device), 'online', { retain: true });
+
+  const tellAgain = async (): Promise<void> => {
+    if (await outbox.republish()) await sayOnline();
   };
 
   const hearBirth = ({ payload, retained }: BrokerMessage): void => {
     if (retained || new TextDecoder().decode(payload.subarray(0, 16)) !== 'online') return;
     birth?.();
     const wait = (random.fraction() * BIRTH_SPREAD) as Duration;
-    birth = clock.wakeAt(after(clock.now().uptime, wait), 'home assistant', () => void tellAll());
+    birth = clock.wakeAt(after(clock.now().uptime, wait), 'home assistant', () => void tellAgain());
   };
 
   const ears = new Map(
