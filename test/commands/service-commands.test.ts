@@ -1,0 +1,246 @@
+/** The commands account, signal and v1 as a person at a terminal meets them, against a service on loopback. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as account from '../../src/commands/account.ts';
+import type { CommandModule } from '../../src/commands/command.ts';
+import * as signal from '../../src/commands/signal.ts';
+import * as v1 from '../../src/commands/v1.ts';
+import { createReference, type Reference } from '../../src/reference/reference.ts';
+import { ran } from '../doubles/terminal.ts';
+
+const NOW = Date.parse('2026-06-10T18:02:30Z');
+const PASSWORD = 'pass-word1';
+
+let folder = '';
+let url = '';
+let reference: Reference;
+const file = (name: string) => join(folder, name);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gridtide-service-'));
+  const accounts = (['free', 'pro'] as const).map((plan) => ({ username: plan, password: PASSWORD, plan }));
+  reference = await createReference({ seed: 7, accounts, clock: () => NOW });
+  ({ url } = await reference.listen());
+  await writeFile(file('user'), 'pro\n');
+  await writeFile(file('password'), `${PASSWORD}\n`, { mode: 0o600 });
+  const config = [
+    'device: cellar',
+    'place: {latitude: 39.7522, longitude: -105, timezone: America/Denver}',
+    `service: {url: "${url}", usernameFile: user, passwordFile: password}`,
+    'loads:',
+    '  car: {type: ev, output: {kind: dry-run}, powerKw: 7.2}',
+  ];
+  await writeFile(file('config.yaml'), config.join('\n'));
+});
+afterAll(async () => {
+  await reference.close();
+  await rm(folder, { recursive: true });
+});
+
+/** The words of a command line after `gridtide`, as the account `pro` by environment unless said otherwise. */
+function run(command: CommandModule, line: string, env: Readonly<Record<string, string>> = {}) {
+  const account = { GRIDTIDE_URL: url, GRIDTIDE_USERNAME: 'pro', GRIDTIDE_PASSWORD: PASSWORD };
+  return ran(command, line.split(' ').filter(Boolean), { env: { HOME: folder, ...account, ...env } });
+}
+
+const jsonOf = async (command: CommandModule, line: string) => JSON.parse((await run(command, line)).out);
+
+describe('where service and account come from', () => {
+  it('files', async () => {
+    const line = `now --region PSCO --url ${url} --username-file ${file('user')} --password-file ${file('password')}`;
+    const { code, out } = await ran(signal, line.split(' '), { env: { HOME: folder } });
+    expect([code, out.includes('index')]).toEqual([0, true]);
+  });
+
+  it('the configuration, whose relative paths start at its own directory', async () => {
+    const { code, out } = await ran(signal, ['now', '--config', file('config.yaml')], { env: { HOME: folder } });
+    expect([code, out.split(' ')[0]]).toEqual([0, 'PSCO']);
+  });
+
+  it('no password is taken from the command line', async () => {
+    for (const command of [account, signal, v1])
+      expect(Object.keys(command.spec.options).filter((name) => name === 'password')).toEqual([]);
+    expect((await run(account, 'login --password x')).code).toBe(2);
+  });
+
+  //  what is wrong                       command line                          exit  words
+  const rows: readonly (readonly [string, CommandModule, string, Readonly<Record<string, string>>, number, RegExp])[] =
+    [
+      ['no service', account, 'login', { GRIDTIDE_URL: '' }, 2, /which service|expected an address/],
+      ['no address', account, 'login --url here', {}, 2, /expected an address/],
+      ['plain http elsewhere', account, 'login --url http://192.0.2.1', {}, 2, /not https/],
+      ['nobody there', account, 'login --url http://127.0.0.1:1', {}, 1, /not reached/],
+      ['no file', account, `login --password-file ${tmpdir()}/none`, {}, 2, /cannot be read/],
+      ['wrong password', account, 'login', { GRIDTIDE_PASSWORD: 'wrong-1x' }, 1, /does not accept/],
+      ['no action', account, '', {}, 2, /register, login, reset-password, access/],
+      ['another action', signal, 'tomorrow', {}, 2, /now, forecast, history, past-forecasts, index/],
+      ['one of a prototype', v1, 'constructor', {}, 2, /token, authorities, datapoints, marginal/],
+      ['two shapes at once', signal, 'forecast --region PSCO --json --csv', {}, 2, /one of them/],
+      ['no region', signal, 'forecast', {}, 2, /which region/],
+      ['half a place', signal, 'forecast --latitude 39', {}, 2, /longitude is missing/],
+      ['no place on earth', signal, 'forecast --latitude 139 --longitude 1', {}, 2, /139/],
+      ['open sea', signal, 'forecast --latitude 0 --longitude 0', {}, 1, /no region/],
+      ['no start', signal, 'history --region PSCO', {}, 2, /--start is missing/],
+      ['no time', signal, 'history --region PSCO --start yesterday', {}, 2, /expected a time with a zone/],
+      ['a time without a zone', signal, 'history --region PSCO --start 2026-01-01T00:00', {}, 2, /zone/],
+      ['end before start', signal, 'history --region PSCO --start 2026-02-01 --end 2026-01-01', {}, 2, /is before/],
+      ['a horizon too far', signal, 'forecast --region PSCO --horizon-hours 73', {}, 2, /0 to 72/],
+      ['a signal unheard of', signal, 'forecast --region PSCO --signal-type co3', {}, 2, /co2_moer/],
+      [
+        'a plan without it',
+        signal,
+        'forecast --region PSCO',
+        { GRIDTIDE_USERNAME: 'free' },
+        1,
+        /plan does not include/,
+      ],
+      ['a weak password', account, 'register --username n --email a@b.example', { GRIDTIDE_PASSWORD: 'short' }, 2, /8/],
+      ['no e-mail', account, 'register --username n', {}, 2, /--email/],
+      ['no such file', signal, 'index --forecast /nowhere.json', {}, 1, /cannot be read/],
+      ['a file for another action', signal, 'now --forecast x.json', {}, 2, /signal index/],
+    ];
+  it.each(rows)('%s', async (_, command, line, env, exit, words) => {
+    const { code, err, out } = await run(command, line, env);
+    expect(err).toMatch(words);
+    expect([code, out]).toEqual([exit, '']);
+  });
+});
+
+describe('gridtide account', () => {
+  it('registers, logs in, resets, tells the access', async () => {
+    const registered = await run(account, 'register --username new --email new@example.org --json');
+    expect(JSON.parse(registered.out)).toEqual({ ok: 'User created', user: 'new' });
+    expect((await run(account, 'login', { GRIDTIDE_USERNAME: 'new' })).code).toBe(0);
+    expect((await run(account, 'reset-password --username new')).out).toMatch(/\w/);
+    const { signalTypes } = await jsonOf(account, 'access --region PSCO --signal-type co2_moer --json');
+    expect(signalTypes[0].regions[0].region).toBe('PSCO');
+    expect((await run(account, 'access --region PSCO')).out).toMatch(/^co2_moer +PSCO +forecast/m);
+  });
+
+  it('prints a token only when JSON is asked for', async () => {
+    const { token } = await jsonOf(account, 'login --json');
+    expect(token.length).toBeGreaterThan(20);
+    expect((await run(account, 'login')).out).not.toMatch(/[\w-]{25,}/);
+  });
+});
+
+describe('gridtide signal', () => {
+  it('now: index and rate, each with its unit', async () => {
+    const now = await jsonOf(signal, 'now --region PSCO --json');
+    expect(now).toMatchObject({
+      region: 'PSCO',
+      index: { units: 'percentile', point_time: '2026-06-10T18:00:00+00:00' },
+      rate: { units: 'lbs_co2_per_mwh', point_time: '2026-06-10T18:00:00+00:00' },
+    });
+    const free = await run(signal, 'now --region PSCO', { GRIDTIDE_USERNAME: 'free' });
+    expect(free.out).toMatch(/index .*\nno rate: .*plan/);
+    expect(free.code).toBe(0);
+  });
+
+  it('forecast: the envelope of the interface, CSV, or a table under a chart', async () => {
+    const document = await jsonOf(signal, 'forecast --region PSCO --horizon-hours 72 --json');
+    expect(document.data).toHaveLength(864);
+    expect(document.meta).toMatchObject({
+      region: 'PSCO',
+      units: 'lbs_co2_per_mwh',
+      data_point_period_seconds: 300,
+      generated_at: '2026-06-10T18:00:00+00:00',
+      model: { date: '2026-03-01' },
+    });
+    const csv = await run(signal, 'forecast --region PSCO --csv');
+    expect(csv.out.split('\n').slice(0, 2)).toEqual([
+      'time,value',
+      expect.stringMatching(/^2026-06-10T18:00:00\+00:00,/),
+    ]);
+    expect(csv.err).toBe('values in lbs_co2_per_mwh\n');
+    const table = (await run(signal, 'forecast --region CAISO_NORTH')).out.split('\n');
+    expect(table[0]).toBe('CAISO_NORTH co2_moer in lbs_co2_per_mwh, model 2026-03-01; times in UTC');
+    expect(table.some((line) => /[▁▂▃▄▅▆▇█]{5}/.test(line))).toBe(true);
+    expect(table.every((line) => line.length <= 80)).toBe(true);
+    expect(table.filter((line) => /^2026-06-1\d \d\d:00 /.test(line)).length).toBeGreaterThan(23);
+  });
+
+  it('history of any length is one document, without a repeated point', async () => {
+    const line = 'history --region PSCO --start 2026-01-01 --end 2026-04-01T00:00:00Z';
+    const { out, err } = await run(signal, `${line} --json`);
+    const { data, meta } = JSON.parse(out);
+    expect(data).toHaveLength(90 * 288 + 1);
+    expect(new Set(data.map(({ point_time }: { point_time: string }) => point_time)).size).toBe(data.length);
+    expect(meta.units).toBe('lbs_co2_per_mwh');
+    expect(err).toMatch(/100 % read, 3 requests/);
+    const csv = await run(signal, `${line} --csv`);
+    expect(csv.out.split('\n')).toHaveLength(90 * 288 + 3);
+    expect((await run(signal, line)).out).toMatch(/2026-03-01 00:00 .* 8928\n/);
+  });
+
+  it('history tells marks and changes when asked', async () => {
+    const line = 'history --region PSCO --start 2026-05-01 --end 2026-05-01T00:10:00Z';
+    const marked = await run(signal, `${line} --include-imputed-marker --csv`);
+    expect(marked.out.split('\n')[0]).toBe('time,value,last_updated,imputed_data_used');
+    expect(marked.out.split('\n')[1]).toMatch(/^2026-05-01T00:00:00\+00:00,[\d.]+,2026-\S+,(true|false)$/);
+    const nothing = await run(signal, `${line} --updated-since 2026-06-10T18:02:30Z`);
+    expect(nothing.out).toMatch(/no values in this range/);
+  });
+
+  it('past forecasts: each with its generation', async () => {
+    const line = 'past-forecasts --region PSCO --start 2026-05-01 --end 2026-05-01T00:10:00Z --horizon-hours 1';
+    const { data } = await jsonOf(signal, `${line} --json`);
+    expect(data.map((entry: { generated_at: string; forecast: unknown[] }) => entry.forecast.length)).toEqual([
+      12, 12, 12,
+    ]);
+    const csv = await run(signal, `${line} --csv`);
+    expect(csv.out.split('\n')[0]).toBe('generated_at,time,value');
+    expect(csv.out.trim().split('\n')).toHaveLength(1 + 36);
+    expect((await run(signal, line)).out).toMatch(/3 forecasts\n$/);
+  });
+
+  it('a range that breaks off is still a whole document, and a failed job', async () => {
+    reference.setFaults([{ fault: 'wrong-units', path: '/v3/historical', skip: 1 }]);
+    const { code, out, err } = await run(
+      signal,
+      'history --region PSCO --start 2026-01-01 --end 2026-04-01 --json --in-flight 1',
+    );
+    reference.setFaults([]);
+    expect(JSON.parse(out).data).toHaveLength(32 * 288);
+    expect([code, err.includes('meta.units is kg_co2_per_mwh')]).toEqual([1, true]);
+  });
+
+  it('index from a saved forecast agrees with the service', async () => {
+    const forecast = await run(signal, 'forecast --region CAISO_NORTH --json');
+    await writeFile(file('forecast.json'), forecast.out);
+    const at = '--at 2026-06-10T18:02:30Z';
+    const own = await jsonOf(signal, `index --forecast ${file('forecast.json')} ${at} --json`);
+    const live = await jsonOf(signal, 'index --region CAISO_NORTH --json');
+    expect(own).toMatchObject({ pointTime: '2026-06-10T18:00:00+00:00', pool: 288, quality: 'full' });
+    expect(own.mid).toBeCloseTo(live.data[0].value, 6);
+    expect(own.strict).toBeLessThanOrEqual(own.mid);
+    expect(own.weak).toBeGreaterThanOrEqual(own.mid);
+    expect((await run(signal, `index --forecast ${file('forecast.json')} ${at}`)).out).toMatch(/288 values \(full\)/);
+    const late = await jsonOf(signal, `index --forecast ${file('forecast.json')} --at 2026-06-11T18:00:00Z --json`);
+    expect(late).toMatchObject({ mid: null, pool: 0, quality: 'none' });
+  });
+});
+
+describe('gridtide v1', () => {
+  it('token, authorities, data points and marginal', async () => {
+    expect((await jsonOf(v1, 'token --json')).token).toMatch(/^[0-9a-f]{40}$/);
+    expect((await run(v1, 'authorities --latitude 38.5 --longitude -122')).out).toMatch(/^CAISO /);
+    expect((await run(v1, 'authorities --loc POINT(0,0)')).code).toBe(1);
+    const range = '--ba CAISO --market RT5M --start-at 2026-06-10T16:00:00Z --end-at 2026-06-10T17:00:00Z';
+    expect(await jsonOf(v1, `datapoints ${range} --json`)).toMatchObject({ count: 13, results: { length: 12 } });
+    expect((await jsonOf(v1, `datapoints ${range} --all --json`)).results).toHaveLength(13);
+    const csv = await run(v1, `marginal ${range} --page-size 5 --page 3 --csv`);
+    expect(csv.out.trim().split('\n')).toHaveLength(1 + 3);
+    expect(csv.out.split('\n')[0]).toBe('time,ba,market,freq,marginal_carbon,units,load');
+  });
+
+  it('visitors may look too', async () => {
+    const { code, out } = await ran(v1, ['datapoints', '--ba', 'CAISO', '--page-size', '1'], {
+      env: { GRIDTIDE_URL: url },
+    });
+    expect([code, out.trim().split('\n').length]).toEqual([0, 2]);
+  });
+});
