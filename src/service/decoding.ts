@@ -10,10 +10,10 @@ export const failed = (failure: Failure): { readonly ok: false; readonly failure
 
 const LONGEST_QUOTE = 80;
 
-/** Any value as a short text without control characters, for a complaint. */
+/** Any value as a short text without control characters, for a complaint. What is nested is only named: it may be nested very deep. */
 export function quoted(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
-  const plain = text.replace(/\p{Cc}+/gu, ' ');
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
+  const plain = String(value).replace(/\p{Cc}+/gu, ' ');
   return plain.length > LONGEST_QUOTE ? `${plain.slice(0, LONGEST_QUOTE)}…` : plain;
 }
 

@@ -50,9 +50,10 @@ function jsonOf(text: string): { readonly value: unknown } | undefined {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function sentences(value: unknown): string[] {
+/** The texts of a word, or of a list of words or of `{loc, msg}`. */
+function sentences(value: unknown, isInList = false): string[] {
   if (typeof value === 'string') return [value];
-  if (Array.isArray(value)) return value.slice(0, 5).flatMap(sentences);
+  if (Array.isArray(value)) return isInList ? [] : value.slice(0, 5).flatMap((one) => sentences(one, true));
   if (!isRecord(value)) return [];
   const { loc, msg } = value;
   const where = Array.isArray(loc) ? `${String(loc.at(-1))}: ` : '';
@@ -89,7 +90,9 @@ const OUTSIDE = /coordinates not found|no coverage/i;
 export function judge(reply: HttpReply, now: Instant): Verdict {
   const { status } = reply;
   const text = textOf(reply.body);
-  const json = isJson(reply) || reply.headers['content-type'] === undefined ? jsonOf(text) : undefined;
+  // An error is JSON by its body: some services send it under another type.
+  const isLabelled = isJson(reply) || reply.headers['content-type'] === undefined;
+  const json = isLabelled || status >= 400 ? jsonOf(text) : undefined;
   const words = json === undefined ? '' : messageOf(json.value);
 
   if (status >= 200 && status < 300) {
@@ -113,7 +116,7 @@ export function judge(reply: HttpReply, now: Instant): Verdict {
   const message = words === '' ? `status ${status}` : words;
   if (status === 401) return { kind: 'token-refused', cause: message };
   if (status === 403)
-    return json === undefined
+    return json === undefined || !isRecord(json.value)
       ? { kind: 'token-refused', cause: 'status 403 with a page instead of JSON' }
       : fail({ kind: 'gated', message });
   const retryAfter = retryAfterOf(reply, words, now);

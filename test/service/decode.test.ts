@@ -131,6 +131,13 @@ describe('a forecast', () => {
     expect(seen(decodeForecast(answer('percentile'), health))).toBe('meta.units');
   });
 
+  it('nesting without end is nonsense like any other', () => {
+    const deep = parsed(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+    for (const answer of [deep, body(deep), body(good, meta({ units: deep })), body([deep, deep])])
+      expect(decodeForecast(answer, PSCO).ok).toBe(false);
+    expect(decodeIndex(body([{ point_time: deep, value: deep }], meta({ units: 'percentile' })), PSCO).ok).toBe(false);
+  });
+
   it('pollutes nothing', () => {
     decodeForecast(
       parsed(`{"data":[{"__proto__":{"polluted":1},"point_time":"x","value":1}],"meta":{"__proto__":{"polluted":1}}}`),
