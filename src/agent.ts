@@ -10,7 +10,7 @@ import { createStore } from './agent/store.ts';
 import { createTimekeeper } from './agent/time.ts';
 import { createTroubles } from './agent/troubles.ts';
 import { healthOf, signalWords } from './agent/words.ts';
-import type { Config, Level, LoadConfig } from './config/config.ts';
+import type { Config, Level, LoadConfig, MqttConfig } from './config/config.ts';
 import type { Decision, Event, Site } from './control/control.ts';
 import { explain } from './control/explain.ts';
 import { initialState, type State, step } from './control/step.ts';
@@ -200,7 +200,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   }
   const startedAt = clock.now().wall;
 
-  function startBroker(): void {
+  async function startBroker(): Promise<void> {
     const { mqtt } = config;
     if (mqtt === undefined) return;
     broker = world.broker({
@@ -208,6 +208,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       clientId: clientIdOf(config),
       will: willOf(config),
       ...brokerSecrets(config, world),
+      ...(await certificatesOf(mqtt, world)),
     });
     broker.watch((state) => {
       const trouble = brokerTrouble(state);
@@ -356,7 +357,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
         note: (text) => log('warn', text),
       });
       ledger = createLedgerKeeper(config.loads, store, memory.control?.jobs ?? ({} as JobsWritten));
-      startBroker();
+      await startBroker();
       broker?.start();
       await world.failsafe?.leave(safeLines(config.loads));
       const levels = await openOutputs();
@@ -393,5 +394,18 @@ function brokerSecrets({ mqtt }: Config, { secrets }: World) {
       if (username === undefined || (passwordFile !== undefined && password === undefined)) return undefined;
       return { username, ...(password === undefined ? {} : { password }) };
     },
+  };
+}
+
+/** PEM texts of the files that are named; one that cannot be read is missing, and the broker's refusal will say so. */
+async function certificatesOf({ ca, certificate, key }: MqttConfig, { secrets }: World) {
+  const named = Object.entries({ ca, certificate, key }).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined,
+  );
+  const read = await Promise.all(named.map(async ([name, path]) => [name, await secrets.read(path)] as const));
+  return Object.fromEntries(read.filter(([, text]) => text !== undefined)) as {
+    ca?: string;
+    certificate?: string;
+    key?: string;
   };
 }

@@ -2,7 +2,9 @@
 
 import { readFile } from 'node:fs/promises';
 import { createAgent } from '../agent.ts';
+import { isLoopback } from '../config/addresses.ts';
 import type { Config } from '../config/config.ts';
+import type { Located } from '../config/sources.ts';
 import { bootName } from '../platform/boot.ts';
 import { createBrokers } from '../platform/broker.ts';
 import { createScaledClock, createSystemClock } from '../platform/clock.ts';
@@ -16,8 +18,8 @@ import { createSecrets } from '../platform/secrets.ts';
 import { hours, type Instant, milliseconds, seconds } from '../units.ts';
 import type { Clock, Http, World } from '../world.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
-import { loadConfig } from './configuration.ts';
-import { STATE_ROW, stateDirectory } from './state-directory.ts';
+import { locatedConfig } from './configuration.ts';
+import { STATE_ROW } from './state-directory.ts';
 import { VERSION } from './version.ts';
 
 type Row = 'config' | 'state' | 'now' | 'speed';
@@ -39,7 +41,6 @@ interface Acceleration {
   readonly speed: number;
 }
 
-const isLoopback = (url: string) => /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?(\/|$)/i.test(url);
 const usesPins = ({ loads }: Config) => loads.some(({ output: { kind } }) => kind === 'relay' || kind === 'sg-ready');
 
 /** Undefined for real time. Throws `UsageError` where accelerated time could do harm. */
@@ -51,7 +52,7 @@ function accelerationOf(args: Arguments<Row>, config: Config): Acceleration | un
   const start = said === undefined ? Date.now() : Date.parse(said);
   if (said !== undefined && !(/(Z|[+-]\d\d:\d\d)$/i.test(said) && Number.isFinite(start)))
     mistakes.push(`--now ${said}: expected a time with its zone, such as 2026-03-01T12:00:00Z`);
-  if (!isLoopback(config.service.url))
+  if (!isLoopback(new URL(config.service.url)))
     mistakes.push(`--now and --speed are for a loopback service; service.url is ${config.service.url}`);
   if (usesPins(config)) mistakes.push('--now and --speed never drive GPIO lines; use dry-run or mqtt outputs');
   if (mistakes.length > 0) throw new UsageError(...mistakes);
@@ -84,7 +85,7 @@ async function certificateOf(config: Config): Promise<{ readonly ca?: string }> 
   }
 }
 
-async function worldOf(config: Config, args: Arguments<Row>, terminal: Terminal): Promise<World> {
+async function worldOf(config: Located, args: Arguments<Row>, terminal: Terminal): Promise<World> {
   const { env } = terminal;
   const acceleration = accelerationOf(args, config);
   const http = createHttp(await certificateOf(config));
@@ -96,12 +97,11 @@ async function worldOf(config: Config, args: Arguments<Row>, terminal: Terminal)
     now: () => clock.now().wall,
   });
   const random = createSystemRandom();
-  const directory = stateDirectory(env, { option: args.text('state'), config: config.state });
   return {
     clock,
     random,
     http,
-    disk: createDisk(directory),
+    disk: createDisk(config.state),
     broker: createBrokers({ clock: machine, random }),
     failsafe: createFailsafeFile(env.RUNTIME_DIRECTORY),
     host: createHost(env),
@@ -114,7 +114,7 @@ async function worldOf(config: Config, args: Arguments<Row>, terminal: Terminal)
 }
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const config = await loadConfig(args.text('config'));
+  const config = await locatedConfig(args.text('config'), { env: terminal.env, state: args.text('state') });
   const world = await worldOf(config, args, terminal);
   const agent = createAgent({ config, world, version: VERSION });
   try {

@@ -79,6 +79,8 @@ export const MQTT = {
   usernameFile: optional(path, 'File that holds the broker user name.'),
   passwordFile: optional(path, 'File that holds the broker password.'),
   ca: optional(path, "File of a certificate authority to trust beside the system's."),
+  certificate: optional(path, "File of this device's own certificate, for brokers that ask for one."),
+  key: optional(path, 'File of the key of that certificate.'),
   /** `auto`: on when authenticated or on loopback. */
   commands: filled(
     oneOf('auto', 'on', 'off'),

@@ -76,7 +76,12 @@ export function locate(config: Config, around: Surroundings): LocateConfig {
   const brokers =
     mqtt === undefined
       ? {}
-      : absolute({ ...brokerFiles(mqtt, around.credentials ?? []), ca: mqtt.ca }, 'mqtt', around, mistakes);
+      : absolute(
+          { ...brokerFiles(mqtt, around.credentials ?? []), ca: mqtt.ca, certificate: mqtt.certificate, key: mqtt.key },
+          'mqtt',
+          around,
+          mistakes,
+        );
   const state = stateOf(config.state, around);
   if (state === undefined) mistakes.push('state: no home directory is known; write the path of a directory');
   if (mistakes.length > 0 || state === undefined) return { ok: false, mistakes };

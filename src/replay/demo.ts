@@ -142,7 +142,7 @@ interface Story {
 interface LoadMessage {
   readonly level: string;
   readonly why: string;
-  readonly reason: string;
+  readonly words: string;
   readonly job: { readonly by: string; readonly needMinutes: number; readonly doneMinutes: number } | null;
 }
 
@@ -166,7 +166,7 @@ function createStory(clock: VirtualClock, tell: (event: DemoEvent) => void): Sto
     tell({ event: 'signal', at: now(), index, rate: message.rate, basis: message.basis });
   };
 
-  const load = (name: string, { level, why, reason: words, job }: LoadMessage) => {
+  const load = (name: string, { level, why, words, job }: LoadMessage) => {
     const before = levels.get(name);
     const switched = before !== undefined && before !== level;
     levels.set(name, level);
