@@ -130,7 +130,10 @@ interface Table {
   readonly width: number;
 }
 
-/** The rows a boundary is computed from, as offsets into `cells`; -1 where they would lie before the first. */
+/**
+ * The rows a boundary is computed from, as offsets into `cells` of the cell (no start, no progress). A row that would lie before
+ * the first, or that a slot not allowed cuts off, is the row of infinities.
+ */
 interface Rows {
   readonly t: number;
   /** A load free to stop, and one free to start, at this boundary and the one before. */
@@ -138,10 +141,11 @@ interface Rows {
   readonly off: number;
   readonly onBefore: number;
   readonly offBefore: number;
-  /** Free to start `minOn` boundaries ago; -1 also where a slot since is not allowed. */
+  /** Free to start `minOn` boundaries ago. */
   readonly start: number;
   /** Free to stop `minOff` boundaries ago. */
   readonly stop: number;
+  /** Infinite where the slot is not allowed. */
   readonly weight: number;
   /** Cost of a start `minOn` slots ago and of those slots. */
   readonly stretch: number;
@@ -150,56 +154,77 @@ interface Rows {
   readonly highest: number;
 }
 
+/** Where things lie in `cells`: a ring of rows for `on`, one for `off`, and the row of infinities. */
+interface Layout {
+  /** Cells of one number of starts: one of no meaning, then one for each progress. */
+  readonly stride: number;
+  readonly row: number;
+  readonly ring: number;
+  readonly nothing: number;
+  readonly size: number;
+}
+
+function layoutOf({ need, minOn, minOff, maxStarts }: Shape): Layout {
+  const stride = need + 1;
+  const row = (maxStarts + 1) * stride;
+  const ring = Math.max(minOn, minOff) + 1;
+  const nothing = 2 * ring * row + stride + minOn + 1;
+  return { stride, row, ring, nothing, size: nothing + row };
+}
+
 /**
  * Rows run over time; a row holds the cheapest cost for each (starts, progress), once for a load free to start and once for a
- * load free to stop. A start jumps `minOn` rows ahead and a stop `minOff`, so minimum times need no states of their own.
+ * load free to stop. A start jumps `minOn` rows ahead and a stop `minOff`, so minimum times need no states of their own. The
+ * band of progress only ever moves up, so what lies above it is still infinite and what lies below it is not read again.
  */
 function fill(request: PlanRequest, shape: Shape, sums: Sums): Table {
-  const { slots, need, minOn, minOff, maxStarts, wait } = shape;
-  const row = (maxStarts + 1) * need;
-  const ring = Math.max(minOn, minOff) + 1;
-  reserve(2 * ring * row, (slots + 1) * row);
-  cells.fill(Infinity, 0, 2 * ring * row);
+  const { slots, need, maxStarts, wait } = shape;
+  const layout = layoutOf(shape);
+  reserve(layout.size, (slots + 1) * (maxStarts + 1) * need);
+  cells.fill(Infinity, 0, layout.size);
   const size = (slots + 1) * (maxStarts + 1);
   const table: Table = {
     cost: new Float64Array(size).fill(Infinity),
     how: new Int32Array(size).fill(NONE),
     width: maxStarts + 1,
   };
-  if (wait === 0) cells[request.running ? 0 : ring * row] = 0;
+  if (wait === 0) cells[(request.running ? 0 : layout.ring * layout.row) + 1] = 0;
 
   for (let t = 1; t <= slots; t++) {
-    const rows = rowsAt(request, shape, sums, t);
-    cells.fill(Infinity, rows.on, rows.on + row);
-    cells.fill(Infinity, rows.off, rows.off + row);
-    for (let k = 0; k <= maxStarts; k++) pauses(shape, rows, k);
-    if (!Number.isNaN(rows.weight)) for (let k = 0; k <= maxStarts; k++) grows(shape, rows, k);
-    if (rows.start >= 0) for (let k = 1; k <= maxStarts; k++) starts(shape, rows, k);
+    const rows = rowsAt(request, shape, sums, { layout, t });
+    for (let k = 0; k <= maxStarts; k++) advance(shape, rows, layout.stride, k);
     // The present mode becomes free to change once its own minimum time is served.
     if (t === wait && request.running) cells[rows.on + wait] = sums.cost[wait] ?? 0;
     if (t === wait && !request.running) cells[rows.off] = 0;
+    if (rows.weight === Infinity) continue;
     const room = t === slots ? request.lastSlot : 1;
-    if (!Number.isNaN(rows.weight)) for (let k = 0; k <= maxStarts; k++) finishes(shape, rows, table, { k, room });
+    for (let k = 0; k <= maxStarts; k++) finishes(shape, rows, table, { k, room, stride: layout.stride });
   }
   return table;
 }
 
-function rowsAt(request: PlanRequest, shape: Shape, { cost, allowed }: Sums, t: number): Rows {
-  const { slots, need, minOn, minOff, maxStarts, wait } = shape;
-  const row = (maxStarts + 1) * need;
-  const ring = Math.max(minOn, minOff) + 1;
-  const at = (when: number) => (when % ring) * row;
+interface Boundary {
+  readonly layout: Layout;
+  readonly t: number;
+}
+
+function rowsAt(request: PlanRequest, shape: Shape, { cost, allowed }: Sums, { layout, t }: Boundary): Rows {
+  const { slots, need, minOn, minOff, wait } = shape;
+  const { row, ring, nothing } = layout;
+  const at = (when: number) => (when % ring) * row + 1;
+  const offs = ring * row;
   const usable = allowed[t] as number;
   const mayStart = t >= minOn && usable - (allowed[t - minOn] as number) === minOn;
+  const weight = request.weights[t - 1] as number;
   return {
     t,
     on: at(t),
-    off: ring * row + at(t),
+    off: offs + at(t),
     onBefore: at(t - 1),
-    offBefore: ring * row + at(t - 1),
-    start: mayStart ? ring * row + at(t - minOn) : -1,
-    stop: t >= minOff ? at(t - minOff) : -1,
-    weight: request.weights[t - 1] as number,
+    offBefore: offs + at(t - 1),
+    start: mayStart ? offs + at(t - minOn) : nothing,
+    stop: t >= minOff ? at(t - minOff) : nothing,
+    weight: Number.isNaN(weight) ? Infinity : weight,
     stretch: mayStart ? (cost[t] as number) - (cost[t - minOn] as number) + request.startCost : 0,
     lowest: Math.max(0, need - ((allowed[slots] as number) - usable)),
     // A first run that must go on makes progress even where a slot is not allowed.
@@ -207,52 +232,51 @@ function rowsAt(request: PlanRequest, shape: Shape, { cost, allowed }: Sums, t: 
   };
 }
 
-/** Off: it stays off for a slot, or it stopped `minOff` slots ago. */
-function pauses({ need, minOn, maxStarts }: Shape, { t, off, offBefore, stop, lowest, highest }: Rows, k: number) {
-  const base = k * need;
-  const pointer = (t * (maxStarts + 1) + k) * need;
-  for (let n = Math.max(lowest, k * minOn); n <= highest; n++) {
-    const stays = cells[offBefore + base + n] as number;
-    const stops = stop < 0 ? Infinity : (cells[stop + base + n] as number);
-    cells[off + base + n] = Math.min(stops, stays);
-    pointers[pointer + n] = stops < stays ? STOPPED : 0;
+/** One boundary and number of starts. Off: it stays off, or stopped `minOff` slots ago. On: it runs on, or started `minOn` slots ago. */
+function advance({ need, minOn, maxStarts }: Shape, rows: Rows, stride: number, k: number) {
+  const cell = cells;
+  const pointer = pointers;
+  const { weight, stretch, highest } = rows;
+  const base = k * stride;
+  const off = rows.off + base;
+  const on = rows.on + base;
+  const stay = rows.offBefore + base;
+  const run = rows.onBefore + base - 1;
+  const stop = rows.stop + base;
+  const start = rows.start + base - stride - minOn;
+  const mark = (rows.t * (maxStarts + 1) + k) * need;
+  for (let n = Math.max(rows.lowest, k * minOn); n <= highest; n++) {
+    const stays = cell[stay + n] as number;
+    const stops = cell[stop + n] as number;
+    const runs = (cell[run + n] as number) + weight;
+    const starts = k === 0 ? Infinity : (cell[start + n] as number) + stretch;
+    cell[off + n] = Math.min(stops, stays);
+    cell[on + n] = Math.min(starts, runs);
+    pointer[mark + n] = (stops < stays ? STOPPED : 0) + (starts < runs ? STARTED : 0);
   }
 }
 
-/** On: it runs for one slot more. */
-function grows({ need, minOn }: Shape, { on, onBefore, weight, lowest, highest }: Rows, k: number) {
-  const base = k * need;
-  for (let n = Math.max(1, lowest, k * minOn); n <= highest; n++)
-    cells[on + base + n] = (cells[onBefore + base + n - 1] as number) + weight;
-}
-
-/** On: it started `minOn` slots ago. */
-function starts({ need, minOn, maxStarts }: Shape, { t, on, start, stretch, lowest, highest }: Rows, k: number) {
-  const base = k * need;
-  const pointer = (t * (maxStarts + 1) + k) * need;
-  const from = start + base - need - minOn;
-  for (let n = Math.max(lowest, k * minOn); n <= highest; n++) {
-    const cost = (cells[from + n] as number) + stretch;
-    if (cost >= (cells[on + base + n] as number)) continue;
-    cells[on + base + n] = cost;
-    pointers[pointer + n] = (pointers[pointer + n] as number) | STARTED;
-  }
+interface Arrival {
+  readonly k: number;
+  /** How much of the slot lies before the deadline. */
+  readonly room: number;
+  readonly stride: number;
 }
 
 /** The need is met within this slot: by a part of it, or by a run of the minimum length that ends in it. */
-function finishes(shape: Shape, rows: Rows, { cost, how, width }: Table, { k, room }: { k: number; room: number }) {
+function finishes(shape: Shape, rows: Rows, { cost, how, width }: Table, { k, room, stride }: Arrival) {
   const { need, part, hold, minOn } = shape;
   const { t, onBefore, start, weight, stretch } = rows;
   let best = Infinity;
   let by = NONE;
   if (part <= room + ROUNDING) {
-    best = (cells[onBefore + k * need + need - 1] as number) + part * weight;
+    best = (cells[onBefore + k * stride + need - 1] as number) + part * weight;
     by = STEP;
   }
-  for (let n = start < 0 || k === 0 ? need : Math.max(0, need - minOn); n < need; n++) {
+  for (let n = k === 0 ? need : Math.max(0, need - minOn); n < need; n++) {
     const last = n + minOn === need ? Math.max(part, hold) : hold;
     if (last > room + ROUNDING) continue;
-    const jumped = (cells[start + (k - 1) * need + n] as number) + stretch - (1 - last) * weight;
+    const jumped = (cells[start + (k - 1) * stride + n] as number) + stretch - (1 - last) * weight;
     if (jumped >= best) continue;
     best = jumped;
     by = n;
