@@ -10,7 +10,7 @@ import { createStore } from './agent/store.ts';
 import { createTimekeeper } from './agent/time.ts';
 import { createTroubles } from './agent/troubles.ts';
 import { healthOf, signalWords } from './agent/words.ts';
-import type { Config, Level, LoadConfig, MqttConfig } from './config/config.ts';
+import type { Config, Level, LoadConfig } from './config/config.ts';
 import type { Decision, Event, Site } from './control/control.ts';
 import { explain } from './control/explain.ts';
 import { initialState, type State, step } from './control/step.ts';
@@ -25,7 +25,7 @@ import { sentenceOf } from './service/describe.ts';
 import { createService, type Service } from './service/service.ts';
 import type { SignalView } from './signal/view.ts';
 import { after, type Duration, iso, minutes } from './units.ts';
-import type { Broker, Cancel, World } from './world.ts';
+import type { Broker, BrokerCredentials, Cancel, World } from './world.ts';
 
 export interface AgentOptions {
   readonly config: Config;
@@ -200,7 +200,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   }
   const startedAt = clock.now().wall;
 
-  async function startBroker(): Promise<void> {
+  function startBroker(): void {
     const { mqtt } = config;
     if (mqtt === undefined) return;
     broker = world.broker({
@@ -208,7 +208,6 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       clientId: clientIdOf(config),
       will: willOf(config),
       ...brokerSecrets(config, world),
-      ...(await certificatesOf(mqtt, world)),
     });
     broker.watch((state) => {
       const trouble = brokerTrouble(state);
@@ -357,7 +356,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
         note: (text) => log('warn', text),
       });
       ledger = createLedgerKeeper(config.loads, store, memory.control?.jobs ?? ({} as JobsWritten));
-      await startBroker();
+      startBroker();
       broker?.start();
       await world.failsafe?.leave(safeLines(config.loads));
       const levels = await openOutputs();
@@ -384,28 +383,16 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   };
 }
 
+/** The files named under `mqtt`, read anew for each attempt at a link; one that cannot be read makes the whole undefined. */
 function brokerSecrets({ mqtt }: Config, { secrets }: World) {
-  const { usernameFile, passwordFile } = mqtt ?? {};
-  if (usernameFile === undefined) return {};
+  const { usernameFile, passwordFile, ca, certificate, key } = mqtt ?? {};
+  const files = { username: usernameFile, password: passwordFile, ca, certificate, key };
+  const named = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  if (named.length === 0) return {};
   return {
     credentials: async () => {
-      const username = await secrets.read(usernameFile);
-      const password = passwordFile === undefined ? undefined : await secrets.read(passwordFile);
-      if (username === undefined || (passwordFile !== undefined && password === undefined)) return undefined;
-      return { username, ...(password === undefined ? {} : { password }) };
+      const read = await Promise.all(named.map(async ([name, path]) => [name, await secrets.read(path)] as const));
+      return read.some(([, text]) => text === undefined) ? undefined : (Object.fromEntries(read) as BrokerCredentials);
     },
-  };
-}
-
-/** PEM texts of the files that are named; one that cannot be read is missing, and the broker's refusal will say so. */
-async function certificatesOf({ ca, certificate, key }: MqttConfig, { secrets }: World) {
-  const named = Object.entries({ ca, certificate, key }).filter(
-    (pair): pair is [string, string] => pair[1] !== undefined,
-  );
-  const read = await Promise.all(named.map(async ([name, path]) => [name, await secrets.read(path)] as const));
-  return Object.fromEntries(read.filter(([, text]) => text !== undefined)) as {
-    ca?: string;
-    certificate?: string;
-    key?: string;
   };
 }

@@ -177,8 +177,12 @@ export interface Subscription {
 }
 
 export interface BrokerCredentials {
-  readonly username: string;
+  readonly username?: string;
   readonly password?: string;
+  /** PEM texts: authority to trust beside the system's, own certificate and its key. */
+  readonly ca?: string;
+  readonly certificate?: string;
+  readonly key?: string;
 }
 
 export interface BrokerOptions {
@@ -187,10 +191,6 @@ export interface BrokerOptions {
   readonly clientId: string;
   /** Asked before each attempt, so that changed files count; undefined: they cannot be read, and no attempt is made. */
   readonly credentials?: () => Promise<BrokerCredentials | undefined>;
-  /** PEM texts: authority to trust beside the system's, own certificate and its key. */
-  readonly ca?: string;
-  readonly certificate?: string;
-  readonly key?: string;
   readonly will?: BrokerWill;
   /** 30 s unless said otherwise; a dead link is noticed after one and a half of it. */
   readonly keepalive?: Duration;

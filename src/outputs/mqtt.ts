@@ -48,10 +48,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
   let troubled = false;
   let closed = false;
 
-  const fail = (kind: OutputFailure['kind'], detail: string): OutputFailure => ({
-    kind,
-    detail: `"${load}": ${detail}`,
-  });
+  const fail = (kind: OutputFailure['kind'], detail: string): OutputFailure => ({ kind, detail });
   const offline = () =>
     fail('offline', 'the broker is away, so the device was not told; it will be as soon as the broker is back');
   const wake = () => {

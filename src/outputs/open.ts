@@ -27,12 +27,12 @@ export function openOutput(load: LoadConfig, parts: OutputParts): Output {
     case 'dry-run':
       return createDryRun({ load: name, log });
     case 'relay':
-      return pins === undefined ? missing(name, NO_LINES) : createRelay({ load: name, config, first: load.boot, pins });
+      return pins === undefined ? missing(NO_LINES) : createRelay({ load: name, config, first: load.boot, pins });
     case 'sg-ready':
-      return pins === undefined ? missing(name, NO_LINES) : createSgReady({ load: name, config, pins });
+      return pins === undefined ? missing(NO_LINES) : createSgReady({ load: name, config, pins });
     case 'mqtt':
       return broker === undefined
-        ? missing(name, 'no broker is configured, so its device cannot be told anything: add mqtt.url')
+        ? missing('no broker is configured, so its device cannot be told anything: add mqtt.url')
         : createMqttOutput({
             load: name,
             config,
@@ -47,8 +47,8 @@ export function openOutput(load: LoadConfig, parts: OutputParts): Output {
 const NO_LINES =
   'this machine has no output lines, so it cannot be switched: run on a board, or set output.kind: dry-run';
 
-function missing(load: string, detail: string): Output {
-  const failure: OutputFailure = { kind: 'missing', detail: `"${load}": ${detail}` };
+function missing(detail: string): Output {
+  const failure: OutputFailure = { kind: 'missing', detail };
   return {
     open: async () => failure,
     apply: async () => failure,

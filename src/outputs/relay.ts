@@ -1,7 +1,7 @@
 /** A load on one line of the board: tells it on or off and reads it back; never decides the level. */
 
 import type { Level, OutputConfig } from '../config/config.ts';
-import type { Pin, PinFailure, Pins } from '../world.ts';
+import type { Pin, Pins } from '../world.ts';
 import type { Output, OutputFailure } from './output.ts';
 
 export interface RelayParts {
@@ -15,13 +15,12 @@ export interface RelayParts {
 export function createRelay({ load, config, first, pins }: RelayParts): Output {
   const { pin: line, activeLow } = config;
   const isHigh = (level: Level) => isOn(load, level) !== activeLow;
-  const failed = ({ kind, detail }: PinFailure): OutputFailure => ({ kind, detail: `"${load}": ${detail}` });
   let pin: Pin | undefined;
 
   const hold = async (): Promise<Pin | OutputFailure> => {
     if (pin !== undefined) return pin;
     const opened = await pins.open(line, { initiallyHigh: isHigh(first) });
-    if ('kind' in opened) return failed(opened);
+    if ('kind' in opened) return opened;
     pin = opened;
     return opened;
   };
@@ -39,7 +38,7 @@ export function createRelay({ load, config, first, pins }: RelayParts): Output {
     const high = await held.read();
     if (typeof high === 'boolean') return high !== activeLow ? 'on' : 'off';
     await letGo();
-    return failed(high);
+    return high;
   };
 
   return {
@@ -54,11 +53,11 @@ export function createRelay({ load, config, first, pins }: RelayParts): Output {
       const failure = await held.write(wanted);
       if (failure !== undefined) {
         await letGo();
-        return failed(failure);
+        return failure;
       }
       const found = await read();
       if (found === level) return undefined;
-      return typeof found === 'string' ? stuck(load, line, level) : found;
+      return typeof found === 'string' ? stuck(line, level) : found;
     },
     read,
     watch() {},
@@ -67,9 +66,9 @@ export function createRelay({ load, config, first, pins }: RelayParts): Output {
   };
 }
 
-export const stuck = (load: string, line: number, level: Level): OutputFailure => ({
+export const stuck = (line: number, level: Level): OutputFailure => ({
   kind: 'unconfirmed',
-  detail: `"${load}": line ${line} was written for "${level}" and reads the other level, so the load may not have switched: check the relay board and its wiring`,
+  detail: `line ${line} was written for "${level}" and reads the other level, so the load may not have switched: check the relay board and its wiring`,
 });
 
 /** Configuration and control core give a relay no other level. */

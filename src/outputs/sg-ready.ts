@@ -40,18 +40,17 @@ interface Contacts {
 
 export function createSgReady({ load, config, pins }: SgReadyParts): Output {
   const { pins: lines, activeLow } = config;
-  const failed = ({ kind, detail }: PinFailure): OutputFailure => ({ kind, detail: `"${load}": ${detail}` });
   let contacts: Contacts | undefined;
 
   /** Open contacts first: with either line already driven, what results is one of the four states and a neighbour of normal. */
   const hold = async (): Promise<Contacts | OutputFailure> => {
     if (contacts !== undefined) return contacts;
     const b = await pins.open(lines[1], { initiallyHigh: activeLow });
-    if ('kind' in b) return failed(b);
+    if ('kind' in b) return b;
     const a = await pins.open(lines[0], { initiallyHigh: activeLow });
     if ('kind' in a) {
       await b.close();
-      return failed(a);
+      return a;
     }
     contacts = { a, b };
     return contacts;
@@ -70,7 +69,7 @@ export function createSgReady({ load, config, pins }: SgReadyParts): Output {
     const [a, b] = [await held.a.read(), await held.b.read()];
     if (typeof a === 'boolean' && typeof b === 'boolean') return stateOf(a !== activeLow, b !== activeLow);
     await letGo();
-    return failed(typeof a === 'boolean' ? (b as PinFailure) : a);
+    return typeof a === 'boolean' ? (b as PinFailure) : a;
   };
 
   /** One contact, from a state to its neighbour. */
@@ -80,11 +79,11 @@ export function createSgReady({ load, config, pins }: SgReadyParts): Output {
     const failure = await (movesA ? held.a : held.b).write(closed !== activeLow);
     if (failure !== undefined) {
       await letGo();
-      return failed(failure);
+      return failure;
     }
     const found = await read();
     if (found === to) return undefined;
-    return typeof found === 'string' ? stuck(load, lines[movesA ? 0 : 1], to) : found;
+    return typeof found === 'string' ? stuck(lines[movesA ? 0 : 1], to) : found;
   };
 
   return {

@@ -89,7 +89,8 @@ function createBroker({ clock, random }: BrokerParts, options: BrokerOptions): B
     if (stopped !== undefined) return;
     if (credentials === undefined)
       return tryLater({
-        cause: `the broker's user name or password cannot be read: nothing is told or taken over MQTT; check mqtt.usernameFile and mqtt.passwordFile`,
+        cause:
+          'a file named under mqtt cannot be read: nothing is told or taken over MQTT; check usernameFile, passwordFile, ca, certificate and key',
         refused: true,
         otherVersion: 'no',
       });
@@ -253,12 +254,9 @@ function createBroker({ clock, random }: BrokerParts, options: BrokerOptions): B
   return broker;
 }
 
-function clientOptions(
-  options: BrokerOptions,
-  credentials: Partial<BrokerCredentials>,
-  version: Version,
-): IClientOptions {
-  const { clientId, will, ca, certificate, key, keepalive = KEEPALIVE } = options;
+function clientOptions(options: BrokerOptions, credentials: BrokerCredentials, version: Version): IClientOptions {
+  const { clientId, will, keepalive = KEEPALIVE } = options;
+  const { username, password, ca, certificate, key } = credentials;
   return {
     clientId,
     clean: true,
@@ -269,7 +267,8 @@ function clientOptions(
     resubscribe: false,
     queueQoSZero: false,
     rejectUnauthorized: true,
-    ...credentials,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
     ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
     ...(certificate === undefined ? {} : { cert: certificate }),
     ...(key === undefined ? {} : { key }),

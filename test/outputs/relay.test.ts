@@ -60,11 +60,11 @@ function failing(failures: { open?: PinFailure; write?: PinFailure; read?: PinFa
 describe('a line that fails', () => {
   const io: PinFailure = { kind: 'io', detail: 'line 17 does not answer (EIO)' };
 
-  it('names the load and the cure, and is taken anew the next time', async () => {
+  it('says so, and is taken anew the next time', async () => {
     const line = failing({ write: io });
     const under = relay(line.pins);
     await under.open();
-    expect(await under.apply('on')).toEqual({ kind: 'io', detail: '"boiler": line 17 does not answer (EIO)' });
+    expect(await under.apply('on')).toEqual({ kind: 'io', detail: 'line 17 does not answer (EIO)' });
     expect(line.counts()).toEqual({ opened: 1, closed: 1 });
     delete line.failures.write;
     expect(await under.apply('on')).toBeUndefined();
@@ -75,13 +75,13 @@ describe('a line that fails', () => {
     const line = failing({ sticks: true });
     const failure = await relay(line.pins).apply('on');
     expect(failure).toMatchObject({ kind: 'unconfirmed' });
-    expect(failure?.detail).toMatch(/"boiler": line 17 was written for "on" and reads the other level/);
+    expect(failure?.detail).toMatch(/^line 17 was written for "on" and reads the other level/);
   });
 
   it('tells why it cannot be opened, and opens once it can', async () => {
     const line = failing({ open: { kind: 'busy', detail: 'line 17 is held by "fan"' } });
     const under = relay(line.pins);
-    expect(await under.open()).toEqual({ kind: 'busy', detail: '"boiler": line 17 is held by "fan"' });
+    expect(await under.open()).toEqual({ kind: 'busy', detail: 'line 17 is held by "fan"' });
     delete line.failures.open;
     expect(await under.open()).toEqual({ level: 'off' });
   });
