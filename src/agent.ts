@@ -177,6 +177,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       disk,
       store,
       clock,
+      random,
       log,
       troubles,
       signalType: config.service.signalType,

@@ -4,11 +4,12 @@ import type { SignalType } from '../config/config.ts';
 import { homeRegion, saveHome } from '../region/home.ts';
 import type { HomeRegion, MapFailure } from '../region/map.ts';
 import { adopt, nextMapRefresh, type RefreshState, regionChange } from '../region/renewal.ts';
+import { afterFailure } from '../service/after-failure.ts';
 import { sentenceOf } from '../service/describe.ts';
-import type { Outcome } from '../service/failure.ts';
+import type { Failure, Outcome } from '../service/failure.ts';
 import type { Service } from '../service/service.ts';
 import { after, between, hours, type Instant, milliseconds, type Place } from '../units.ts';
-import { type Cancel, type Clock, type Disk, DiskError, type Log } from '../world.ts';
+import { type Cancel, type Clock, type Disk, DiskError, type Log, type Random } from '../world.ts';
 import type { Store } from './store.ts';
 import type { Troubles } from './troubles.ts';
 
@@ -17,6 +18,7 @@ export interface RegionKeeperParts {
   readonly disk: Disk;
   readonly store: Store;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly troubles: Troubles;
   readonly signalType: SignalType;
@@ -40,10 +42,16 @@ const SUBJECT = 'map';
 /** A timer by the wall clock is looked at again at least this often, for the clock may be set. */
 const LONGEST_SLEEP = hours(6);
 
-type Attempt = { readonly home?: HomeRegion; readonly trouble?: string; readonly failed: boolean };
+type Attempt = {
+  readonly home?: HomeRegion;
+  readonly trouble?: string;
+  readonly failed: boolean;
+  /** Of the service, where it is what failed. */
+  readonly failure?: Failure;
+};
 
 export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
-  const { service, disk, store, clock, log, troubles, signalType, device, place } = parts;
+  const { service, disk, store, clock, random, log, troubles, signalType, device, place } = parts;
   const stop = new AbortController();
   let home: HomeRegion | undefined;
   let state: Omit<RefreshState, 'device' | 'now'> = { failures: 0 };
@@ -63,7 +71,7 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
 
   const refresh = async (): Promise<void> => {
     refreshing = true;
-    const { home: found, trouble, failed } = await attempt();
+    const { home: found, trouble, failed, failure } = await attempt();
     refreshing = false;
     if (stop.signal.aborted) return;
     const now = clock.now().wall;
@@ -72,7 +80,12 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
     if (trouble === undefined) troubles.clear(SUBJECT);
     else troubles.raise(SUBJECT, `${trouble}; ${inUse(found ?? home)}`);
     take(found);
-    schedule();
+    // Without a region nothing can be driven: then it is asked for as often as any other answer.
+    if (home === undefined && failure !== undefined) {
+      const wait = afterFailure(failure, state.failures, random.fraction());
+      timer?.();
+      timer = clock.wakeAt(after(clock.now().uptime, wait), 'region', () => void refresh());
+    } else schedule();
   };
 
   const inUse = (held: HomeRegion | undefined) =>
@@ -95,7 +108,7 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
     const answer = await service.map({ signalType });
     if (!answer.ok) {
       if (answer.failure.kind === 'gated') return fromService();
-      return { trouble: `no new map: ${sentenceOf(answer.failure)}`, failed: true };
+      return { trouble: `no new map: ${sentenceOf(answer.failure)}`, failed: true, failure: answer.failure };
     }
     // Geometry code is loaded here alone: a start with a stored region never needs it.
     const { importMap } = await import('../region/import.ts');
@@ -130,7 +143,11 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
   const fromService = async (): Promise<Attempt> => {
     const answer = await service.regionFromLoc({ place, signalType });
     if (!answer.ok && answer.failure.kind !== 'outside-coverage')
-      return { trouble: `the region was not found: ${sentenceOf(answer.failure)}`, failed: true };
+      return {
+        trouble: `the region was not found: ${sentenceOf(answer.failure)}`,
+        failed: true,
+        failure: answer.failure,
+      };
     const change = regionChange(place, home, answered(answer));
     if (change === undefined) return { trouble: sentenceOf({ kind: 'outside-coverage' }), failed: false };
     if (change.kind === 'vanished') return { home: change.home, trouble: change.message, failed: false };
