@@ -5,6 +5,7 @@ import type { Clock, Http, HttpRequest, Log, Random } from '../world.ts';
 import type {
   Access,
   Authority,
+  Envelope,
   Forecast,
   History,
   LiveIndex,
@@ -33,23 +34,21 @@ import type {
   SignalQuery,
   V1Query,
 } from './queries.ts';
-import { readRange } from './range.ts';
+import { createRanges } from './ranges.ts';
 import {
   accessCall,
   type Call,
   forecastCall,
   historyCall,
   indexCall,
-  MOST_HISTORY,
-  MOST_PAST_FORECASTS,
   mapCall,
-  orderFault,
   pastForecastsCall,
   regionCall,
   registerCall,
   resetCall,
 } from './requests.ts';
 import { createSession } from './session.ts';
+import { createSurfacing } from './surfacing.ts';
 import { createTransport } from './transport.ts';
 import { createV1 } from './v1.ts';
 
@@ -117,20 +116,6 @@ const LOGIN = { method: 'GET', path: '/login', query: {}, deadline: seconds(30),
 const loginRequest = (base: string, credentials: Credentials): HttpRequest =>
   requestOf(base, LOGIN, basic(credentials));
 
-/** Says each warning of the service once; they repeat in every answer. */
-function createSurfacing(log: Log) {
-  const MOST = 100;
-  const said = new Set<string>();
-  return (answer: { readonly region: string; readonly warnings: Forecast['warnings'] }) => {
-    for (const { type, message } of answer.warnings) {
-      const words = `${answer.region}: ${type === '' ? '' : `${type}: `}${message}`;
-      if (said.has(words) || said.size >= MOST) continue;
-      said.add(words);
-      log('warn', `the service warns about ${words}`);
-    }
-  };
-}
-
 export function createService(options: ServiceOptions): Service {
   const { url, http, clock, random, credentials, fleet = 1, log } = options;
   const base = url.replace(/\/+$/, '');
@@ -147,9 +132,7 @@ export function createService(options: ServiceOptions): Service {
   const surface = createSurfacing(log);
 
   /** A checked call asked with the token, its warnings said. */
-  async function envelope<Value extends Parameters<typeof surface>[0]>(
-    call: Outcome<Call<Value>>,
-  ): Promise<Outcome<Value>> {
+  async function envelope<Value extends Envelope>(call: Outcome<Call<Value>>): Promise<Outcome<Value>> {
     if (!call.ok) return call;
     const outcome = await asking.data(call.value);
     if (outcome.ok) surface(outcome.value);
@@ -158,30 +141,7 @@ export function createService(options: ServiceOptions): Service {
   const history = (query: HistoryQuery) => envelope(historyCall(query));
   const pastForecasts = (query: PastForecastsQuery) => envelope(pastForecastsCall(query));
 
-  async function* range<Query extends HistoryQuery | PastForecastsQuery, Answer>(
-    query: Query,
-    reading: Reading | undefined,
-    {
-      most,
-      ask,
-      periodOf,
-    }: {
-      readonly most: Duration;
-      readonly ask: (query: Query) => Promise<Outcome<Answer>>;
-      readonly periodOf: (answer: Answer) => Duration | undefined;
-    },
-  ): AsyncGenerator<Outcome<Answer>> {
-    const fault = orderFault(query);
-    if (fault !== undefined) {
-      yield fault;
-      return;
-    }
-    yield* readRange(
-      query,
-      { clock, random, stopped: stopping.signal, most, ask: (piece) => ask({ ...query, ...piece }), periodOf },
-      reading,
-    );
-  }
+  const ranges = createRanges({ clock, random, stopped: stopping.signal, history, pastForecasts });
 
   return {
     async register(account) {
@@ -203,14 +163,8 @@ export function createService(options: ServiceOptions): Service {
     pastForecasts,
     history,
     signalIndex: (query) => envelope(ok(indexCall(query))),
-    historyRange: (query, reading) =>
-      range(query, reading, { most: MOST_HISTORY, ask: history, periodOf: ({ period }) => period }),
-    pastForecastsRange: (query, reading) =>
-      range(query, reading, {
-        most: MOST_PAST_FORECASTS,
-        ask: pastForecasts,
-        periodOf: ({ generatedPeriod }) => generatedPeriod,
-      }),
+    historyRange: ranges.history,
+    pastForecastsRange: ranges.pastForecasts,
     v1: createV1({ base, transport, credentials }),
     counts: transport.counts,
     skew: transport.skew,
