@@ -198,7 +198,8 @@ export function createUnpacker(): (bytes: Uint8Array) => RingList {
     }
     at = unpackAxis(bytes, at, xy, 0, vertices);
     at = unpackAxis(bytes, at, xy, 1, vertices);
-    if (at !== bytes.length) throw damaged('a piece of the map ends at the wrong byte');
+    // A blob is filled up to whole words.
+    if (at > bytes.length || bytes.length - at > 3) throw damaged('a piece of the map ends at the wrong byte');
     return { xy, list, from: 0, to: vertices };
   };
 }

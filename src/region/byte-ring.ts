@@ -1,24 +1,37 @@
 /** Keeps the parts of a file read last in one block of memory: the oldest make room. Allocates nothing per part, times nothing out. */
 
 export interface ByteRing {
-  /** The block as bytes and, for parts of whole words, as signed and unsigned words. */
-  readonly bytes: Uint8Array;
-  readonly signed: Int32Array;
-  readonly words: Uint32Array;
+  /** The block as bytes, and as signed and unsigned words. Another one after `add`. */
+  bytes(): Uint8Array;
+  signed(): Int32Array;
+  words(): Uint32Array;
   /** Where the part with this key stands, a multiple of 8; undefined when it is not held. */
   find(key: number): number | undefined;
-  /** Makes room for a part of at most the capacity, lets `fill` write it, and gives its place. Any other part may be gone after. */
-  add(key: number, length: number, fill: (target: Uint8Array) => void): number;
+  /** Makes room for a part of at most the capacity, lets `fill` write it at a place, and gives the place. Any other part may be gone after. */
+  add(key: number, length: number, fill: (place: number) => void): number;
 }
 
+/** One lookup needs no more; the whole block is made when it is full. */
+const FIRST_BYTES = 1 << 17;
+
 export function createByteRing(capacity: number): ByteRing {
-  const block = new ArrayBuffer(capacity);
-  const bytes = new Uint8Array(block);
+  let size = Math.min(FIRST_BYTES, capacity);
+  let bytes = new Uint8Array(size);
+  let signed = new Int32Array(bytes.buffer);
+  let words = new Uint32Array(bytes.buffer);
   const places = new Map<number, number>();
   /** Keys in the order they came, from `oldest` on: a map that is walked from its start steps over all it has lost. */
   let keys: number[] = [];
   let oldest = 0;
   let head = 0;
+
+  function grow(): void {
+    const larger = new Uint8Array(capacity);
+    larger.set(bytes);
+    [size, bytes] = [capacity, larger];
+    signed = new Int32Array(bytes.buffer);
+    words = new Uint32Array(bytes.buffer);
+  }
 
   /** Drops the oldest parts that start within a stretch; behind the newest stands the oldest. */
   function clear(from: number, to: number): void {
@@ -32,8 +45,9 @@ export function createByteRing(capacity: number): ByteRing {
 
   function room(length: number): number {
     if (length > capacity) throw new Error(`${length} bytes do not fit into ${capacity}`);
-    if (head + length > capacity) {
-      clear(head, capacity);
+    if (head + length > size && size < capacity) grow();
+    if (head + length > size) {
+      clear(head, size);
       head = 0;
     }
     clear(head, head + length);
@@ -45,13 +59,13 @@ export function createByteRing(capacity: number): ByteRing {
   }
 
   return {
-    bytes,
-    signed: new Int32Array(block),
-    words: new Uint32Array(block),
+    bytes: () => bytes,
+    signed: () => signed,
+    words: () => words,
     find: (key) => places.get(key),
     add(key, length, fill) {
       const place = room(length);
-      fill(bytes.subarray(place, place + length));
+      fill(place);
       places.set(key, place);
       keys.push(key);
       head = Math.ceil((place + length) / 8) * 8;

@@ -3,7 +3,7 @@
 import type { Disk, OpenFile } from '../world.ts';
 import { damaged, failureOf } from './failure.ts';
 import type { DirectoryJson } from './index-writer.ts';
-import { crcOf, HEADER_BYTES, type Header, unpackHeader } from './layout.ts';
+import { checkSeal, HEADER_BYTES, type Header, unpackHeader } from './layout.ts';
 import type { MapFailure, MapInfo } from './map.ts';
 
 export interface Held {
@@ -16,12 +16,21 @@ export interface Held {
 
 export const mapFile = (signalType: string) => `map.${signalType}.idx`;
 
-function readDirectory(bytes: Uint8Array, header: Header): { directory: DirectoryJson; tree: ArrayBuffer } {
-  if (crcOf(bytes) !== header.directoryCrc) throw damaged('the directory of the map index is damaged');
-  const json = new TextDecoder().decode(bytes.subarray(header.treeBytes));
-  const tree = new ArrayBuffer(header.treeBytes);
-  new Uint8Array(tree).set(bytes.subarray(0, header.treeBytes));
-  return { directory: JSON.parse(json) as DirectoryJson, tree };
+function readWords(file: OpenFile, offset: number, length: number, what: string): Uint32Array {
+  const words = new Uint32Array(length / 4);
+  if (file.readNow(new Uint8Array(words.buffer), offset) !== length) throw damaged(`${what} is cut short`);
+  return words;
+}
+
+const headerOf = (file: OpenFile) =>
+  unpackHeader(readWords(file, 0, HEADER_BYTES, 'the header of the map index'), file.size);
+
+function readDirectory(file: OpenFile, header: Header): { directory: DirectoryJson; tree: ArrayBuffer } {
+  const { directoryAt, directoryBytes, treeBytes } = header;
+  const words = readWords(file, directoryAt, directoryBytes, 'the directory of the map index');
+  checkSeal(words, 0, words.length, 'the directory of the map index');
+  const json = new TextDecoder().decode(new Uint8Array(words.buffer, treeBytes, directoryBytes - treeBytes - 4));
+  return { directory: JSON.parse(json) as DirectoryJson, tree: words.buffer.slice(0, treeBytes) as ArrayBuffer };
 }
 
 /** Undefined when no map is held; a failure when there is one that cannot be used. The caller closes `file`. */
@@ -30,9 +39,8 @@ export async function openHeld(disk: Disk, signalType: string): Promise<Held | M
   try {
     file = await disk.open(mapFile(signalType));
     if (file === undefined) return undefined;
-    const header = unpackHeader(await file.read(0, HEADER_BYTES), file.size);
-    const bytes = await file.read(header.directoryAt, header.treeBytes + header.jsonBytes);
-    return { file, header, ...readDirectory(bytes, header) };
+    const header = headerOf(file);
+    return { file, header, ...readDirectory(file, header) };
   } catch (error) {
     await file?.close();
     return failureOf(error);
@@ -44,7 +52,7 @@ export async function readHeader(disk: Disk, signalType: string): Promise<Header
   const file = await disk.open(mapFile(signalType));
   if (file === undefined) return undefined;
   try {
-    return unpackHeader(await file.read(0, HEADER_BYTES), file.size);
+    return headerOf(file);
   } catch (error) {
     if (failureOf(error).kind === 'disk') throw error;
     return undefined;

@@ -8,7 +8,7 @@ import { regionChange } from './renewal.ts';
 
 export const placeFile = (signalType: string) => `place.${signalType}.json`;
 
-/** The stored text. `map` is the checksum of the index it was resolved in. */
+/** The stored text. `map` is the identity of the index it was resolved in. */
 interface Stored {
   readonly home: HomeRegion;
   readonly map?: number;
@@ -62,10 +62,10 @@ export async function storedHome(disk: Disk, signalType: string, place: Place): 
   return (await readStored(disk, signalType, place))?.home;
 }
 
-/** Stores the region in use, with the checksum of the index held now. Rejects with `DiskError`. */
+/** Stores the region in use, with the identity of the index held now. Rejects with `DiskError`. */
 export async function saveHome(disk: Disk, signalType: string, home: HomeRegion): Promise<void> {
   const { place, ...rest } = home;
-  const map = home.source === 'map' ? (await readHeader(disk, signalType))?.directoryCrc : undefined;
+  const map = home.source === 'map' ? (await readHeader(disk, signalType))?.identity : undefined;
   const text = JSON.stringify({ ...place, ...rest, ...(map === undefined ? {} : { map }) });
   await disk.replace(placeFile(signalType), new TextEncoder().encode(`${text}\n`));
 }
@@ -78,7 +78,7 @@ export async function homeRegion(disk: Disk, signalType: string, place: Place): 
   const stored = await readStored(disk, signalType, place);
   if (stored?.home.source === 'service') return stored.home;
   const header = await readHeader(disk, signalType);
-  if (header === undefined || stored?.map === header.directoryCrc) return stored?.home;
+  if (header === undefined || stored?.map === header.identity) return stored?.home;
 
   const { openMap } = await import('./lookup.ts');
   const map = await openMap(disk, signalType);

@@ -6,7 +6,7 @@ import { createPacker } from './blob.ts';
 import { tooLarge } from './failure.ts';
 import type { FeatureName } from './geojson.ts';
 import { hilbert } from './hilbert.ts';
-import { crcOf, HEADER_BYTES, PAGE_BYTES, PAGE_PIECES, packHeader, ROW, ROW_WORDS, seal } from './layout.ts';
+import { HEADER_BYTES, PAGE_BYTES, PAGE_PIECES, packHeader, ROW, ROW_WORDS, seal } from './layout.ts';
 import type { MapInfo } from './map.ts';
 import type { Piece } from './split.ts';
 
@@ -21,6 +21,9 @@ export interface IndexWriter {
 
 const BUFFER = 1 << 16;
 const BLOCK_ROWS = 1 << 12;
+/** Bytes of a seal. */
+const SEAL = 4;
+const ZEROS = new Uint8Array(8);
 
 /** What a directory tells beside the boxes of its pages. */
 export interface DirectoryJson {
@@ -102,6 +105,17 @@ function nearOrder(table: Table): Uint32Array {
     .sort((a, b) => (places[a] as number) - (places[b] as number) || a - b);
 }
 
+function packDirectory(tree: Flatbush, json: DirectoryJson) {
+  const treeBytes = Math.ceil(tree.data.byteLength / 4) * 4;
+  const text = new TextEncoder().encode(JSON.stringify(json));
+  const words = new Uint32Array(Math.ceil((treeBytes + text.length + SEAL) / 4));
+  const directory = new Uint8Array(words.buffer);
+  directory.fill(0x20, treeBytes); // JSON may end in spaces
+  directory.set(new Uint8Array(tree.data));
+  directory.set(text, treeBytes);
+  return { directory, treeBytes, identity: seal(words) };
+}
+
 export function createIndexWriter(file: NewFile, limits: { readonly pieces: number }): IndexWriter {
   const packer = createPacker();
   const table = createTable();
@@ -117,6 +131,11 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
     }
     buffer.set(bytes, buffered);
     buffered += bytes.length;
+  }
+
+  /** Zeros to the end of a word, and `more` of them. */
+  function fillWord(more: number): void {
+    put(ZEROS.subarray(0, ((4 - (buffered % 4)) % 4) + more));
   }
 
   async function flush(): Promise<void> {
@@ -141,7 +160,8 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
         widen(all, row);
       }
       tree.add(bounds.west, bounds.south, bounds.east, bounds.north);
-      put(seal(new Uint8Array(page.buffer)));
+      seal(page);
+      put(new Uint8Array(page.buffer));
       if (buffered >= BUFFER / 2) await flush();
     }
     tree.finish();
@@ -159,8 +179,8 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
       const offset = written + buffered;
       if (!whole) {
         put(packer.pack(xy, list, from, to));
-        put(new Uint8Array(4));
-        seal(buffer.subarray(offset - written, buffered));
+        fillWord(SEAL);
+        seal(new Uint32Array(buffer.buffer, offset - written, (written + buffered - offset) / 4));
       }
       const length = written + buffered - offset;
       const row = table.add();
@@ -169,7 +189,6 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
       return buffered >= BUFFER / 2;
     },
     async finish(facts, names) {
-      while ((written + buffered) % 4 !== 0) put(new Uint8Array(1));
       const pagesAt = written + buffered;
       const { tree, all } = await writePages(nearOrder(table));
       const directoryAt = written + buffered;
@@ -180,24 +199,11 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
         east: all.east,
         names: names.map((name) => [name.region, name.regionFullName]),
       };
-      const jsonBytes = new TextEncoder().encode(JSON.stringify(json));
-      const directory = new Uint8Array(tree.data.byteLength + jsonBytes.length);
-      directory.set(new Uint8Array(tree.data));
-      directory.set(jsonBytes, tree.data.byteLength);
+      const { directory, treeBytes, identity } = packDirectory(tree, json);
       put(directory);
       await flush();
-      await file.writeAt(
-        0,
-        packHeader({
-          pages: tree.numItems,
-          pieces: table.count,
-          pagesAt,
-          directoryAt,
-          treeBytes: tree.data.byteLength,
-          jsonBytes: jsonBytes.length,
-          directoryCrc: crcOf(directory),
-        }),
-      );
+      const header = { pages: tree.numItems, pieces: table.count, pagesAt, directoryAt, treeBytes, identity };
+      await file.writeAt(0, packHeader({ ...header, directoryBytes: directory.length }));
       return { ...info, bytes: written };
     },
   };

@@ -23,27 +23,32 @@ const CACHE_BYTES = 4 << 20;
 /** Keys of pages lie beyond those of blobs, which are offsets in the file. */
 const PAGE_KEY = 2 ** 32;
 
-/** Fills `target` from the file; throws when the part is cut short or damaged. */
-function readSealed(file: OpenFile, target: Uint8Array, offset: number, what: string): void {
-  if (file.readNow(target, offset) !== target.length) throw damaged(`${what} is cut short`);
-  checkSeal(target, what);
-}
-
 /** Reads parts of the file as they are asked for and keeps those read last. */
 function createParts(file: OpenFile) {
   const ring = createByteRing(CACHE_BYTES);
 
+  function fill(target: Uint8Array, offset: number, what: string): void {
+    if (file.readNow(target, offset) !== target.length) throw damaged(`${what} is cut short`);
+  }
+
   /** The place in the ring; valid until the next call. */
   const place = (key: number, offset: number, length: number, what: string): number =>
-    ring.find(key) ?? ring.add(key, length, (target) => readSealed(file, target, offset, what));
+    ring.find(key) ??
+    ring.add(key, length, (at) => {
+      fill(ring.bytes().subarray(at, at + length), offset, what);
+      checkSeal(ring.words(), at / 4, length / 4, what);
+    });
 
   function blob(offset: number, length: number): Uint8Array {
+    const what = 'a piece of the map index';
     if (length <= CACHE_BYTES) {
-      const at = place(offset, offset, length, 'a piece of the map index');
-      return ring.bytes.subarray(at, at + length - 4);
+      const at = place(offset, offset, length, what);
+      return ring.bytes().subarray(at, at + length - 4);
     }
-    const bytes = new Uint8Array(length);
-    readSealed(file, bytes, offset, 'a piece of the map index');
+    const words = new Uint32Array(length / 4);
+    const bytes = new Uint8Array(words.buffer);
+    fill(bytes, offset, what);
+    checkSeal(words, 0, words.length, what);
     return bytes.subarray(0, length - 4);
   }
 
@@ -57,7 +62,6 @@ const PENDING_NUMBERS = 3;
 function createSearch({ header, directory, tree: bytes, file }: Held): (place: Place) => number[] {
   const tree = Flatbush.from(bytes);
   const { ring, place, blob } = createParts(file);
-  const { signed, words } = ring;
   const unpack = createUnpacker();
   let reduced = new Uint32Array(512);
 
@@ -70,6 +74,7 @@ function createSearch({ header, directory, tree: bytes, file }: Held): (place: P
 
   /** What the survey in the row at `row` tells of a point within the row's box. */
   function surveyAt(row: number, stepsX: number, stepsY: number): number {
+    const [signed, words] = [ring.signed(), ring.words()];
     const column = partOf(signed[row + ROW.west] as number, signed[row + ROW.east] as number, stepsX);
     const line = partOf(signed[row + ROW.south] as number, signed[row + ROW.north] as number, stepsY);
     const part = line * PARTS + column;
@@ -79,6 +84,7 @@ function createSearch({ header, directory, tree: bytes, file }: Held): (place: P
   /** Adds the features whose pieces in this page are known to cover the point, and the pieces that must be asked. */
   function searchPage(nth: number, x: number, y: number, found: number[], pending: number[]): void {
     const at = place(PAGE_KEY + nth, header.pagesAt + nth * PAGE_BYTES, PAGE_BYTES, 'a page of the map index') / 4;
+    const [signed, words] = [ring.signed(), ring.words()];
     const count = Math.min(PAGE_PIECES, header.pieces - nth * PAGE_PIECES);
     const stepsX = x * STEPS_PER_DEGREE;
     const stepsY = y * STEPS_PER_DEGREE;
