@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../src/replay/clock.ts';
 import type { Failure, Outcome } from '../../src/service/failure.ts';
+import { piecesOf, STEP } from '../../src/service/pieces.ts';
 import type { Progress, Range } from '../../src/service/queries.ts';
-import { piecesOf, type RangeReader, readRange, STEP } from '../../src/service/range.ts';
+import { type RangeReader, readRange } from '../../src/service/range.ts';
 import { type Duration, days, hours, type Instant, minutes, seconds } from '../../src/units.ts';
 import { NOON } from './world.ts';
 
