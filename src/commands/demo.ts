@@ -23,11 +23,12 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const speed = args.number('speed', { from: 1, to: 1e9 }) ?? 1440;
   const seed = args.number('seed', { from: 0, to: 2 ** 31, whole: true }) ?? 1;
   const json = args.flag('json');
-  const [{ runDemo, LOADS, TIMEZONE }, { lineOf, strip, summary }] = await Promise.all([
+  const [{ runDemo, LOADS, TIMEZONE }, { createNews, lineOf, strip, summary }] = await Promise.all([
     import('../replay/demo.ts'),
     import('../replay/transcript.ts'),
   ]);
   const width = Math.max(...LOADS.map((load) => load.length));
+  const isNews = createNews();
   const paced = terminal.interactive && !json;
   if (!json) terminal.out(`A day of a house in California, seed ${seed}: a car, a heat pump and a water heater.\n\n`);
 
@@ -40,7 +41,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     },
     tell: (event) => {
       if (json) return terminal.out(`${JSON.stringify(event)}\n`);
-      const line = lineOf(event, TIMEZONE, width);
+      const line = isNews(event) ? lineOf(event, TIMEZONE, width) : undefined;
       if (line !== undefined) terminal.out(`${line}\n`);
     },
     ...(paced ? { beforeJump: (a, b) => pause(milliseconds((b - a) / speed), terminal.stop) } : {}),

@@ -161,7 +161,8 @@ function createStory(clock: VirtualClock, tell: (event: DemoEvent) => void): Sto
   const signal = (message: { index: number | null; rate: number | null; basis: string }) => {
     index = message.index ?? undefined;
     const hour = Math.floor(clock.now().wall / 3_600_000);
-    if (index === undefined || hour === toldHour) return;
+    // The index comes a moment before the first forecast, and with it the rate.
+    if (index === undefined || message.rate === null || hour === toldHour) return;
     toldHour = hour;
     tell({ event: 'signal', at: now(), index, rate: message.rate, basis: message.basis });
   };

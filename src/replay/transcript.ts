@@ -72,7 +72,32 @@ const clockTime = (timezone: string) => {
 const indexWords = (index: number, rate: number | null) =>
   `index ${`${Math.round(index)}`.padStart(3)}${rate === null ? '' : `  ${`${Math.round(rate)}`.padStart(4)} lb/MWh`}`;
 
-/** An event as a line for people; undefined when it tells them nothing new. */
+/** What people want to hear of although nothing is switched. */
+const WORTH_A_LINE: ReadonlySet<string> = new Set([
+  'plan-waits',
+  'goal-done',
+  'not-armed',
+  'no-data',
+  'untrusted-clock',
+  'flat',
+  'output-fault',
+  'power-budget',
+  'override',
+  'remote-override',
+]);
+
+/** Keeps the decisions that are news to people: a switch, or another reason worth a line. */
+export function createNews(): (event: DemoEvent) => boolean {
+  const last = new Map<string, string>();
+  return (event) => {
+    if ('result' in event || event.event !== 'decision') return true;
+    const isNew = event.switched || (WORTH_A_LINE.has(event.why) && last.get(event.load) !== event.why);
+    if (isNew) last.set(event.load, event.why);
+    return isNew;
+  };
+}
+
+/** An event as a line for people; undefined for the result, which has a text of its own. */
 export function lineOf(event: DemoEvent, timezone: string, width: number): string | undefined {
   if ('result' in event) return undefined;
   const time = clockTime(timezone)(event.at);
