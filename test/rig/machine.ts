@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
@@ -33,6 +33,17 @@ function copyPackage(name: string, into: string): void {
   for (const one of Object.keys(dependencies)) copyPackage(one, into);
 }
 
+/** Lays the built program into a root directory as `scripts/install` does, with these settings. */
+function installInto(root: string, settings: Readonly<Record<string, string>>): void {
+  mkdirSync(root, { recursive: true });
+  const { status, stderr } = spawnSync(join(PROJECT, 'scripts', 'install'), ['--root', root], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`scripts/install: ${stderr}`);
+  for (const [path, text] of Object.entries(settings)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text, { mode: 0o600 });
+  }
+}
+
 export interface RigRun {
   readonly code: number;
   readonly output: string;
@@ -40,18 +51,41 @@ export interface RigRun {
   part(name: string): Readonly<Record<string, unknown>>;
   /** The kernel's line changes between the markers of this name. */
   traced(name: string): readonly LineEvent[];
+  markedAt(name: string): number;
 }
 
-export type LineEvent =
-  | { readonly kind: 'value'; readonly number: number; readonly set: boolean; readonly value: number }
-  | { readonly kind: 'direction'; readonly number: number; readonly direction: 'in' | 'out' };
+export type LineEvent = {
+  /** Seconds of the machine's own clock, and the name of who did it. */
+  readonly at: number;
+  readonly task: string;
+  readonly number: number;
+} & (
+  | { readonly kind: 'value'; readonly set: boolean; readonly value: number }
+  | { readonly kind: 'direction'; readonly direction: 'in' | 'out' }
+);
 
 function eventOf(line: string): LineEvent | undefined {
-  const value = /gpio_value: (\d+) (get|set) ([01])/.exec(line);
-  if (value) return { kind: 'value', number: Number(value[1]), set: value[2] === 'set', value: Number(value[3]) };
-  const direction = /gpio_direction: (\d+) +(in|out)/.exec(line);
+  const [, task = '', at, rest = ''] = /^\s*(\S+)-\d+ .* (\d+\.\d+): (gpio_.*)$/.exec(line) ?? [];
+  const value = /^gpio_value: (\d+) (get|set) ([01])/.exec(rest);
+  const origin = { at: Number(at), task };
+  if (value)
+    return { ...origin, kind: 'value', number: Number(value[1]), set: value[2] === 'set', value: Number(value[3]) };
+  const direction = /^gpio_direction: (\d+) +(in|out)/.exec(rest);
   if (direction === null) return undefined;
-  return { kind: 'direction', number: Number(direction[1]), direction: direction[2] === 'in' ? 'in' : 'out' };
+  return {
+    ...origin,
+    kind: 'direction',
+    number: Number(direction[1]),
+    direction: direction[2] === 'in' ? 'in' : 'out',
+  };
+}
+
+/** When a marker was written, by the machine's own clock. */
+function markedAt(output: string, name: string): number {
+  const found = output.split('\n').find((line) => line.endsWith(`tracing_mark_write: ${name}`));
+  const at = /(\d+\.\d+): tracing_mark_write/.exec(found ?? '')?.[1];
+  if (at === undefined) throw new Error(`there is no marker "${name}"`);
+  return Number(at);
 }
 
 function between(output: string, name: string): readonly LineEvent[] {
@@ -61,6 +95,12 @@ function between(output: string, name: string): readonly LineEvent[] {
   if (from < 0 || to < from) throw new Error(`nothing was traced for "${name}":\n${output}`);
   return lines.slice(from + 1, to).flatMap((line) => eventOf(line) ?? []);
 }
+
+/** Written values and directions in order, as `537 1` and `537 out`. */
+export const stepsOf = (events: readonly LineEvent[]) =>
+  events
+    .filter((event) => event.kind === 'direction' || event.set)
+    .map((event) => `${event.number} ${event.kind === 'value' ? event.value : event.direction}`);
 
 /** Levels written to a line, in order: the first is its first level. */
 export const levelsOf = (events: readonly LineEvent[], number: number) =>
@@ -87,14 +127,26 @@ export async function runInRig(sources: Readonly<Record<string, string>>, start:
     copyPackage('onoff', app);
     writeFileSync(join(app, 'start'), `#!/bin/sh\n${start}\n`);
     chmodSync(join(app, 'start'), 0o755);
-    return await boot(app);
+    return await boot('run', app);
   } finally {
     rmSync(app, { recursive: true });
   }
 }
 
-async function boot(app: string): Promise<RigRun> {
-  const child = spawn(RIG, ['run', app], { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Boots under systemd with the built program installed; `start` is a shell script. Wants a build. */
+export async function runInstalled(start: string, settings: Readonly<Record<string, string>>): Promise<RigRun> {
+  const app = mkdtempSync(join(tmpdir(), 'gridtide-rig-'));
+  try {
+    installInto(join(app, 'root'), settings);
+    writeFileSync(join(app, 'start'), start, { mode: 0o755 });
+    return await boot('boot', app);
+  } finally {
+    rmSync(app, { recursive: true });
+  }
+}
+
+async function boot(command: 'run' | 'boot', app: string): Promise<RigRun> {
+  const child = spawn(RIG, [command, app], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let errors = '';
   child.stdout.on('data', (chunk) => {
@@ -120,5 +172,6 @@ async function boot(app: string): Promise<RigRun> {
       return found;
     },
     traced: (name) => between(output, name),
+    markedAt: (name) => markedAt(output, name),
   };
 }
