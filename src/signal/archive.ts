@@ -27,13 +27,29 @@ export const slotOf = ({ period }: { readonly period: Duration }, at: Instant) =
 export const valueAt = ({ ring, newest }: Archive, slot: number): number =>
   slot > newest || slot <= newest - ring.length || slot < 0 ? Number.NaN : (ring[slot % ring.length] ?? Number.NaN);
 
+/** After a longer silence than this the days before it count as the last ones: last season's days are better than none. */
+const SILENCE = days(7);
+
+/** The archive with its days moved up to the day before `slot`, times of day kept, when they are long past. */
+function caughtUp(archive: Archive, slot: number): Archive {
+  const { period, newest, ring } = archive;
+  if (newest < 0 || (slot - newest) * period <= SILENCE) return archive;
+  const perDay = Math.max(1, Math.round(days(1) / period));
+  const move = Math.floor((slot - newest - 1) / perDay) * perDay;
+  const moved = ring.slice();
+  for (let past = newest - ring.length + 1; past <= newest; past++)
+    if (past >= 0) moved[(past + move) % ring.length] = ring[past % ring.length] ?? Number.NaN;
+  return { period, newest: newest + move, ring: moved };
+}
+
 /** Points of slots up to `until` enter, a later value for a slot replaces an earlier one. */
 export function remember(archive: Archive, points: readonly Point[], until: Instant): Archive {
   const last = slotOf(archive, until);
   const news = points.filter(({ at, value }) => at >= 0 && slotOf(archive, at) <= last && Number.isFinite(value));
   if (news.length === 0) return archive;
-  const ring = archive.ring.slice();
-  let newest = archive.newest;
+  const before = caughtUp(archive, Math.min(...news.map(({ at }) => slotOf(archive, at))));
+  const ring = before.ring.slice();
+  let newest = before.newest;
   for (const { at, value } of news) {
     const slot = slotOf(archive, at);
     if (slot <= newest - ring.length) continue;
@@ -47,10 +63,11 @@ export function remember(archive: Archive, points: readonly Point[], until: Inst
   return { ...archive, ring, newest };
 }
 
-/** How much time of the last `span` up to the newest slot has a value. */
-export function coverage(archive: Archive, span: Duration): Duration {
-  let seen = 0;
-  const from = archive.newest - Math.round(span / archive.period) + 1;
-  for (let slot = Math.max(0, from); slot <= archive.newest; slot++) if (!Number.isNaN(valueAt(archive, slot))) seen++;
-  return (seen * archive.period) as Duration;
+/** Whether the last `span` up to the newest slot holds values for at least `least`. */
+export function covers(archive: Archive, span: Duration, least: Duration): boolean {
+  let missing = Math.ceil(least / archive.period);
+  const from = Math.max(0, archive.newest - Math.round(span / archive.period) + 1);
+  for (let slot = archive.newest; slot >= from && missing > 0; slot--)
+    if (!Number.isNaN(valueAt(archive, slot))) missing--;
+  return missing <= 0;
 }

@@ -30,8 +30,12 @@ export const withSeen = (course: Course, points: readonly Point[], now: Instant)
 });
 
 /** One day repeated: beyond a day the profile knows no more. */
-const repeated = (day: Float64Array, count: number) =>
-  Float64Array.from({ length: count }, (_, i) => day[i % day.length] ?? Number.NaN);
+function repeated(day: Float64Array, count: number): Float64Array {
+  const values = new Float64Array(count);
+  for (let from = 0; from < count; from += day.length)
+    values.set(day.subarray(0, Math.min(day.length, count - from)), from);
+  return values;
+}
 
 /** Takes up the values said from the slot of `now` on, where NaN is a gap; those of now and before are in the archive already. */
 export function withSaid(course: Course, said: readonly number[], now: Instant): Course {

@@ -260,22 +260,37 @@ export function experienced(experience: Experience, moment: Moment, past: () => 
   return { ...learned, origins: [...kept, originOf(learned, moment)] };
 }
 
-/** `count` values from the slot of the last origin on: as said, corrected, and continued by the profile. */
+/** The part of each stretch's sum that does not depend on the lead. */
+function constants(origin: Origin, weights: Float64Array): Float64Array {
+  const sums = new Float64Array(KINDS * STRETCHES.length);
+  for (let block = 0; block < sums.length; block++) {
+    let sum = weights[block * WIDTH + ONE] ?? 0;
+    for (let i = 0; i < FEATURES; i++) sum += (weights[block * WIDTH + i] ?? 0) * (origin.features[i] ?? 0);
+    sums[block] = sum;
+  }
+  return sums;
+}
+
+/** `count` values from the slot of the last origin on: as said, corrected, and continued by the profile. A gap stays one. */
 export function foretold({ origins, weights }: Experience, { said, profile }: Moment, count: number): number[] {
   const origin = origins.at(-1);
   const level = meanOf(profile, DAY);
-  return Array.from({ length: count }, (_, lead) => {
+  const fixed = origin === undefined ? undefined : constants(origin, weights);
+  const values: number[] = [];
+  for (let lead = 0; lead < count; lead++) {
     const usual = profile[lead] ?? Number.NaN;
-    const value = said[lead] ?? Number.NaN;
-    if (origin === undefined || lead >= FURTHEST || Number.isNaN(usual)) return Number.isNaN(value) ? usual : value;
-    // A gap the forecast leaves is unknown; only what lies beyond its end is foretold without it.
-    if (Number.isNaN(value) && lead < said.length) return Number.NaN;
-    const start = blockAt(Number.isNaN(value) ? 1 : 0, stretchOf[lead] ?? 0) * WIDTH;
-    let above = (weights[start + SHAPE] ?? 0) * (usual - level) + (weights[start + ONE] ?? 0);
-    if (!Number.isNaN(value)) above += (weights[start + SAID] ?? 0) * (value - usual);
-    for (let i = 0; i < FEATURES; i++) above += (weights[start + i] ?? 0) * (origin.features[i] ?? 0);
-    return usual + above;
-  });
+    const isSaid = lead < said.length;
+    const value = isSaid ? (said[lead] ?? Number.NaN) : usual;
+    if (fixed === undefined || lead >= FURTHEST || Number.isNaN(usual) || Number.isNaN(value)) {
+      values.push(value);
+      continue;
+    }
+    const block = blockAt(isSaid ? 0 : 1, stretchOf[lead] ?? 0);
+    const shape = (weights[block * WIDTH + SHAPE] ?? 0) * (usual - level);
+    const above = isSaid ? (weights[block * WIDTH + SAID] ?? 0) * (value - usual) : 0;
+    values.push(usual + shape + above + (fixed[block] ?? 0));
+  }
+  return values;
 }
 
 export function meanOf(values: ArrayLike<number>, count: number): number {

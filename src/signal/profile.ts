@@ -1,7 +1,7 @@
 /** Foretells values from what the device itself has seen at the same time of day. Never reads a forecast; gives nothing before three days are known. */
 
 import { days, type Instant } from '../units.ts';
-import { type Archive, coverage, valueAt } from './archive.ts';
+import { type Archive, covers, valueAt } from './archive.ts';
 
 const DAY = days(1);
 /** Each day back counts this much less: better on the recorded months than a plain mean of 7 days, and quicker to follow the season. */
@@ -32,12 +32,15 @@ export function usualAt(archive: Archive, slot: number): number {
 }
 
 /** One day of usual values from a slot on. NaN where no day had one. */
-export const usualDay = (archive: Archive, slot: number): Float64Array =>
-  Float64Array.from({ length: slotsPerDay(archive) }, (_, i) => usualAt(archive, slot + i));
+export function usualDay(archive: Archive, slot: number): Float64Array {
+  const day = new Float64Array(slotsPerDay(archive));
+  for (let i = 0; i < day.length; i++) day[i] = usualAt(archive, slot + i);
+  return day;
+}
 
 /** Until when the archive may foretell, from three days of values on; undefined when it may not at `now`. */
 export function usableUntil(archive: Archive, now: Instant): Instant | undefined {
   const until = ((archive.newest + 1) * archive.period + STALE) as Instant;
-  if (archive.newest < 0 || until <= now || coverage(archive, STALE) < USABLE) return undefined;
+  if (archive.newest < 0 || until <= now || !covers(archive, STALE, USABLE)) return undefined;
   return until;
 }
