@@ -3,10 +3,11 @@
 import type { HttpRequest, HttpStream } from '../world.ts';
 import { failed, ok } from './decoding.ts';
 import type { Failure, Outcome } from './failure.ts';
+import type { Lane } from './holds.ts';
 import type { Credentials } from './queries.ts';
 import { addressOf, type Call } from './requests.ts';
 import type { Session } from './session.ts';
-import type { Concluded, Lane, Sending, Sent, Transport } from './transport.ts';
+import type { Concluded, Sending, Sent, Transport } from './transport.ts';
 
 const HEADERS = { accept: 'application/json', 'user-agent': 'gridtide' };
 

@@ -1,7 +1,7 @@
 /** Sends one request within the budgets and the waits the service asked for, and counts; knows no token and no endpoint. */
 
 import { setMaxListeners } from 'node:events';
-import { after, between, type Duration, milliseconds, minutes, type Uptime } from '../units.ts';
+import { between, type Duration, milliseconds, minutes, type Uptime } from '../units.ts';
 import {
   type Clock,
   type Http,
@@ -13,15 +13,12 @@ import {
   type Log,
   type Random,
 } from '../world.ts';
-import { afterBare429, afterFailure } from './after-failure.ts';
 import { type Budget, createBudget, shareOf } from './budget.ts';
 import { failed, ok } from './decoding.ts';
 import type { Failure, Outcome } from './failure.ts';
+import { createHolds, type Lane } from './holds.ts';
 import { failureOfTransfer, isJson, judge, type Verdict } from './judge.ts';
 import { createSkew } from './skew.ts';
-
-/** Requests that are limited apart from each other (specification 8). */
-export type Lane = 'data' | 'login' | 'v1';
 
 const WINDOW = minutes(5);
 const MOST_REQUESTS = 3_000;
@@ -61,11 +58,6 @@ export interface TransportOptions {
   readonly deadline?: Duration | undefined;
 }
 
-interface Hold {
-  readonly until: Uptime;
-  readonly inARow: number;
-}
-
 export function createTransport({ http, clock, random, log, fleet, deadline }: TransportOptions): Transport {
   const requests = createBudget(shareOf(MOST_REQUESTS, fleet), WINDOW);
   const logins = createBudget(shareOf(MOST_LOGINS, fleet), WINDOW);
@@ -74,7 +66,7 @@ export function createTransport({ http, clock, random, log, fleet, deadline }: T
     login: [requests, logins],
     v1: [requests],
   };
-  const holds = new Map<Lane, Hold>();
+  const holds = createHolds({ clock, random, log });
   const skew = createSkew();
   const stopping = new AbortController();
   // As many listeners as requests under way.
@@ -82,38 +74,16 @@ export function createTransport({ http, clock, random, log, fleet, deadline }: T
   const sent = { requests: 0, logins: 0, bytesIn: 0 };
 
   const inTime = ({ request }: Sending) => (deadline === undefined ? request : { ...request, deadline });
-  const heldFor = (lane: Lane, now: Uptime) => {
-    const until = holds.get(lane)?.until;
-    return until === undefined || until <= now ? 0 : between(now, until);
-  };
-
   function blocked(lane: Lane): Failure | undefined {
     if (stopping.signal.aborted) return { kind: 'stopped' };
     const { uptime } = clock.now();
-    const wait = Math.max(heldFor(lane, uptime), ...budgets[lane].map((budget) => budget.wait(uptime)));
+    const wait = Math.max(holds.left(lane), ...budgets[lane].map((budget) => budget.wait(uptime)));
     return wait > 0 ? { kind: 'throttled', retryAfter: milliseconds(wait) } : undefined;
   }
 
-  /** A 429 holds the lane; those that were under way with it count as the same one. */
-  function throttled(lane: Lane, retryAfter: Duration | undefined, startedAt: Uptime): Failure {
-    const { uptime } = clock.now();
-    const last = holds.get(lane);
-    if (last !== undefined && startedAt < last.until && uptime < last.until)
-      return { kind: 'throttled', retryAfter: between(uptime, last.until) };
-    const inARow = (last?.inARow ?? 0) + 1;
-    const wait =
-      retryAfter === undefined
-        ? afterBare429(inARow, random.fraction())
-        : afterFailure({ kind: 'throttled', retryAfter }, inARow, random.fraction());
-    holds.set(lane, { until: after(uptime, wait), inARow });
-    log('info', `the service has had too many requests; the next goes out in ${Math.ceil(wait / 1_000)} s`, { lane });
-    return { kind: 'throttled', retryAfter: wait };
-  }
-
   function concluded(verdict: Verdict, lane: Lane, startedAt: Uptime): Concluded {
-    if (verdict.kind === 'throttled') return failedWith(throttled(lane, verdict.retryAfter, startedAt));
-    const held = holds.get(lane);
-    if (verdict.kind === 'answer' && held !== undefined && startedAt >= held.until) holds.delete(lane);
+    if (verdict.kind === 'throttled') return failedWith(holds.throttled(lane, startedAt, verdict.retryAfter));
+    if (verdict.kind === 'answer') holds.answered(lane, startedAt);
     return verdict;
   }
 
@@ -129,7 +99,7 @@ export function createTransport({ http, clock, random, log, fleet, deadline }: T
     const answer = await go();
     const now = clock.now();
     for (const place of places) place.ended(now.uptime);
-    const ms = between(before.uptime, now.uptime);
+    const ms = Math.round(between(before.uptime, now.uptime));
     if ('kind' in answer) {
       log('debug', `${name}: ${answer.cause}`, { failure: answer.kind, ms });
       return failed(failureOfTransfer(answer));
