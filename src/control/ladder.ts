@@ -158,7 +158,9 @@ function shaded(context: Context, load: LoadConfig, state: LoadState, wish: Wish
   if (index === undefined || index.flat) return wish;
   const level = shade(load, index, wish.level);
   const mayEnter = context.now.wall < index.startsUntil || presentLevel(state) === level;
-  return mayEnter && level !== wish.level ? { ...wish, level } : wish;
+  if (!mayEnter || level === wish.level) return wish;
+  const limit = level === 'force' ? load.forceBelow : load.blockAbove;
+  return { ...wish, level, ...(limit === undefined ? {} : { limit }) };
 }
 
 function shade(load: LoadConfig, { value }: IndexNow, level: Level): Level {

@@ -5,7 +5,7 @@ export interface PlanRequest {
   /** Cost of one whole slot; NaN: the load must not run in it. The last slot ends at or after the deadline. */
   readonly weights: Float64Array;
   readonly need: number;
-  /** Least length of a run; what it takes beyond `need` is charged. */
+  /** Least length of a run; what it takes beyond `need` is charged, and is never a gain. */
   readonly minOn: number;
   /** Least length of a pause between runs. */
   readonly minOff: number;
@@ -80,23 +80,30 @@ function shapeOf({ weights, need, minOn, minOff, maxStarts, running, age }: Plan
 interface Sums {
   /** Cost of the slots before t, those not allowed counted as nothing. */
   readonly cost: Float64Array;
+  /** The same of what costs anything at all: for slots that serve no need. */
+  readonly surplus: Float64Array;
   /** How many slots before t are allowed. */
   readonly allowed: Int32Array;
+  readonly negative: boolean;
   readonly rounding: number;
 }
 
 function sumsOf(weights: Float64Array): Sums {
   const cost = new Float64Array(weights.length + 1);
+  const surplus = new Float64Array(weights.length + 1);
   const allowed = new Int32Array(weights.length + 1);
   let size = 1;
+  let negative = false;
   for (let t = 0; t < weights.length; t++) {
     const weight = weights[t] ?? Number.NaN;
     const may = !Number.isNaN(weight);
     cost[t + 1] = (cost[t] ?? 0) + (may ? weight : 0);
+    surplus[t + 1] = (surplus[t] ?? 0) + (may ? Math.max(0, weight) : 0);
     allowed[t + 1] = (allowed[t] ?? 0) + (may ? 1 : 0);
     if (may) size += Math.abs(weight);
+    if (weight < 0) negative = true;
   }
-  return { cost, allowed, rounding: size * 1e-13 };
+  return { cost, surplus, allowed, negative, rounding: size * 1e-13 };
 }
 
 /** The cheapest plan; ties go to fewer starts, then to the earlier finish. Undefined when the need cannot be met. */
@@ -112,14 +119,37 @@ export function planSlots(request: PlanRequest): SlotPlan | undefined {
 
 /** The minimum time of the present run meets the need by itself. */
 function forcedFinish(request: PlanRequest, shape: Shape, sums: Sums): SlotPlan | undefined {
-  const { need, part, wait, slots } = shape;
+  const { need, part, slots } = shape;
   if (need - 1 + part > slots - 1 + request.lastSlot + ROUNDING) return undefined;
-  const kept = request.minOn - request.age;
-  const to = wait > need ? kept : Math.max(need - 1 + part, kept);
-  const whole = Math.min(slots, Math.ceil(to - ROUNDING));
-  const last = request.weights[whole - 1] ?? 0;
-  const cost = (sums.cost[whole] ?? 0) - Math.max(0, whole - to) * (Number.isNaN(last) ? 0 : last);
-  return { runs: [{ from: 0, to }], cost, starts: 0 };
+  const to = Math.max(request.need, request.minOn - request.age);
+  return {
+    runs: [{ from: 0, to }],
+    cost: runCost(request.weights, sums, { from: 0, need: request.need, to }),
+    starts: 0,
+  };
+}
+
+/** A run that meets its need after `need` slots and goes on to `to`, all from the slot `from`. */
+interface Stretch {
+  readonly from: number;
+  readonly need: number;
+  readonly to: number;
+}
+
+/** The need at its weights, the rest at what it costs; slots beyond the last are not known and not charged. */
+function runCost(weights: Float64Array, { cost, surplus }: Sums, { from, need, to }: Stretch): number {
+  const known = weights.length;
+  const upTo = (sum: Float64Array, at: number, weight: (slot: number) => number) => {
+    const end = Math.min(known, Math.max(0, at));
+    const whole = Math.floor(end + ROUNDING);
+    const rest = end - whole;
+    return (sum[whole] as number) + (rest > ROUNDING ? rest * weight(whole) : 0);
+  };
+  const rate = (slot: number) => (Number.isNaN(weights[slot] as number) ? 0 : (weights[slot] as number));
+  const served = from + need;
+  const useful = upTo(cost, served, rate) - (cost[from] as number);
+  const positive = (slot: number) => Math.max(0, rate(slot));
+  return useful + upTo(surplus, from + to, positive) - upTo(surplus, served, positive);
 }
 
 /** Cheapest arrivals at the full need, for each slot boundary t and number of starts k, at `t * width + k`. */
@@ -198,7 +228,8 @@ function fill(request: PlanRequest, shape: Shape, sums: Sums): Table {
     if (t === wait && !request.running) cells[rows.off] = 0;
     if (rows.weight === Infinity) continue;
     const room = t === slots ? request.lastSlot : 1;
-    for (let k = 0; k <= maxStarts; k++) finishes(shape, rows, table, { k, room, stride: layout.stride });
+    for (let k = 0; k <= maxStarts; k++)
+      finishes(shape, rows, table, { request, sums, k, room, stride: layout.stride });
   }
   return table;
 }
@@ -257,6 +288,8 @@ function advance({ need, minOn, maxStarts }: Shape, rows: Rows, stride: number, 
 }
 
 interface Arrival {
+  readonly request: PlanRequest;
+  readonly sums: Sums;
   readonly k: number;
   /** How much of the slot lies before the deadline. */
   readonly room: number;
@@ -264,7 +297,9 @@ interface Arrival {
 }
 
 /** The need is met within this slot: by a part of it, or by a run of the minimum length that ends in it. */
-function finishes(shape: Shape, rows: Rows, { cost, how, width }: Table, { k, room, stride }: Arrival) {
+function finishes(shape: Shape, rows: Rows, { cost, how, width }: Table, arrival: Arrival) {
+  const { sums, k, room, stride } = arrival;
+  const { weights, startCost } = arrival.request;
   const { need, part, hold, minOn } = shape;
   const { t, onBefore, start, weight, stretch } = rows;
   let best = Infinity;
@@ -274,9 +309,13 @@ function finishes(shape: Shape, rows: Rows, { cost, how, width }: Table, { k, ro
     by = STEP;
   }
   for (let n = k === 0 ? need : Math.max(0, need - minOn); n < need; n++) {
+    const before = cells[start + (k - 1) * stride + n] as number;
     const last = n + minOn === need ? Math.max(part, hold) : hold;
-    if (last > room + ROUNDING) continue;
-    const jumped = (cells[start + (k - 1) * stride + n] as number) + stretch - (1 - last) * weight;
+    if (before === Infinity || last > room + ROUNDING) continue;
+    const run = { from: t - minOn, need: need - n - 1 + part, to: minOn - 1 + last };
+    // Where no weight is negative, what serves the need and what does not cost the same.
+    const added = sums.negative ? startCost + runCost(weights, sums, run) : stretch - (1 - last) * weight;
+    const jumped = before + added;
     if (jumped >= best) continue;
     best = jumped;
     by = n;

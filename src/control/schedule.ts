@@ -42,12 +42,13 @@ interface Grid {
 }
 
 /**
- * Past its last point an outlook repeats the day before, and before its first point it holds the first; a missing point holds
- * the one before it, two in a row are unknown and not run in.
+ * Past its last point an outlook repeats the day before, or its mean where it is shorter than a day, and before its first point
+ * it holds the first; a missing point holds the one before it, two in a row are unknown and not run in.
  */
 function gridOf({ values, period }: Outlook): Grid {
   const day = Math.max(1, Math.round(days(1) / period));
   const last = values.length;
+  const mean = last < day ? meanOf(values) : Number.NaN;
   const known = (slot: number) => {
     const value = values[slot];
     return value === undefined || !Number.isNaN(value) ? value : values[slot - 1];
@@ -56,9 +57,14 @@ function gridOf({ values, period }: Outlook): Grid {
     if (slot < 0) return known(0) ?? Number.NaN;
     if (slot < last) return known(slot) ?? Number.NaN;
     const back = slot - day * Math.ceil((slot - last + 1) / day);
-    return known(Math.max(0, back)) ?? Number.NaN;
+    return back < 0 ? mean : (known(back) ?? Number.NaN);
   };
   return { period, value };
+}
+
+function meanOf(values: readonly number[]): number {
+  const known = values.filter((value) => !Number.isNaN(value));
+  return known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
 /** The cheapest runs, or undefined when the job cannot be met from here under its rules. */

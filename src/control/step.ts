@@ -41,7 +41,8 @@ export function step(site: Site, state: State, event: Event, now: Moment): Step<
   const context = arrive(site, state, event, now);
   for (const draft of drafts) resume(state, draft, now);
   for (const draft of drafts) if ('load' in event && event.load === draft.name) take(site, draft, event, now);
-  if (event.kind === 'found') for (const draft of drafts) find(site, draft, event.levels[draft.name], now);
+  if (event.kind === 'found')
+    for (const draft of drafts) find(site, state, draft, { found: event.levels[draft.name], now });
 
   for (const [i, load] of site.loads.entries()) {
     const draft = drafts[i];
@@ -215,9 +216,14 @@ function take(site: Site, draft: Draft, event: LoadEvent, now: Moment) {
   }
 }
 
-function find(site: Site, draft: Draft, level: Level | undefined, { uptime }: Moment) {
+/** A load that is found running as it was left has run on while nobody looked. */
+function find(site: Site, state: State, draft: Draft, { found, now }: { found: Level | undefined; now: Moment }) {
   const load = site.loads.find(({ name }) => name === draft.name);
-  if (load !== undefined && level !== undefined) confirm(draft, nearest(load, level), uptime);
+  if (load === undefined || found === undefined) return;
+  const level = nearest(load, found);
+  if (state.fresh === 'same-boot' && state.last !== undefined && isRunning(level))
+    progress(draft, (now.uptime - state.last.uptime) as Duration);
+  confirm(draft, level, now.uptime);
 }
 
 /** A level that was found, not caused, is no start; any other change counts from now. */

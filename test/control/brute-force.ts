@@ -58,12 +58,17 @@ export function priced(request: PlanRequest, pattern: number): Tried | undefined
   if (ran - (last.to - last.from) >= need - EPSILON) return undefined;
   if (last.to === slots && part > lastSlot + EPSILON) return undefined;
 
+  // What serves the need costs its weight; what a minimum time adds beyond it is never a gain.
   let cost = starts * startCost;
+  let done = 0;
   for (const run of runs)
     for (let t = run.from; t < run.to; t++) {
       const weight = weights[t] ?? Number.NaN;
       if (Number.isNaN(weight)) return undefined;
-      cost += t === last.to - 1 ? weight * part : weight;
+      const share = t === last.to - 1 ? part : 1;
+      const useful = Math.min(share, Math.max(0, need - done));
+      cost += useful * weight + (share - useful) * Math.max(0, weight);
+      done += share;
     }
   return { cost, starts, end: last.to };
 }

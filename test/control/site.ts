@@ -2,6 +2,7 @@
 
 import type { Level, LoadConfig } from '../../src/config/config.ts';
 import type { Command, Decision, Event, Site } from '../../src/control/control.ts';
+import { explain } from '../../src/control/explain.ts';
 import { initialState, type State, step } from '../../src/control/step.ts';
 import type { IndexNow, Outlook, SignalView } from '../../src/signal/view.ts';
 import {
@@ -127,6 +128,8 @@ export interface Switch {
   readonly load: string;
   readonly level: Level;
   readonly why: string;
+  /** The reason as the owner reads it. */
+  readonly words: string;
 }
 
 /** The core with outputs that confirm `delay` after each command, and a clock that goes from wake to wake. */
@@ -143,11 +146,20 @@ export class Bench {
   constructor(
     site: Site,
     start: Instant,
-    options: { readonly saved?: State; readonly sameBoot?: boolean; readonly trusted?: boolean } = {},
+    options: {
+      readonly saved?: State;
+      readonly sameBoot?: boolean;
+      readonly trusted?: boolean;
+      readonly uptime?: Uptime;
+    } = {},
   ) {
     this.site = site;
     this.state = initialState(site, options.saved, options.sameBoot ?? false);
-    this.now = { wall: start, uptime: minutes(1) as number as Uptime, trusted: options.trusted ?? true };
+    this.now = {
+      wall: start,
+      uptime: options.uptime ?? (minutes(1) as number as Uptime),
+      trusted: options.trusted ?? true,
+    };
     this.wakeAt = this.now.uptime;
   }
 
@@ -159,7 +171,8 @@ export class Bench {
     this.told.push(...next.decisions);
     for (const { load, level } of next.commands) {
       const decision = next.decisions.find((one) => one.load === load) ?? this.decision(load);
-      this.switches.push({ at: this.now.wall, load, level, why: decision.why });
+      const words = explain(decision, this.site.timezone);
+      this.switches.push({ at: this.now.wall, load, level, why: decision.why, words });
       const confirmed: Event = { kind: 'confirmed', load, level };
       this.pending.push({ at: (this.now.uptime + this.delay) as Uptime, event: confirmed });
     }
