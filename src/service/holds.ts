@@ -1,6 +1,6 @@
 /** Decides how long each lane stays silent after a 429; sends nothing. */
 
-import { after, between, type Duration, type Uptime } from '../units.ts';
+import { after, between, type Duration, milliseconds, type Uptime } from '../units.ts';
 import type { Clock, Log, Random } from '../world.ts';
 import { afterBare429, afterFailure } from './after-failure.ts';
 import type { Failure } from './failure.ts';
@@ -29,7 +29,7 @@ export function createHolds({ clock, random, log }: { clock: Clock; random: Rand
   const left = (lane: Lane): Duration => {
     const { uptime } = clock.now();
     const until = holds.get(lane)?.until ?? uptime;
-    return between(uptime, Math.max(until, uptime));
+    return milliseconds(Math.max(0, between(uptime, until)));
   };
 
   return {
