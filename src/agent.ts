@@ -24,7 +24,7 @@ import type { HomeRegion } from './region/map.ts';
 import { sentenceOf } from './service/describe.ts';
 import { createService, type Service } from './service/service.ts';
 import type { SignalView } from './signal/view.ts';
-import { after, type Duration, iso, minutes } from './units.ts';
+import { after, type Duration, iso, minutes, seconds } from './units.ts';
 import type { Broker, BrokerCredentials, Cancel, World } from './world.ts';
 
 export interface AgentOptions {
@@ -53,6 +53,9 @@ export interface Agent {
 const SAVE_PROGRESS = minutes(15);
 /** Signal data held, about 40 KiB: often enough to start from, seldom enough for a memory card. */
 const SAVE_SIGNAL = minutes(6 * 60);
+
+/** In the machine's own time: relays wait no longer than this for a broker that does not answer. */
+const BROKER_ANSWERS = seconds(2);
 
 export function createAgent({ config, world, version }: AgentOptions): Agent {
   const { disk, random, log, host } = world;
@@ -216,6 +219,24 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       else if (state.kind === 'online') troubles.clear('broker');
     });
     monitor = createMonitor({ config, broker, clock, random, log, version });
+  }
+
+  /** A broker that is there answers in a moment; without the wait its devices would begin with a fault. */
+  function brokerAnswers(): Promise<void> {
+    const link = broker;
+    if (link === undefined || link.state.kind !== 'connecting') return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        forget();
+        late();
+        resolve();
+      };
+      const forget = link.watch(({ kind }) => {
+        if (kind !== 'connecting') done();
+      });
+      const wait = (BROKER_ANSWERS * (world.clock.speed ?? 1)) as Duration;
+      const late = clock.wakeAt(after(clock.now().uptime, wait), 'broker', done);
+    });
   }
 
   /** Opens every output; what is found there is where control begins. */
