@@ -381,6 +381,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       startBroker();
       broker?.start();
       await world.failsafe?.leave(safeLines(config.loads));
+      await brokerAnswers();
       const levels = await openOutputs();
       startControl(levels);
       monitor?.start({ command });
