@@ -49,9 +49,12 @@ interface Link {
   readonly waiting: Set<(taken: boolean) => void>;
 }
 
+/** What mosquitto hangs up on beside wildcards: control characters, halves of pairs, code points that are no characters. */
+const NO_TOPIC = /[+#]|\p{Cc}|\p{Cs}|\p{Noncharacter_Code_Point}/u;
+
 /** A topic that may be published to or read: mqtt.js checks publications not at all, and a broker answers a bad one by hanging up. */
 export const isTopic = (topic: string) =>
-  topic !== '' && !/[+#\0]/.test(topic) && Buffer.byteLength(topic) <= MAX_TOPIC_BYTES;
+  topic !== '' && !NO_TOPIC.test(topic) && Buffer.byteLength(topic) <= MAX_TOPIC_BYTES;
 
 /** How long to wait after the `failures`-th ended attempt in a row; `fraction` spreads it over the upper half. */
 export function waitAfter(verdict: Verdict, failures: number, fraction: number): Duration {
@@ -126,6 +129,8 @@ function createBroker({ clock, random }: BrokerParts, options: BrokerOptions): B
       attempt = undefined;
       const wasOnline = link?.client === client;
       if (wasOnline) lose();
+      // A second holder of the client id never makes the broker unreachable.
+      else short = 0;
       if (stopped !== undefined) return;
       const ending: Ending = {
         at: placeOf(options.url),

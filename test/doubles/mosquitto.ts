@@ -13,10 +13,12 @@ const PLACES = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/opt/homebr
 const binary = PLACES.find((path) => existsSync(path));
 
 export interface MosquittoOptions {
-  /** Lines of its configuration beside listener, log and persistence; `DIR` stands for `directory`. */
+  /** Lines of its configuration beside listener, log and persistence; `DIR` stands for `directory`. Without them everybody may come in. */
   readonly lines?: readonly string[];
-  /** Without a line of its own everybody may come in. */
+  /** Files beside the configuration, by name. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Called with the directory before the start. */
+  readonly prepare?: (directory: string) => void;
 }
 
 export interface Mosquitto {
@@ -62,6 +64,7 @@ export async function freePort(): Promise<number> {
 export async function startMosquitto({
   lines = ['allow_anonymous true'],
   files = {},
+  prepare = () => {},
 }: MosquittoOptions = {}): Promise<Mosquitto> {
   if (binary === undefined) throw new Error('mosquitto is not installed');
   const path = binary;
@@ -77,6 +80,7 @@ export async function startMosquitto({
   const config = [...listener, ...common, ...lines].join('\n').replaceAll('DIR', directory);
   await writeFile(join(directory, 'mosquitto.conf'), `${config}\n`);
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text, { mode: 0o600 });
+  prepare(directory);
 
   const listeners = new Set<(line: string) => void>();
   const logs = (pattern: RegExp) =>

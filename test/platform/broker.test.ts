@@ -239,6 +239,10 @@ describe('a topic', () => {
     ['a/+', false],
     ['#', false],
     ['nul\0', false],
+    ['bell\u0007', false],
+    ['half\ud800', false],
+    ['\ufdd0', false],
+    ['wärmepumpe/電', true],
     ['ä'.repeat(32_768), false],
   ];
   it.each(rows)('%j: %s', (topic, wanted) => expect(isTopic(topic)).toBe(wanted));
