@@ -1,7 +1,7 @@
 /** What the service answers, decoded and checked: one type an endpoint, times as instants, values with their unit. Types only. */
 
 import type { SignalType } from '../config/config.ts';
-import type { Duration, Instant, LbsPerMwh, Percentile } from '../units.ts';
+import type { Duration, Instant, Percentile } from '../units.ts';
 
 /** Specification 2.6. A text of any kind is kept: the full set is not documented. */
 export interface Warning {
@@ -86,9 +86,6 @@ export interface Access {
     }[];
   }[];
 }
-
-/** The rate of a point whose envelope's unit is `lbs_co2_per_mwh`. */
-export type RatePoint = Point<LbsPerMwh>;
 
 /** `/register` (specification 2.2). */
 export interface Registered {

@@ -13,7 +13,7 @@ const wholeSteps = (span: Duration) => milliseconds(Math.max(1, Math.floor(span 
  * The first piece of `range`, at most `span` long and ending one step before a cut on the grid, and the rest of it.
  * Both ends of a request are inclusive, so that no point is asked for twice and none is left out.
  */
-export function firstPiece(range: Range, span: Duration): { readonly piece: Range; readonly rest?: Range } {
+function firstPiece(range: Range, span: Duration): { readonly piece: Range; readonly rest?: Range } {
   const cut = after(floorTo(range.start, STEP), wholeSteps(span));
   const last = Math.max(range.start, before(cut, STEP)) as Instant;
   if (range.end < cut) return { piece: { start: range.start, end: Math.min(last, range.end) as Instant } };

@@ -106,6 +106,7 @@ describe('where service and account come from', () => {
     const { code, err, out } = await run(command, line, env);
     expect(err).toMatch(words);
     expect([code, out]).toEqual([exit, '']);
+    expect(err).not.toContain(PASSWORD);
   });
 });
 
