@@ -46,6 +46,8 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
   let later: Cancel | undefined;
   let reasserted: readonly Uptime[] = [];
   let troubled = false;
+  /** What is heard until then is the answer of `open`. */
+  let opened = false;
   let closed = false;
 
   const fail = (kind: OutputFailure['kind'], detail: string): OutputFailure => ({ kind, detail });
@@ -91,7 +93,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       reassert();
       return;
     }
-    if (told === undefined || troubled) report(level);
+    if (troubled || (told === undefined && opened)) report(level);
     troubled = false;
   };
 
@@ -196,6 +198,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       await join();
       if (stateTopic !== undefined)
         await waitFor(() => heardState || closed || broker.state.kind === 'offline', OPEN_WITHIN);
+      opened = true;
       const other = owner.other();
       if (other !== undefined) return fail('busy', heldBy(other));
       return reading === undefined ? {} : { level: reading };

@@ -20,6 +20,8 @@ export interface Spy {
     payload: string | Buffer,
     options?: { readonly retain?: boolean; readonly qos?: 0 | 1 },
   ): Promise<void>;
+  /** Called with each message from now on. */
+  each(hear: (message: Heard) => void): void;
   /** Forgets what was heard. */
   clear(): void;
   stop(): Promise<void>;
@@ -58,6 +60,7 @@ export async function startSpy(
     async publish(topic, payload, { retain = false, qos = 1 } = {}) {
       await client.publishAsync(topic, payload, { retain, qos });
     },
+    each: (hear) => void waiting.add(hear),
     clear: () => void heard.splice(0),
     stop: () => client.endAsync(true),
   };

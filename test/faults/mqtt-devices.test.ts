@@ -1,0 +1,191 @@
+/** Faults of loads behind MQTT devices, rows 64, 65 and 67 of the fault table, on a real mosquitto. */
+
+import { afterEach, expect, it } from 'vitest';
+import type { Level, MqttOutputConfig } from '../../src/config/config.ts';
+import { openOutput } from '../../src/outputs/open.ts';
+import type { Output, OutputFailure } from '../../src/outputs/output.ts';
+import { createBrokers } from '../../src/platform/broker.ts';
+import { createSystemClock } from '../../src/platform/clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../src/replay/clock.ts';
+import { after, type Duration, type Instant, seconds } from '../../src/units.ts';
+import type { Broker } from '../../src/world.ts';
+import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
+import { type Spy, startSpy } from '../doubles/mqtt-spy.ts';
+import { startWire, type Wire } from '../doubles/tcp-proxy.ts';
+import { load } from '../outputs/cellar.ts';
+
+const COMMAND = 'cmnd/car/POWER';
+const STATE = 'stat/car/POWER';
+const TASMOTA: MqttOutputConfig = {
+  kind: 'mqtt',
+  preset: 'tasmota',
+  commandTopic: COMMAND,
+  onPayload: 'ON',
+  offPayload: 'OFF',
+  stateTopic: STATE,
+};
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+const kept = <Thing extends { stop(): Promise<void> }>(thing: Thing): Thing => {
+  cleanups.push(() => thing.stop());
+  return thing;
+};
+
+interface Agent {
+  readonly output: Output;
+  readonly broker: Broker;
+  readonly clock: VirtualClock;
+  readonly news: (Level | OutputFailure['kind'])[];
+  /** Resolves when there is news number `count`. */
+  heard(count: number): Promise<void>;
+}
+
+/** One agent's link and output; the agent shows itself as online as the monitor does. */
+async function agent(port: number, device: string): Promise<Agent> {
+  const availability = { topic: `gridtide/${device}/availability`, payload: 'offline' };
+  const broker = createBrokers({ clock: createSystemClock(), random: { fraction: () => 0 } })({
+    url: `mqtt://127.0.0.1:${port}`,
+    clientId: `gridtide-${device}`,
+    will: availability,
+  });
+  kept({ stop: () => broker.stop(availability) });
+  const online = new Promise<void>((resolve) => {
+    broker.watch(({ kind }) => {
+      if (kind === 'online') void broker.publish(availability.topic, 'online', { retain: true }).then(() => resolve());
+    });
+  });
+  broker.start();
+  await online;
+  const clock = createVirtualClock(Date.UTC(2026, 2, 1) as Instant);
+  const output = openOutput(load(TASMOTA), { device, broker, clock, log: () => {} });
+  const news: (Level | OutputFailure['kind'])[] = [];
+  const waiting = new Set<() => void>();
+  output.watch((one) => {
+    news.push(typeof one === 'string' ? one : one.kind);
+    for (const look of [...waiting]) look();
+  });
+  const heard = (count: number) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (news.length < count) return;
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
+  return { output, broker, clock, news, heard };
+}
+
+const commands = (spy: Spy) => spy.heard.filter(({ topic }) => topic === COMMAND).map(({ text }) => text);
+
+/** A plug on the broker: its last state is retained, and it does as told unless `deaf`. */
+async function plug(url: string, { deaf = false } = {}) {
+  const spy = kept(await startSpy(url));
+  await spy.publish(STATE, 'OFF', { retain: true });
+  if (!deaf)
+    spy.each(({ topic, text }) => {
+      if (topic === COMMAND) void spy.publish(STATE, text, { retain: true });
+    });
+  const told = async (count: number) => {
+    await spy.until(() => commands(spy).length >= count);
+  };
+  return { spy, told };
+}
+
+const passes = async (clock: VirtualClock, time: Duration) => {
+  await clock.runUntil(after(clock.now().wall, time));
+};
+
+describeWithMosquitto('loads behind MQTT', () => {
+  it('row 64: a device that does not confirm is told three times more, then the fault is named; none of it is retained', async () => {
+    const { url, port } = kept(await startMosquitto());
+    const { spy, told } = await plug(url, { deaf: true });
+    const { output, clock } = await agent(port, 'cellar');
+    expect(await output.open()).toEqual({ level: 'off' });
+    const applied = output.apply('on');
+    for (let sends = 1; sends <= 4; sends += 1) {
+      await told(sends);
+      // The wait begins when the broker has taken the command.
+      while (clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
+      await passes(clock, seconds(5));
+    }
+    expect(await applied).toMatchObject({ kind: 'unconfirmed' });
+    expect(commands(spy)).toEqual(['ON', 'ON', 'ON', 'ON']);
+    const late = kept(await startSpy(url));
+    await late.until(({ topic }) => topic === STATE);
+    expect(commands(late)).toEqual([]);
+  });
+
+  it('row 65: a device that was reset is told again, without a switch of the core', async () => {
+    const { url, port } = kept(await startMosquitto());
+    const { spy, told } = await plug(url);
+    const { output, news, heard } = await agent(port, 'cellar');
+    await output.open();
+    expect(await output.apply('on')).toBeUndefined();
+    await spy.publish(STATE, 'OFF', { retain: true });
+    await told(2);
+    await heard(1);
+    expect(commands(spy)).toEqual(['ON', 'ON']);
+    expect(news.at(-1)).toBe('on');
+  });
+
+  it('row 65: after the broker was away the last level is sent again, without a switch of the core', async () => {
+    const mosquitto = kept(await startMosquitto());
+    const { spy, told } = await plug(mosquitto.url);
+    const { output, broker } = await agent(mosquitto.port, 'cellar');
+    await output.open();
+    await output.apply('on');
+    const offline = new Promise<void>((resolve) => {
+      broker.watch(({ kind }) => {
+        if (kind === 'offline') resolve();
+      });
+    });
+    await mosquitto.kill();
+    await offline;
+    expect(await output.apply('off')).toMatchObject({ kind: 'offline' });
+    await mosquitto.restart();
+    await told(2);
+    expect(commands(spy).at(-1)).toBe('OFF');
+  });
+
+  it('row 67: a second agent on one device is refused while the first lives, and takes over when it dies', async () => {
+    const { url, port } = kept(await startMosquitto());
+    const { spy, told } = await plug(url);
+    const wire: Wire = await startWire(port);
+    cleanups.push(() => wire.stop());
+    const first = await agent(wire.port, 'cellar');
+    await first.output.open();
+    expect(await first.output.apply('on')).toBeUndefined();
+
+    const second = await agent(port, 'garage');
+    const refused = await second.output.open();
+    expect(refused).toMatchObject({ kind: 'busy' });
+    const answer = await second.output.apply('off');
+    expect(answer).toMatchObject({ kind: 'busy' });
+    expect(answer?.detail).toMatch(/switched by the agent "cellar".*give each load to one agent only/);
+    expect(commands(spy)).toEqual(['ON']);
+
+    const freed = spy.until(({ topic, text }) => topic === `gridtide-owners/${COMMAND}` && text === 'garage');
+    await wire.stop();
+    await freed;
+    expect(await second.output.apply('off')).toBeUndefined();
+    await told(2);
+    expect(commands(spy)).toEqual(['ON', 'OFF']);
+  });
+
+  it('row 67: of two that start at once one commands and one is refused', async () => {
+    const { url, port } = kept(await startMosquitto());
+    const { spy } = await plug(url);
+    const agents = await Promise.all([agent(port, 'cellar'), agent(port, 'garage')]);
+    await Promise.all(agents.map(({ output }) => output.open()));
+    await spy.until(({ topic }) => topic === `gridtide-owners/${COMMAND}`);
+    // One exchange with the broker later both have heard the last claim.
+    await Promise.all(agents.map(({ broker }) => broker.publish('end/of/list', 'x', { retain: false })));
+    const answers = await Promise.all(agents.map(({ output }) => output.apply('on')));
+    expect(answers.map((answer) => answer?.kind ?? 'commands').sort()).toEqual(['busy', 'commands']);
+  });
+});
