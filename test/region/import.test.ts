@@ -1,0 +1,429 @@
+/** What the import makes of good and bad texts: an index, or one sentence that names the place, and the map held before unharmed. */
+
+import { describe, expect, it } from 'vitest';
+import { openMap } from '../../src/region/lookup.ts';
+import type { ImportLimits } from '../../src/region/map.ts';
+import { createMemoryDisk, type MemoryDisk } from '../../src/replay/disk.ts';
+import { at, importText, mapOf } from './doubles.ts';
+import { documentOf, feature, hole, META, PAIR, properties, square, textOf } from './texts.ts';
+
+/** A disk that holds the pair already. */
+async function holdingPair(): Promise<MemoryDisk> {
+  const disk = createMemoryDisk();
+  const result = await importText(PAIR, { disk });
+  if (!result.ok) throw new Error(result.failure.message);
+  return disk;
+}
+
+async function regionAt(disk: MemoryDisk, latitude: number, longitude: number): Promise<string | undefined> {
+  const map = await openMap(disk, 'co2_moer');
+  if (map === undefined || 'kind' in map) throw new Error('no map is held');
+  return (await map.regionAt(at(latitude, longitude)))?.region;
+}
+
+const swap = (text: string, from: string, to: string) => {
+  if (!text.includes(from)) throw new Error(`${from} is not in the text`);
+  return text.replace(from, to);
+};
+/** The pair with the whole geometry of EAST replaced. */
+const withGeometry = (geometry: string) =>
+  swap(PAIR, JSON.stringify(feature('EAST', [square(10, 0, 10)]).geometry), geometry);
+const withRing = (ring: string) => withGeometry(`{"type":"MultiPolygon","coordinates":[[${ring}]]}`);
+const openSquare = JSON.stringify(square(10, 0, 10).slice(0, -1));
+
+describe('a text that is no map', () => {
+  //  what, text, kind, words of the sentence
+  const rows: readonly (readonly [string, string, string, string])[] = [
+    ['nothing', '', 'malformed', 'ends too early'],
+    ['a list', '[]', 'malformed', 'expected a FeatureCollection'],
+    ['a number', '12 ', 'malformed', 'expected a FeatureCollection'],
+    ['an error body', '{"error":"Forbidden"}', 'malformed', '"type" is missing'],
+    ['an HTML page', '<html></html>', 'malformed', '"<" stands where a value is expected'],
+    ['another type', swap(PAIR, 'FeatureCollection', 'Topology'), 'malformed', 'expected "FeatureCollection"'],
+    ['no features', JSON.stringify({ type: 'FeatureCollection', meta: META }), 'malformed', 'no "features"'],
+    ['an empty list of features', textOf(), 'malformed', 'no region with an area'],
+    ['features as an object', swap(textOf(), '[]', '{}'), 'malformed', '"features" is not a list but an object'],
+    ['features twice', swap(PAIR, '"meta"', '"features":[],"meta"'), 'malformed', '"features" stands there twice'],
+    ['text behind the end', `${PAIR} x`, 'malformed', 'nothing more'],
+    ['two documents', PAIR + PAIR, 'malformed', 'nothing more'],
+    ['NaN', withRing('[[10,0],[20,0],[20,NaN],[10,0]]'), 'malformed', 'feature 1 (EAST)'],
+    ['1e400', withRing('[[10,0],[20,0],[20,1e400],[10,0]]'), 'malformed', 'latitude beyond all doubles'],
+    ['Infinity', withRing('[[10,0],[Infinity,0],[20,1],[10,0]]'), 'malformed', '"Infinity" is no JSON value'],
+    [
+      'a latitude of 91',
+      withRing('[[10,0],[20,0],[20,91],[10,0]]'),
+      'malformed',
+      'latitude 91 is not within -90 to 90',
+    ],
+    ['a longitude of 361', withRing('[[10,0],[361,0],[20,1],[10,0]]'), 'malformed', 'longitude 361'],
+    ['hexadecimal', withRing('[[10,0],[0x14,0],[20,1],[10,0]]'), 'malformed', '"0x14" is no JSON value'],
+    ['a leading zero', withRing('[[10,0],[020,0],[20,1],[10,0]]'), 'malformed', '"020" is no JSON value'],
+    ['a leading plus', withRing('[[10,0],[+20,0],[20,1],[10,0]]'), 'malformed', '"+20" is no JSON value'],
+    ['a bare point', withRing('[[10,0],[20.,0],[20,1],[10,0]]'), 'malformed', '"20." is no JSON value'],
+    ['two minus signs', withRing('[[10,0],[--2,0],[20,1],[10,0]]'), 'malformed', '"--2" is no JSON value'],
+    ['a coordinate as text', withRing('[[10,0],["20",0],[20,1],[10,0]]'), 'malformed', 'coordinates hold a text'],
+    ['a null position', withRing('[[10,0],null,[20,1],[10,0]]'), 'malformed', 'coordinates hold null'],
+    ['an object in a ring', withRing('[[10,0],{},[20,1],[10,0]]'), 'malformed', 'coordinates hold an object'],
+    ['a list in a position', withRing('[[10,0],[20,[0]],[20,1],[10,0]]'), 'malformed', 'a position holds an array'],
+    ['a position of one number', withRing('[[10,0],[20],[20,1],[10,0]]'), 'malformed', 'fewer than two numbers'],
+    ['an empty position', withRing('[[10,0],[],[20,1],[10,0]]'), 'malformed', 'fewer than two numbers'],
+    ['a number outside a position', withRing('[[10,0],5,[20,1],[10,0]]'), 'malformed', 'outside a position'],
+    ['a ring left open', withRing(openSquare), 'malformed', 'feature 1 (EAST)'],
+    ['a ring open in one axis', withRing('[[10,0],[20,0],[20,10],[10,1]]'), 'malformed', 'a ring is not closed'],
+    ['a ring of three positions', withRing('[[10,0],[20,0],[10,0]]'), 'malformed', 'a ring has 3 positions'],
+    ['an empty ring', withRing(`${JSON.stringify(square(10, 0, 5))},[]`), 'malformed', 'a ring has 0 positions'],
+    ['an empty ring first', withRing(`[],${JSON.stringify(square(10, 0, 5))}`), 'malformed', 'a ring is empty'],
+    [
+      'a point',
+      withGeometry('{"type":"Point","coordinates":[10,0]}'),
+      'malformed',
+      'not nested as those of a MultiPolygon',
+    ],
+    ['a line', withGeometry('{"type":"LineString","coordinates":[[10,0],[20,0]]}'), 'malformed', 'not nested'],
+    [
+      'lines nested as a polygon',
+      withGeometry(`{"type":"MultiLineString","coordinates":[${JSON.stringify(square(10, 0, 5))}]}`),
+      'malformed',
+      'its geometry is "MultiLineString"',
+    ],
+    [
+      'a collection of geometries',
+      withGeometry('{"type":"GeometryCollection","geometries":[]}'),
+      'malformed',
+      '"GeometryCollection"',
+    ],
+    [
+      'a polygon that says it is many',
+      withGeometry(`{"type":"MultiPolygon","coordinates":[${JSON.stringify(square(10, 0, 5))}]}`),
+      'malformed',
+      'not nested as those of a MultiPolygon',
+    ],
+    ['no coordinates', withGeometry('{"type":"MultiPolygon"}'), 'malformed', 'no "coordinates"'],
+    [
+      'coordinates twice',
+      withGeometry('{"type":"MultiPolygon","coordinates":[],"coordinates":[]}'),
+      'malformed',
+      '"coordinates" stands there twice',
+    ],
+    ['a geometry as text', withGeometry('"x"'), 'malformed', '"geometry" is not an object but a text'],
+    ['a feature that is null', swap(PAIR, '"features":[', '"features":[null,'), 'malformed', 'feature 0'],
+    [
+      'a feature of another type',
+      swap(PAIR, '"type":"Feature",', '"type":"Thing",'),
+      'malformed',
+      'expected "Feature"',
+    ],
+    ['no region', swap(PAIR, '"region":"EAST",', ''), 'malformed', 'feature 1, byte'],
+    ['an empty region', swap(PAIR, '"region":"EAST"', '"region":""'), 'malformed', 'empty name'],
+    [
+      'a region that is a number',
+      swap(PAIR, '"region":"EAST"', '"region":7'),
+      'malformed',
+      '"region" is not a text but a number',
+    ],
+    [
+      'a region with a line break',
+      swap(PAIR, '"region":"EAST"', '"region":"EA\\nST"'),
+      'malformed',
+      'control character',
+    ],
+    ['a bad escape', swap(PAIR, '"region":"EAST"', '"region":"EA\\qST"'), 'malformed', 'an escape'],
+    ['a raw control character', swap(PAIR, '"region":"EAST"', '"region":"EA\u0001ST"'), 'malformed', '0x1'],
+    [
+      'a missing comma',
+      swap(PAIR, '"signal_type"', ' "signal_type"').replace(',"features"', ' "features"'),
+      'malformed',
+      'expected',
+    ],
+    ['a comma too many', swap(PAIR, '],"meta"', ',],"meta"'), 'malformed', 'a value is expected'],
+    ['brackets crossed', '{"a":[}]', 'malformed', 'stands where'],
+    [
+      'a time that is none',
+      swap(PAIR, META.last_updated, 'last week'),
+      'malformed',
+      'expected a date and time with its zone',
+    ],
+    ['a time without zone', swap(PAIR, META.last_updated, '2026-03-01T00:00:00'), 'malformed', 'with its zone'],
+    ['a time that is a number', swap(PAIR, `"${META.last_updated}"`, '5'), 'malformed', '"last_updated" is not a text'],
+    ['another signal type', swap(PAIR, 'co2_moer', 'health_damage'), 'wrong-signal', 'expected co2_moer'],
+    ['deeply nested', `{"x":${'['.repeat(100_000)}`, 'too-large', 'nested more than 64 deep'],
+    ['a name of 2,000 bytes', swap(PAIR, '"EAST"', `"${'E'.repeat(2_000)}"`), 'too-large', 'longer than 1000 bytes'],
+  ];
+  it.each(rows)('%s', async (_, text, kind, words) => {
+    const disk = await holdingPair();
+    const files = await disk.list();
+    const result = await importText(text, { disk, force: true });
+    if (result.ok) expect.unreachable('the text was taken');
+    expect(result.failure).toMatchObject({ kind });
+    expect(result.failure.message).toContain(words);
+    expect(await regionAt(disk, 5, 5)).toBe('WEST');
+    expect(await disk.list()).toEqual(files);
+  });
+
+  it('cut short at any byte', async () => {
+    const disk = await holdingPair();
+    const taken: number[] = [];
+    for (let length = 0; length < PAIR.length; length++) {
+      const result = await importText(PAIR.slice(0, length), { disk, force: true }, 64);
+      if (result.ok || result.failure.kind !== 'malformed') taken.push(length);
+    }
+    expect(taken).toEqual([]);
+    expect(await regionAt(disk, 5, 15)).toBe('EAST');
+  });
+
+  it('a number of 100 megabytes', async () => {
+    function* text() {
+      yield PAIR.slice(0, PAIR.indexOf('[[0,0]') + 2);
+      for (let i = 0; i < 100; i++) yield '1'.repeat(1_000_000);
+    }
+    const result = await importText(text(), { disk: createMemoryDisk() });
+    expect(result).toMatchObject({ ok: false, failure: { kind: 'too-large' } });
+  });
+});
+
+describe('limits', () => {
+  const rows: readonly (readonly [string, Partial<ImportLimits>, string])[] = [
+    ['bytes', { sourceBytes: 100 }, 'larger than 100 bytes'],
+    ['features', { features: 1 }, 'more than 1 features'],
+    ['pieces', { pieces: 1 }, 'more than 1 pieces'],
+  ];
+  it.each(rows)('%s', async (_, limits, words) => {
+    const disk = await holdingPair();
+    const result = await importText(PAIR, { disk, force: true, limits });
+    expect(result).toMatchObject({ ok: false, failure: { kind: 'too-large' } });
+    expect(result.ok ? '' : result.failure.message).toContain(words);
+    expect(await regionAt(disk, 5, 5)).toBe('WEST');
+  });
+
+  it('vertices of a polygon', async () => {
+    const ring = Array.from({ length: 10_000 }, (_, i) => [i / 1_000, Math.sin(i) * 40]);
+    const text = textOf(feature('A', [[...ring, [9.999, -50], ring[0] ?? []]]));
+    const limits = { polygonVertices: 9_000 };
+    const result = await importText(text, { disk: createMemoryDisk(), limits });
+    expect(result).toMatchObject({ ok: false, failure: { kind: 'too-large' } });
+  });
+});
+
+describe('a text that is a map in another dress', () => {
+  const geometryFirst = (region: string, ring: ReturnType<typeof square>) => ({
+    geometry: { coordinates: [[ring]], type: 'MultiPolygon' },
+    properties: properties(region),
+    type: 'Feature',
+  });
+  //  what, text
+  const rows: readonly (readonly [string, string])[] = [
+    [
+      'meta first',
+      JSON.stringify({
+        meta: META,
+        type: 'FeatureCollection',
+        features: documentOf(feature('WEST', [square(0, 0, 10)])).features,
+      }),
+    ],
+    [
+      'type last, coordinates before it',
+      JSON.stringify({ features: [geometryFirst('WEST', square(0, 0, 10))], meta: META, type: 'FeatureCollection' }),
+    ],
+    ['a byte order mark', `\ufeff${PAIR}`],
+    ['spread over lines', JSON.stringify(JSON.parse(PAIR), null, 3).replaceAll('\n', '\r\n\t ')],
+    ['heights', textOf(feature('WEST', [square(0, 0, 10).map((position) => [...position, 250, 7])]))],
+    [
+      'a Polygon',
+      textOf({
+        type: 'Feature',
+        properties: properties('WEST'),
+        geometry: { type: 'Polygon', coordinates: [square(0, 0, 10)] },
+      }),
+    ],
+    [
+      'boxes that are wrong',
+      swap(PAIR, '"type":"Feature"', '"bbox":[170,80,-170,85],"type":"Feature"').replace(
+        '"features"',
+        '"bbox":[1,2,3],"features"',
+      ),
+    ],
+    [
+      'members nobody asked for',
+      swap(
+        PAIR,
+        '"meta"',
+        `"crs":{"a":[[1,{"b":"}]\\""}],null,true,1e5]},"${'k'.repeat(3_000)}":"${'x'.repeat(5_000)}","meta"`,
+      ),
+    ],
+    ['escapes in names', swap(PAIR, '"WEST"', '"\\u0057\\u0045ST"')],
+    ['numbers with exponents', textOf(feature('WEST', [square(0, 0, 10)])).replaceAll('10,', '1E+1,')],
+    ['an empty polygon beside', textOf(feature('WEST', [], [square(0, 0, 10)]))],
+    [
+      'a null geometry beside',
+      textOf({ type: 'Feature', properties: properties('NONE'), geometry: null }, feature('WEST', [square(0, 0, 10)])),
+    ],
+    ['no meta', JSON.stringify({ type: 'FeatureCollection', features: [feature('WEST', [square(0, 0, 10)])] })],
+    ['no full name', PAIR.replaceAll(/,"region_full_name":"[^"]*"/g, '')],
+  ];
+  it.each(rows)('%s', async (_, text) => {
+    for (const size of [65_536, 7, 1]) {
+      const map = await mapOf(text, size);
+      expect((await map.regionAt(at(5, 5)))?.region).toBe('WEST');
+      expect(await map.regionAt(at(-5, 5))).toBeUndefined();
+    }
+  });
+
+  it('the same index, however the text is cut into chunks', async () => {
+    const indexes: Uint8Array[] = [];
+    for (const size of [1, 2, 3, 17, 65_536]) {
+      const disk = createMemoryDisk();
+      await importText(PAIR, { disk }, size);
+      indexes.push((await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0));
+    }
+    expect(
+      indexes.every((index) => index.length > 0 && Buffer.compare(index, indexes[0] ?? new Uint8Array(0)) === 0),
+    ).toBe(true);
+  });
+});
+
+describe('maps that are hard on an index', () => {
+  it('20,000 islands in one feature', async () => {
+    const islands = Array.from({ length: 20_000 }, (_, i) => [square((i % 200) * 0.5, Math.floor(i / 200) * 0.5, 0.2)]);
+    const map = await mapOf(textOf(feature('A', ...islands), feature('B', [square(-50, 0, 10)])));
+    const found = await Promise.all([at(10.1, 10.1), at(10.3, 10.3), at(49.6, 99.6), at(5, -45)].map(map.regionAt));
+    expect(found.map((one) => one?.region)).toEqual(['A', undefined, 'A', 'B']);
+  });
+
+  it('100,000 holes in one polygon', async () => {
+    const holes = Array.from({ length: 100_000 }, (_, i) =>
+      hole((i % 400) * 0.1 + 0.03, Math.floor(i / 400) * 0.1 + 0.03, 0.04),
+    );
+    const map = await mapOf(textOf(feature('A', [square(0, 0, 40), ...holes])));
+    const places = [
+      at(0.05, 0.05),
+      at(0.03, 0.05),
+      at(0.01, 0.05),
+      at(24.95, 39.95),
+      at(24.99, 39.99),
+      at(30, 20),
+      at(41, 20),
+    ];
+    const found = await Promise.all(places.map(map.regionAt));
+    expect(found.map((one) => one?.region)).toEqual([undefined, 'A', 'A', undefined, 'A', 'A', undefined]);
+  });
+
+  it('20,000 long teeth side by side, and as many rays from one point', async () => {
+    const comb = Array.from({ length: 20_000 }, (_, i) => [i * 1e-4, i % 2 === 0 ? 0 : 30]);
+    const star = Array.from({ length: 20_000 }, (_, i) => {
+      const turn = (i / 20_000) * 2 * Math.PI;
+      const far = i % 2 === 0 ? 20 : 1e-6;
+      return [-60 + Math.cos(turn) * far, Math.sin(turn) * far];
+    });
+    const closed = (ring: number[][]) => [...ring, ring[0] ?? []];
+    const map = await mapOf(
+      textOf(feature('COMB', [closed([...comb, [1.9999, -1], [0, -1]])]), feature('STAR', [closed(star)])),
+    );
+    // The text gives 40,000 vertices; the index must not multiply them.
+    expect(map.info.pieces).toBeLessThan(5_000);
+    expect(map.info.bytes).toBeLessThan(5_000_000);
+    const places = [at(29.9, 1.0001), at(29.9, 1.0002), at(-0.5, 1), at(0, -60), at(0, -50), at(19, -60 + 0.003)];
+    const found = await Promise.all(places.map(map.regionAt));
+    expect(found.map((one) => one?.region)).toEqual(['COMB', undefined, 'COMB', 'STAR', 'STAR', undefined]);
+  });
+});
+
+describe('trouble beside the text', () => {
+  it('a source that ends badly', async () => {
+    const disk = await holdingPair();
+    async function* chunks() {
+      yield new TextEncoder().encode(PAIR.slice(0, 200));
+      throw new Error('connection reset');
+    }
+    const result = await importText('', { disk, chunks: chunks() });
+    expect(result).toMatchObject({ ok: false, failure: { kind: 'source' } });
+    expect(result.ok ? '' : result.failure.message).toContain('connection reset');
+    expect(await regionAt(disk, 5, 5)).toBe('WEST');
+  });
+
+  it.each(['full', 'read-only', 'io'] as const)('a disk that is %s', async (kind) => {
+    const disk = await holdingPair();
+    disk.refuse(kind);
+    const result = await importText(PAIR, { disk, force: true });
+    expect(result).toMatchObject({ ok: false, failure: { kind: 'disk', failure: { kind } } });
+    expect(await regionAt(disk, 5, 5)).toBe('WEST');
+  });
+
+  it('a stop in the middle', async () => {
+    const disk = await holdingPair();
+    const stop = new AbortController();
+    const result = await importText(PAIR, { disk, force: true, stop: stop.signal, progress: () => stop.abort() }, 100);
+    expect(result).toMatchObject({ ok: false, failure: { kind: 'stopped' } });
+    expect(await regionAt(disk, 5, 5)).toBe('WEST');
+  });
+});
+
+describe('a map against the one held', () => {
+  const later = (text: string) => swap(text, META.last_updated, '2026-04-01T00:00:00Z');
+  const home = at(5, 5);
+
+  it('is not written again while its time is the same', async () => {
+    const disk = await holdingPair();
+    const before = await disk.read('map.co2_moer.idx');
+    expect(await importText(PAIR, { disk })).toMatchObject({ ok: true, unchanged: true });
+    expect(await disk.read('map.co2_moer.idx')).toEqual(before);
+  });
+
+  it('leaves the stream at once when meta stands first and nothing is new', async () => {
+    const disk = await holdingPair();
+    let left = false;
+    async function* chunks() {
+      try {
+        yield new TextEncoder().encode(`{"meta":${JSON.stringify(META)},"features":[`);
+        yield new TextEncoder().encode(`${JSON.stringify(feature('A', [square(0, 0, 1)]))},`);
+        yield new TextEncoder().encode('this is never read');
+      } finally {
+        left = true;
+      }
+    }
+    expect(await importText('', { disk, chunks: chunks() })).toMatchObject({ ok: true, unchanged: true });
+    expect(left).toBe(true);
+  });
+
+  it('resolves a home that is new although the map is not', async () => {
+    const disk = await holdingPair();
+    const result = await importText(PAIR, { disk, home });
+    expect(result).toMatchObject({ ok: true, unchanged: true, change: 'first', home: { region: 'WEST' } });
+  });
+
+  it('is refused when it lost more than half of the regions, unless forced', async () => {
+    const disk = createMemoryDisk();
+    const many = Array.from({ length: 10 }, (_, i) => feature(`R${i}`, [square(i * 2, 0, 1)]));
+    await importText(textOf(...many), { disk });
+    const few = later(textOf(...many.slice(0, 4)));
+    const refused = await importText(few, { disk });
+    expect(refused).toMatchObject({ ok: false, failure: { kind: 'suspicious' } });
+    expect(await regionAt(disk, 0.5, 18.5)).toBe('R9');
+    expect(await importText(few, { disk, force: true })).toMatchObject({ ok: true, info: { regions: 4 } });
+    expect(await importText(later(textOf(...many.slice(0, 2))).replace('04-01', '05-01'), { disk })).toMatchObject({
+      ok: true,
+    });
+  });
+
+  it('is refused when the own place is in no region any more; forced, the old region stays in use', async () => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk, home });
+    const gone = later(textOf(feature('EAST', [square(10, 0, 10)]), feature('NORTH', [square(0, 20, 10)])));
+    const refused = await importText(gone, { disk, home });
+    expect(refused).toMatchObject({ ok: false, failure: { kind: 'suspicious' } });
+    expect(refused.ok ? '' : refused.failure.message).toContain('WEST');
+    const forced = await importText(gone, { disk, home, force: true });
+    expect(forced).toMatchObject({ ok: true, change: 'vanished', home: { region: 'WEST' } });
+  });
+
+  it('proposes another region for the own place and keeps the old one', async () => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk, home });
+    const moved = later(textOf(feature('SOUTH', [square(0, 0, 10)]), feature('EAST', [square(10, 0, 10)])));
+    const result = await importText(moved, { disk, home });
+    expect(result).toMatchObject({
+      ok: true,
+      change: 'changed',
+      home: { region: 'WEST', proposed: { region: 'SOUTH', regionFullName: 'Region SOUTH' } },
+    });
+  });
+});
