@@ -9,6 +9,7 @@ import type { CommandModule } from '../../src/commands/command.ts';
 import * as signal from '../../src/commands/signal.ts';
 import * as v1 from '../../src/commands/v1.ts';
 import { createReference, type Reference } from '../../src/reference/reference.ts';
+import { selfSigned } from '../doubles/certificate.ts';
 import { ran } from '../doubles/terminal.ts';
 
 const NOW = Date.parse('2026-06-10T18:02:30Z');
@@ -58,6 +59,21 @@ describe('where service and account come from', () => {
   it('the configuration, whose relative paths start at its own directory', async () => {
     const { code, out } = await ran(signal, ['now', '--config', file('config.yaml')], { env: { HOME: folder } });
     expect([code, out.split(' ')[0]]).toEqual([0, 'PSCO']);
+  });
+
+  it('over TLS with the authority of --ca, and not without', async () => {
+    const tls = selfSigned();
+    await writeFile(file('ca.pem'), tls.cert);
+    const accounts = [{ username: 'pro', password: PASSWORD, plan: 'pro' as const }];
+    const own = await createReference({ seed: 7, accounts, clock: () => NOW, tls });
+    try {
+      const { url } = await own.listen();
+      expect((await run(signal, `now --region PSCO --url ${url} --ca ${file('ca.pem')}`)).code).toBe(0);
+      const refused = await run(signal, `now --region PSCO --url ${url}`);
+      expect([refused.code, /certificate is not accepted/.test(refused.err)]).toEqual([1, true]);
+    } finally {
+      await own.close();
+    }
   });
 
   it('no password is taken from the command line', async () => {
