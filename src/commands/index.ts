@@ -23,5 +23,9 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   v1: { summary: 'the earlier interface: token, authorities, datapoints, marginal', load: () => import('./v1.ts') },
   plan: { summary: 'the best schedule for a job, from a saved forecast', load: () => import('./plan.ts') },
+  backtest: {
+    summary: 'months in seconds: what it would have done and saved, against hindsight',
+    load: () => import('./backtest.ts'),
+  },
   reference: { summary: 'the whole service interface on loopback', load: () => import('./reference.ts') },
 };

@@ -1,0 +1,117 @@
+/** Words, bars and lines of a backtest's results. Measures nothing. */
+
+import type { Result } from '../replay/backtest.ts';
+
+export interface Told {
+  readonly series: { readonly from: string; readonly to: string; readonly points: number };
+  readonly results: readonly Result[];
+  readonly faults: readonly string[];
+}
+
+const HEAD = ['policy', 'kWh', 'kg', 'saved', '', 'of hindsight', 'starts', 'on/off min', 'deadlines', 'broken'];
+
+const number = (value: number, digits: number) => value.toFixed(digits);
+const percent = (share: number) => `${number(100 * share, 1)} %`;
+
+function lineOf(result: Result): readonly string[] {
+  const { deadlines, shortestOnMinutes: on, shortestOffMinutes: off } = result;
+  return [
+    result.policy,
+    number(result.energyKwh, 0),
+    number(result.kg, 1),
+    `${number(result.savedKg, 1)} kg`,
+    `${number(result.savedPercent, 1)} %`,
+    percent(result.shareOfHindsight),
+    `${number(result.startsPerJob.mean, 1)} (${result.startsPerJob.most})`,
+    on === undefined || off === undefined ? '' : `${number(on, 0)}/${number(off, 0)}`,
+    `${deadlines.met}/${deadlines.met + deadlines.missed}`,
+    String(result.violations),
+  ];
+}
+
+function table(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = HEAD.map((_, i) => Math.max(...rows.map((row) => (row[i] ?? '').length)));
+  return rows.map((row) =>
+    row
+      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+const EIGHTHS = ' ▏▎▍▌▋▊▉█';
+
+/** A bar of `share` of `columns`, in eighths of a column; what is below zero has none. */
+function bar(share: number, columns: number): string {
+  const eighths = Math.round(Math.max(0, Math.min(1, share)) * columns * 8);
+  return '█'.repeat(Math.floor(eighths / 8)) + (eighths % 8 === 0 ? '' : (EIGHTHS[eighths % 8] ?? ''));
+}
+
+function bars(results: readonly Result[], columns: number): readonly string[] {
+  const width = Math.max(...results.map(({ policy }) => policy.length));
+  const room = Math.max(10, Math.min(60, columns - width - 10));
+  return results.map(
+    ({ policy, shareOfHindsight }) =>
+      `${policy.padEnd(width)} ${bar(shareOfHindsight, room)} ${number(100 * shareOfHindsight, 0)}`,
+  );
+}
+
+/** On which rung the decisions stood, what was lost to what, and the days that lost most. */
+function reasons({ policy, minutesByBasis, regret, worstDays, violationsByRule }: Result): readonly string[] {
+  const total = Object.values(minutesByBasis).reduce((sum, minutes) => sum + minutes, 0);
+  if (total === 0) return [];
+  const rungs = Object.entries(minutesByBasis)
+    .sort(([, a], [, b]) => b - a)
+    .map(([basis, minutes]) => `${basis} ${percent(minutes / total)}`);
+  const worst = worstDays.slice(0, 3).map(({ from, lostKg }) => `${from.slice(0, 10)} ${number(lostKg, 1)} kg`);
+  const broken = Object.entries(violationsByRule).map(([rule, count]) => `${rule} ${count}`);
+  return [
+    `  ${policy}: ${rungs.join(', ')}`,
+    `    lost to the load's rules ${number(regret.constraintsKg, 1)} kg, to not knowing ${number(regret.forecastKg, 1)} kg, off the plan ${number(regret.executionKg, 1)} kg; worst days ${worst.join(', ')}`,
+    ...(broken.length === 0 ? [] : [`    broken rules: ${broken.join(', ')}`]),
+  ];
+}
+
+export function textOf({ series, results, faults }: Told, columns: number): string {
+  const loads = [...new Set(results.map(({ load }) => load))];
+  const parts = loads.flatMap((load) => {
+    const mine = results.filter((result) => result.load === load);
+    return ['', load, ...table([HEAD, ...mine.map(lineOf)]), '', ...bars(mine, columns), ...mine.flatMap(reasons)];
+  });
+  const trouble = faults.length === 0 ? [] : [`faults: ${faults.join('; ')}`];
+  const head = `${series.points} slots of 5 minutes from ${series.from} to ${series.to}`;
+  return `${[head, ...trouble, ...parts].join('\n')}\n`;
+}
+
+const CSV = [
+  'load',
+  'policy',
+  'energyKwh',
+  'kg',
+  'savedKg',
+  'savedPercent',
+  'shareOfHindsight',
+  'startsPerDay',
+  'met',
+  'missed',
+  'violations',
+];
+
+export function csvOf(results: readonly Result[]): string {
+  const lines = results.map((result) =>
+    [
+      result.load,
+      result.policy,
+      result.energyKwh,
+      result.kg,
+      result.savedKg,
+      result.savedPercent,
+      result.shareOfHindsight,
+      result.startsPerDay,
+      result.deadlines.met,
+      result.deadlines.missed,
+      result.violations,
+    ].join(','),
+  );
+  return `${[CSV.join(','), ...lines].join('\n')}\n`;
+}
