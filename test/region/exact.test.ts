@@ -1,0 +1,189 @@
+/** Nothing is lost on the way: numbers are those of JSON.parse, packed rings come back bit for bit, the ring of bytes holds what it says. */
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createPacker, createUnpacker } from '../../src/region/blob.ts';
+import { createByteRing } from '../../src/region/byte-ring.ts';
+import { RING } from '../../src/region/cell.ts';
+import { createJsonReader, type JsonEvents } from '../../src/region/json-reader.ts';
+import { PARTS, partLine, partOf } from '../../src/region/survey.ts';
+
+/** The numbers of a text, read in chunks of `size` bytes. */
+function numbersIn(text: string, size: number): number[] {
+  const numbers: number[] = [];
+  const events: JsonEvents = {
+    openObject() {},
+    openArray() {},
+    close: () => false,
+    key() {},
+    wantsText: () => false,
+    text() {},
+    number: () => numbers.push(reader.number[0] as number),
+    literal() {},
+  };
+  const reader = createJsonReader(events, { depth: 8, textBytes: 100 });
+  const bytes = new TextEncoder().encode(text);
+  for (let at = 0; at < bytes.length; at += size) reader.read(bytes.slice(at, at + size), 0);
+  reader.end();
+  return numbers;
+}
+
+describe('numbers', () => {
+  const edges = [
+    '0',
+    '-0',
+    '0.1',
+    '-0.1',
+    '180',
+    '-180.0',
+    '9007199254740991',
+    '9007199254740993',
+    '0.9007199254740993',
+    '123456789.123456789',
+    '-121.49358723451234',
+    '1e22',
+    '1e23',
+    '4.35',
+    '0.000001',
+    '1E-7',
+    '2.2250738585072011e-308',
+    '5e-324',
+    '0.1e1',
+    '12345678901234567890',
+    '0.00000000000000000000001',
+    '179.99999999999997',
+    '1.7976931348623157e308',
+  ];
+  it.each(edges)('%s', (text) => {
+    for (const size of [1, 3, 100]) expect(numbersIn(`[${text}]`, size)).toEqual([JSON.parse(text)]);
+  });
+
+  it('any double in any form JSON knows', () => {
+    const form = fc.oneof(
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => JSON.stringify(n)),
+      fc
+        .tuple(fc.integer({ min: -360, max: 360 }), fc.integer({ min: 0 }), fc.integer({ min: 0, max: 30 }))
+        .map(([whole, part, zeros]) => `${whole}.${'0'.repeat(zeros)}${part}`),
+      fc.tuple(fc.bigInt({ min: 0n, max: 10n ** 25n }), fc.integer({ min: -30, max: 30 })).map(([n, e]) => `${n}e${e}`),
+    );
+    fc.assert(
+      fc.property(fc.array(form, { minLength: 1, maxLength: 20 }), fc.integer({ min: 1, max: 40 }), (texts, size) => {
+        const text = `[${texts.join(' , ')}]`;
+        expect(numbersIn(text, size)).toEqual(JSON.parse(text));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('packed rings', () => {
+  const rounded = (digits: number) => (n: number) => Number(n.toFixed(digits));
+  const coordinate = fc.double({ min: -180, max: 180, noNaN: true });
+  const positions = (map: (n: number) => number) =>
+    fc.array(fc.array(fc.tuple(coordinate.map(map), coordinate.map(map)), { minLength: 3, maxLength: 40 }), {
+      minLength: 1,
+      maxLength: 5,
+    });
+  const near = fc.tuple(coordinate, coordinate).chain(([x, y]) =>
+    fc.array(
+      fc.array(
+        fc
+          .tuple(fc.double({ min: -0.01, max: 0.01, noNaN: true }), fc.double({ min: -0.01, max: 0.01, noNaN: true }))
+          .map(([dx, dy]): [number, number] => [x + dx, y + dy]),
+        { minLength: 3, maxLength: 40 },
+      ),
+      { minLength: 1, maxLength: 4 },
+    ),
+  );
+  const kinds = {
+    'all digits': positions((n) => n),
+    'near each other': near,
+    '5 decimals': positions(rounded(5)),
+    '7 decimals': positions(rounded(7)),
+    '12 decimals': positions(rounded(12)),
+    'whole degrees': positions(Math.round),
+    'far too small': positions((n) => n * 1e-300),
+  };
+  it.each(Object.entries(kinds))('%s', (_, rings) => {
+    const packer = createPacker();
+    const unpack = createUnpacker();
+    fc.assert(
+      fc.property(rings, (all) => {
+        const xy = Float64Array.from(all.flat(2));
+        const list = Uint32Array.from(all.flatMap((ring) => ring.map((_, i) => (i === 0 ? RING : 0))));
+        for (let i = 0; i < list.length; i++) list[i] = ((list[i] as number) | i) >>> 0;
+        const back = unpack(packer.pack(xy, list, 0, list.length).slice());
+        expect(back.to).toBe(list.length);
+        expect([...back.list.subarray(0, back.to)]).toEqual([...list]);
+        // -0 and 0 are the same coordinate.
+        expect([...back.xy.subarray(0, xy.length)].map((n) => n + 0)).toEqual([...xy].map((n) => n + 0));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('parts of a cell', () => {
+  it('the part found holds the point, for cells of any width', () => {
+    const cell = fc.tuple(
+      fc.integer({ min: -1.5e9, max: 1.5e9 }),
+      fc.integer({ min: 0, max: 1e9 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+    );
+    fc.assert(
+      fc.property(cell, ([low, width, share]) => {
+        const high = low + width;
+        const point = Math.min(high, low + width * share);
+        const nth = partOf(low, high, point);
+        expect(nth).toBeGreaterThanOrEqual(0);
+        expect(nth).toBeLessThan(PARTS);
+        expect(partLine(low, high, nth)).toBeLessThanOrEqual(point);
+        expect(partLine(low, high, nth + 1)).toBeGreaterThanOrEqual(point);
+      }),
+    );
+  });
+});
+
+describe('the ring of bytes', () => {
+  it.each([
+    [2_000, 400],
+    [400_000, 60_000],
+  ])('of %d bytes gives back what was put, or nothing', (capacity, longest) => {
+    const step = fc.tuple(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 1, max: longest }));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const ring = createByteRing(capacity);
+        const put = new Map<number, { readonly length: number; readonly mark: number }>();
+        for (const [i, [key, length]] of steps.entries()) {
+          const mark = i % 251;
+          if (ring.find(key) === undefined) {
+            ring.add(key, length, (place) => ring.bytes().fill(mark, place, place + length));
+            put.set(key, { length, mark });
+          }
+          for (const [held, { length: size, mark: expected }] of put) {
+            const place = ring.find(held);
+            if (place === undefined) continue;
+            expect(place % 8).toBe(0);
+            expect(
+              ring
+                .bytes()
+                .subarray(place, place + size)
+                .every((byte) => byte === expected),
+            ).toBe(true);
+          }
+        }
+      }),
+    );
+  });
+
+  it('keeps a part that could not be filled out of the way', () => {
+    const ring = createByteRing(2_000);
+    expect(() =>
+      ring.add(1, 100, () => {
+        throw new Error('unreadable');
+      }),
+    ).toThrow('unreadable');
+    expect(ring.find(1)).toBeUndefined();
+    expect(ring.add(2, 100, () => {})).toBe(0);
+  });
+});

@@ -1,0 +1,112 @@
+/** The stored region of the own place: right for its place and index only, and never in the way. */
+
+import { describe, expect, it } from 'vitest';
+import { homeRegion, saveHome } from '../../src/region/home.ts';
+import { adopt } from '../../src/region/renewal.ts';
+import { createMemoryDisk } from '../../src/replay/disk.ts';
+import type { Disk } from '../../src/world.ts';
+import { at, importText } from './doubles.ts';
+import { feature, META, PAIR, square, textOf } from './texts.ts';
+
+const FILE = 'place.co2_moer.json';
+const home = at(5, 5);
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** The disk, with a list of what was opened or read of it. */
+function watched(disk: Disk): { readonly disk: Disk; readonly used: string[] } {
+  const used: string[] = [];
+  const watch: Disk = {
+    ...disk,
+    open: async (name) => {
+      const file = await disk.open(name);
+      if (file === undefined) return undefined;
+      return {
+        ...file,
+        readNow: (target, offset) => {
+          used.push(`${name} ${target.length}`);
+          return file.readNow(target, offset);
+        },
+      };
+    },
+  };
+  return { disk: watch, used };
+}
+
+describe('the region of the own place', () => {
+  it('is stored by the import, and read without touching more than the header of the map', async () => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk, home });
+    const { disk: watch, used } = watched(disk);
+    expect(await homeRegion(watch, 'co2_moer', home)).toMatchObject({ region: 'WEST', source: 'map', place: home });
+    expect(used).toEqual(['map.co2_moer.idx 64']);
+  });
+
+  it('is looked up and stored when the place has moved', async () => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk, home });
+    expect(await homeRegion(disk, 'co2_moer', at(5, 15))).toMatchObject({ region: 'EAST' });
+    const { disk: watch, used } = watched(disk);
+    expect(await homeRegion(watch, 'co2_moer', at(5, 15))).toMatchObject({ region: 'EAST' });
+    expect(used).toHaveLength(1);
+  });
+
+  it.each(['', '{', 'null', '[]', '{"latitude":5,"longitude":5}', '{"latitude":"x"}', '\u0000\u0000'])(
+    'is looked up when the stored text is %j',
+    async (text) => {
+      const disk = createMemoryDisk();
+      await importText(PAIR, { disk });
+      await disk.replace(FILE, bytes(text));
+      expect(await homeRegion(disk, 'co2_moer', home)).toMatchObject({ region: 'WEST' });
+    },
+  );
+
+  it('after a power cut between the new map and the stored place, the new map is asked', async () => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk, home });
+    const stored = (await disk.read(FILE)) ?? new Uint8Array(0);
+    const moved = textOf(feature('SOUTH', [square(0, 0, 10)]), feature('EAST', [square(10, 0, 10)]));
+    await importText(moved.replace(META.last_updated, '2026-04-01T00:00:00Z'), { disk, home });
+    await disk.replace(FILE, stored);
+    expect(await homeRegion(disk, 'co2_moer', home)).toMatchObject({ region: 'WEST', proposed: { region: 'SOUTH' } });
+  });
+
+  it('stays known when the map is lost or damaged', async () => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk, home });
+    await disk.replace('map.co2_moer.idx', bytes('torn'));
+    expect(await homeRegion(disk, 'co2_moer', home)).toMatchObject({ region: 'WEST' });
+    await disk.remove('map.co2_moer.idx');
+    expect(await homeRegion(disk, 'co2_moer', home)).toMatchObject({ region: 'WEST' });
+  });
+
+  it('from the service needs no map', async () => {
+    const disk = createMemoryDisk();
+    const told = { place: home, region: 'CAISO_NORTH', regionFullName: 'California', source: 'service' } as const;
+    await saveHome(disk, 'co2_moer', told);
+    expect(await homeRegion(disk, 'co2_moer', home)).toEqual(told);
+    expect(await homeRegion(disk, 'co2_moer', at(6, 6))).toBeUndefined();
+  });
+
+  it('keeps an adopted proposal', async () => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk, home });
+    const moved = textOf(feature('SOUTH', [square(0, 0, 10)]), feature('EAST', [square(10, 0, 10)]));
+    const result = await importText(moved.replace(META.last_updated, '2026-04-01T00:00:00Z'), { disk, home });
+    if (!result.ok || result.home === undefined) throw new Error('not taken');
+    await saveHome(disk, 'co2_moer', adopt(result.home));
+    expect(await homeRegion(disk, 'co2_moer', home)).toMatchObject({ region: 'SOUTH' });
+  });
+
+  it('is none without a map, and none outside every region', async () => {
+    const disk = createMemoryDisk();
+    expect(await homeRegion(disk, 'co2_moer', home)).toBeUndefined();
+    await importText(PAIR, { disk });
+    expect(await homeRegion(disk, 'co2_moer', at(-40, 5))).toBeUndefined();
+  });
+
+  it('is one a signal type', async () => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk, home });
+    expect(await homeRegion(disk, 'health_damage', home)).toBeUndefined();
+  });
+});

@@ -1,0 +1,171 @@
+/** Places where lookups go wrong: borders, holes, overlaps, the antimeridian, poles, damaged files. */
+
+import { describe, expect, it } from 'vitest';
+import { openMap } from '../../src/region/lookup.ts';
+import { placeOf } from '../../src/region/place.ts';
+import { createMemoryDisk } from '../../src/replay/disk.ts';
+import { DiskError } from '../../src/world.ts';
+import { geojsonOf } from '../fixtures/region-map.ts';
+import { at, importText, mapOf } from './doubles.ts';
+import { feature, hole, PAIR, square, textOf } from './texts.ts';
+
+const candidatesIn = async (text: string, latitude: number, longitude: number) =>
+  (await (await mapOf(text)).regionAt(at(latitude, longitude)))?.candidates;
+
+describe('borders, holes and overlaps', () => {
+  const ringed = textOf(feature('RING', [square(0, 0, 10), hole(4, 4, 2)]), feature('CORE', [square(4, 4, 2)]));
+  const alone = textOf(feature('RING', [square(0, 0, 10), hole(4, 4, 2)]));
+  const over = textOf(feature('FIRST', [square(0, 0, 10)]), feature('SECOND', [square(5, 0, 10)]));
+  const twice = textOf(
+    feature('A', [square(0, 0, 5)]),
+    feature('B', [square(5, 0, 5)]),
+    feature('A', [square(10, 0, 5)]),
+  );
+  const four = textOf(
+    ...[
+      [0, 0],
+      [5, 0],
+      [0, 5],
+      [5, 5],
+    ].map(([x = 0, y = 0], i) => feature(`Q${i}`, [square(x, y, 5)])),
+  );
+  //  what, text, latitude, longitude, all that cover it
+  const rows: readonly (readonly [string, string, number, number, readonly string[] | undefined])[] = [
+    ['inside', PAIR, 5, 5, ['WEST']],
+    ['on a shared border', PAIR, 5, 10, ['WEST', 'EAST']],
+    ['on a shared corner', PAIR, 0, 10, ['WEST', 'EAST']],
+    ['on an outer border', PAIR, 0, 5, ['WEST']],
+    ['a hair outside', PAIR, -1e-12, 5, undefined],
+    ['a hair inside', PAIR, 1e-12, 5, ['WEST']],
+    ['where four meet', four, 5, 5, ['Q0', 'Q1', 'Q2', 'Q3']],
+    ['in a hole', alone, 5, 5, undefined],
+    ['on the edge of a hole', alone, 5, 4, ['RING']],
+    ['in an enclave', ringed, 5, 5, ['CORE']],
+    ['on the edge of an enclave', ringed, 5, 4, ['RING', 'CORE']],
+    ['in an overlap', over, 5, 7, ['FIRST', 'SECOND']],
+    ['a region in two features', twice, 2, 12, ['A']],
+    ['its name once, where both meet another', twice, 2, 5, ['A', 'B']],
+    ['a polygon given twice', textOf(feature('A', [square(0, 0, 5)], [square(0, 0, 5)])), 2, 2, ['A']],
+  ];
+  it.each(rows)('%s', async (_, text, latitude, longitude, expected) => {
+    expect(await candidatesIn(text, latitude, longitude)).toEqual(expected);
+  });
+});
+
+describe('the antimeridian and the poles', () => {
+  const split = textOf(feature('DATE', [square(170, -5, 10)], [square(-180, -5, 10)]));
+  const beyond = textOf(feature('DATE', [square(170, -5, 20)]));
+  const before = textOf(feature('DATE', [square(-190, -5, 20)]));
+  const eastOnly = textOf(feature('E', [square(170, -5, 10)]));
+  const arctic = textOf(
+    feature('ARCTIC', [
+      [
+        [-180, 80],
+        [180, 80],
+        [180, 90],
+        [-180, 90],
+        [-180, 80],
+      ],
+    ]),
+  );
+  const rows: readonly (readonly [string, string, number, number, string | undefined])[] = [
+    ['east of it', split, 0, 179.9, 'DATE'],
+    ['west of it', split, 0, -179.9, 'DATE'],
+    ['on it, said 180', split, 0, 180, 'DATE'],
+    ['on it, said -180', split, 0, -180, 'DATE'],
+    ['on it, said -180, where the map has 180 only', eastOnly, 0, -180, 'E'],
+    ['past it', eastOnly, 0, -179.9, undefined],
+    ['a ring that runs on to 190', beyond, 0, -175, 'DATE'],
+    ['its end', beyond, 0, -170, 'DATE'],
+    ['past its end', beyond, 0, -169.9, undefined],
+    ['a ring that comes from -190', before, 0, 175, 'DATE'],
+    ['a ring that comes from -190, on the near side', before, 0, -175, 'DATE'],
+    ['the pole', arctic, 90, 12, 'ARCTIC'],
+    ['the other pole', arctic, -90, 12, undefined],
+  ];
+  it.each(rows)('%s', async (_, text, latitude, longitude, region) => {
+    expect((await (await mapOf(text)).regionAt(at(latitude, longitude)))?.region).toBe(region);
+  });
+});
+
+describe('what counts as a place', () => {
+  const rows: readonly (readonly [number, number, number | string])[] = [
+    [0, 180, 180],
+    [0, -180, -180],
+    [0, 181, -179],
+    [0, -190, 170],
+    [0, 360, 0],
+    [90, 0, 0],
+    [90.0001, 0, 'latitude 90.0001 is not within -90 to 90'],
+    [-121.5, 38.5, 'latitude -121.5 is not within -90 to 90'],
+    [0, 360.5, 'longitude 360.5 is not within -360 to 360'],
+    [Number.NaN, 0, 'latitude NaN is not within -90 to 90'],
+    [0, Number.NaN, 'longitude NaN is not within -360 to 360'],
+    [0, Number.POSITIVE_INFINITY, 'longitude Infinity is not within -360 to 360'],
+  ];
+  it.each(rows)('latitude %d, longitude %d', (north, east, expected) => {
+    const place = placeOf(north, east);
+    expect(typeof place === 'string' ? place : place.longitude).toBe(expected);
+  });
+});
+
+describe('a damaged index', () => {
+  const shape = { seed: 11, columns: 5, rows: 4, regions: 6, depth: 6 };
+  const places = Array.from({ length: 60 }, (_, i) => at(-50 + (i % 10) * 11, -160 + Math.floor(i / 10) * 60));
+
+  it('never answers wrongly: it says that it is damaged, or the damage is elsewhere', async () => {
+    const disk = createMemoryDisk();
+    await importText(geojsonOf(shape), { disk });
+    const whole = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
+    const map = await openMap(disk, 'co2_moer');
+    if (map === undefined || 'kind' in map) throw new Error('no map');
+    const right = await Promise.all(places.map(async (place) => (await map.regionAt(place))?.region));
+
+    const answers = { refused: 0, thrown: 0, right: 0 };
+    const wrong: number[] = [];
+    for (let i = 0; i < 200; i++) {
+      const at = Math.floor((i / 200) * whole.length);
+      const bytes = whole.slice();
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << (i % 8));
+      await disk.replace('map.co2_moer.idx', bytes);
+      const opened = await openMap(disk, 'co2_moer');
+      if (opened === undefined || 'kind' in opened) {
+        answers.refused++;
+        continue;
+      }
+      for (const [nth, place] of places.entries()) {
+        try {
+          if ((await opened.regionAt(place))?.region === right[nth]) answers.right++;
+          else wrong.push(at);
+        } catch (error) {
+          if (!(error instanceof DiskError)) throw error;
+          answers.thrown++;
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(Math.min(answers.refused, answers.thrown, answers.right)).toBeGreaterThan(0);
+  });
+
+  it.each([0, 10, 63, 64, 1_000])('cut to %d bytes', async (length) => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk });
+    const whole = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
+    await disk.replace('map.co2_moer.idx', whole.slice(0, Math.min(length, whole.length - 1)));
+    expect(await openMap(disk, 'co2_moer')).toMatchObject({ kind: 'damaged' });
+    expect(await importText(PAIR, { disk })).toMatchObject({ ok: true, unchanged: false });
+  });
+
+  it('of another format is imported again, not read', async () => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk });
+    const bytes = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
+    bytes[4] = 99;
+    await disk.replace('map.co2_moer.idx', bytes);
+    expect(await openMap(disk, 'co2_moer')).toMatchObject({ kind: 'damaged' });
+  });
+
+  it('none is no failure', async () => {
+    expect(await openMap(createMemoryDisk(), 'co2_moer')).toBeUndefined();
+  });
+});
