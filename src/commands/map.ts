@@ -4,21 +4,19 @@ import { createDisk } from '../platform/disk.ts';
 import { mapInfo } from '../region/held.ts';
 import { importMap } from '../region/import.ts';
 import type { ImportOptions, ImportProgress, ImportResult, MapInfo } from '../region/map.ts';
-import { placeOf } from '../region/place.ts';
-import { type Instant, iso, type Place } from '../units.ts';
+import { type Instant, iso } from '../units.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
-import { type Here, hereOf, hereOptions } from './here.ts';
+import { type Here, hereOf, hereOptions, placeAsked, placeOptions } from './here.ts';
 import { serviceOptions } from './service-options.ts';
 
-type Row = 'force' | 'json' | 'latitude' | 'longitude' | keyof typeof hereOptions | keyof typeof serviceOptions;
+type Row = 'force' | 'json' | keyof typeof placeOptions | keyof typeof hereOptions | keyof typeof serviceOptions;
 
 export const spec: CommandSpec<Row> = {
   name: 'map',
   summary: 'the region map held: download it, import a file, show it',
   positionals: 'update|import FILE|info',
   options: {
-    latitude: { value: 'DEGREES', help: 'place whose region is stored beside the map; with --longitude' },
-    longitude: { value: 'DEGREES', help: 'east of Greenwich' },
+    ...placeOptions,
     force: { help: 'take the map even when it is unchanged, or has lost regions or the own place' },
     json: { help: 'one JSON document' },
     ...hereOptions,
@@ -64,17 +62,6 @@ async function showInfo(here: Here, json: boolean, terminal: Terminal): Promise<
   return 0;
 }
 
-function homeOf(args: Arguments<Row>, here: Here): Place | undefined {
-  const north = args.number('latitude');
-  const east = args.number('longitude');
-  if (north === undefined && east === undefined) return here.place;
-  if (north === undefined || east === undefined)
-    throw new UsageError(`--${north === undefined ? 'latitude' : 'longitude'} is missing: a place needs both`);
-  const place = placeOf(north, east);
-  if (typeof place === 'string') throw new UsageError(place);
-  return place;
-}
-
 /** A line that is written over, at a terminal only. */
 function progressTo({ err, interactive }: Terminal, total: number | undefined): (progress: ImportProgress) => void {
   let told = 0;
@@ -92,7 +79,7 @@ interface Source {
 }
 
 async function take(source: Source, args: Arguments<Row>, here: Here, terminal: Terminal): Promise<ImportResult> {
-  const home = homeOf(args, here);
+  const { place: home } = here;
   const options: ImportOptions = {
     chunks: source.chunks,
     disk: createDisk(here.directory),
@@ -150,7 +137,10 @@ async function update(args: Arguments<Row>, here: Here, terminal: Terminal): Pro
 }
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const here = await hereOf(args, terminal);
+  const told = await hereOf(args, terminal);
+  const place = placeAsked(args, told);
+  // The region of the place is stored beside the map.
+  const here: Here = place === undefined ? told : { ...told, place };
   const [what] = args.positionals;
   if (what === 'info') return showInfo(here, args.flag('json'), terminal);
   if (what === 'import') return importFile(args, here, terminal);

@@ -7,15 +7,14 @@ import { placeOf } from '../region/place.ts';
 import { iso, type Place } from '../units.ts';
 import { DiskError } from '../world.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
-import { type Here, hereOf, hereOptions } from './here.ts';
+import { type Here, hereOf, hereOptions, placeAsked, placeOptions } from './here.ts';
 import { serviceOptions } from './service-options.ts';
 
 type Row =
-  | 'latitude'
-  | 'longitude'
   | 'batch'
   | 'online'
   | 'json'
+  | keyof typeof placeOptions
   | keyof typeof hereOptions
   | keyof typeof serviceOptions;
 
@@ -24,8 +23,7 @@ export const spec: CommandSpec<Row> = {
   summary: 'which region a place lies in',
   positionals: '',
   options: {
-    latitude: { value: 'DEGREES', help: 'north of the equator; with --longitude, else the place of --config' },
-    longitude: { value: 'DEGREES', help: 'east of Greenwich' },
+    ...placeOptions,
     batch: { help: 'read "latitude longitude" lines on stdin; one region, or -, a line' },
     online: { help: 'ask the service (region-from-loc) instead of the map held' },
     json: { help: 'one JSON document; with --batch one a line' },
@@ -80,17 +78,10 @@ const document = ({ region, regionFullName, candidates, mapLastUpdated }: Answer
   candidates,
 });
 
-function placeAsked(args: Arguments<Row>, here: Here): Place {
-  const north = args.number('latitude');
-  const east = args.number('longitude');
-  if (north === undefined && east === undefined) {
-    if (here.place !== undefined) return here.place;
+function onePlace(args: Arguments<Row>, here: Here): Place {
+  const place = placeAsked(args, here);
+  if (place === undefined)
     throw new UsageError('which place? give --latitude and --longitude, or --config with a place');
-  }
-  if (north === undefined || east === undefined)
-    throw new UsageError(`--${north === undefined ? 'latitude' : 'longitude'} is missing: a place needs both`);
-  const place = placeOf(north, east);
-  if (typeof place === 'string') throw new UsageError(place);
   return place;
 }
 
@@ -192,7 +183,7 @@ async function withResolve<T>(
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const here = await hereOf(args, terminal);
   const json = args.flag('json');
-  const place = args.flag('batch') ? undefined : placeAsked(args, here);
+  const place = args.flag('batch') ? undefined : onePlace(args, here);
   try {
     return await withResolve(args, terminal, here, (resolve) => {
       const telling = { here, resolve, online: args.flag('online'), json, terminal };

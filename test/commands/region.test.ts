@@ -1,0 +1,174 @@
+/** `gridtide region` and `gridtide map` as a person or a script uses them, over a real state directory. */
+
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as map from '../../src/commands/map.ts';
+import * as region from '../../src/commands/region.ts';
+import { ran } from '../doubles/terminal.ts';
+import { feature, PAIR, square, textOf } from '../region/texts.ts';
+
+let directory = '';
+let state: readonly string[] = [];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gridtide-region-'));
+  state = ['--state', join(directory, 'state')];
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+async function file(content: string | Uint8Array, name = 'map.json'): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, content);
+  return path;
+}
+const importing = async (content: string | Uint8Array, ...more: readonly string[]) =>
+  ran(map, ['import', await file(content), ...state, ...more]);
+
+describe('map', () => {
+  it('imports a file and shows what is held', async () => {
+    expect(await importing(PAIR)).toMatchObject({ code: 0, out: expect.stringContaining('co2_moer: 2 regions') });
+    const { code, out } = await ran(map, ['info', '--json', ...state]);
+    expect(code).toBe(0);
+    const info = JSON.parse(out);
+    expect(info).toMatchObject({
+      signalType: 'co2_moer',
+      lastUpdated: '2026-03-01T00:00:00+00:00',
+      regions: 2,
+      polygons: 2,
+    });
+    expect(info.bytes).toBeGreaterThan(100);
+    expect(info.importedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
+  });
+
+  it('takes a gzipped file', async () => expect(await importing(gzipSync(PAIR))).toMatchObject({ code: 0 }));
+
+  it('takes stdin, plain', async () =>
+    expect(await ran(map, ['import', '-', ...state], { input: PAIR })).toMatchObject({ code: 0 }));
+
+  it('stores the place that is given', async () => {
+    const { out } = await importing(PAIR, '--latitude', '5', '--longitude', '15', '--json');
+    expect(JSON.parse(out)).toMatchObject({ regions: 2, region: 'EAST', unchanged: false });
+    expect(await readdir(join(directory, 'state'))).toEqual(['map.co2_moer.idx', 'place.co2_moer.json']);
+  });
+
+  it('says so when the place lies in no region', async () =>
+    expect((await importing(PAIR, '--latitude', '5', '--longitude', '-15')).err).toContain('lies in no region'));
+
+  it('keeps one map a signal type', async () => {
+    await importing(PAIR);
+    const other = PAIR.replace('co2_moer', 'health_damage');
+    expect(await importing(other)).toMatchObject({ code: 1, err: expect.stringContaining('expected co2_moer') });
+    expect(await importing(other, '--signal-type', 'health_damage')).toMatchObject({ code: 0 });
+    expect((await readdir(join(directory, 'state'))).sort()).toEqual(['map.co2_moer.idx', 'map.health_damage.idx']);
+  });
+
+  //  what, content, words of the sentence
+  const bad: readonly (readonly [string, string | Uint8Array, string])[] = [
+    ['a text cut short', PAIR.slice(0, 300), 'ends too early; the map held before, if any, stays in use'],
+    ['a gzip cut short', gzipSync(PAIR).subarray(0, 100), 'did not arrive whole'],
+    ['a gzip with a flipped bit', gzipSync(PAIR).map((byte, i) => (i === 60 ? byte ^ 8 : byte)), ';'],
+    ['a gzip bomb', gzipSync(Buffer.alloc(50_000_000, ' ')), 'ends too early'],
+    ['a gzip bomb of numbers', gzipSync(`{"features":[${'1'.repeat(50_000_000)}`), 'longer than'],
+  ];
+  it.each(bad)('%s', async (_, content, words) => {
+    await importing(PAIR);
+    expect(await importing(content, '--force')).toMatchObject({ code: 1, err: expect.stringContaining(words) });
+    expect(await ran(region, ['--latitude', '5', '--longitude', '5', ...state])).toMatchObject({ code: 0 });
+    expect(await readdir(join(directory, 'state'))).toEqual(['map.co2_moer.idx']);
+  });
+
+  const wrong: readonly (readonly [readonly string[], number, string])[] = [
+    [['import'], 2, 'takes one FILE'],
+    [['import', 'a', 'b'], 2, 'takes one FILE'],
+    [['import', '/nowhere/map.json'], 1, 'cannot be read'],
+    [['import', '/'], 1, ''],
+    [['fetch'], 2, 'expected update, import FILE or info'],
+    [[], 2, 'expected update, import FILE or info'],
+    [['info'], 1, 'no map of co2_moer is held'],
+    [['info', '--signal-type', 'co2'], 2, 'expected one of co2_moer'],
+    [['import', 'x', '--latitude', '5'], 2, '--longitude is missing'],
+    [['import', 'x', '--latitude', '95', '--longitude', '5'], 2, 'latitude 95'],
+    [['update'], 2, 'which service'],
+  ];
+  it.each(wrong)('map %j', async (args, code, words) => {
+    expect(await ran(map, [...args, ...state])).toMatchObject({ code, err: expect.stringContaining(words) });
+  });
+});
+
+describe('region', () => {
+  const at = (latitude: number, longitude: number, ...more: readonly string[]) =>
+    ran(region, ['--latitude', String(latitude), '--longitude', String(longitude), ...state, ...more]);
+
+  it('tells the region for people', async () => {
+    await importing(PAIR);
+    expect(await at(5, 5)).toEqual({ code: 0, out: 'WEST  Region WEST\n', err: '' });
+  });
+
+  it('tells all that is known as JSON', async () => {
+    await importing(PAIR);
+    const { code, out, err } = await at(5, 10, '--json');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(JSON.parse(out)).toEqual({
+      region: 'WEST',
+      regionFullName: 'Region WEST',
+      signalType: 'co2_moer',
+      latitude: 5,
+      longitude: 10,
+      mapLastUpdated: '2026-03-01T00:00:00+00:00',
+      candidates: ['WEST', 'EAST'],
+    });
+  });
+
+  it('outside coverage: exit 1, and never the nearest', async () => {
+    await importing(PAIR);
+    const { code, out, err } = await at(-0.0001, 5, '--json');
+    expect({ code, document: JSON.parse(out) }).toEqual({ code: 1, document: { error: 'Coordinates not found' } });
+    expect(err).toContain('Coordinates not found');
+  });
+
+  it('hints at a swapped pair', async () => {
+    await importing(textOf(feature('A', [square(40, 10, 5)])));
+    expect((await at(42, 12)).err).toContain('are the two swapped?');
+    expect((await at(-42, 12)).err).not.toContain('swapped');
+  });
+
+  it('reads many places, one region or - a line', async () => {
+    await importing(PAIR);
+    const input = '5 5\n5,15\n\n-5 5\r\n 5\t10 \n91 0\nhere there\n5 5 5\n5 -355';
+    const { code, out, err } = await ran(region, ['--batch', ...state], { input });
+    expect(out).toBe('WEST\nEAST\n-\nWEST\n-\n-\n-\nWEST\n');
+    expect(code).toBe(1);
+    expect(err).toContain('line 6: latitude 91 is not within -90 to 90');
+    expect(err).toContain('line 7: latitude NaN');
+    expect(err).toContain('line 8: "5 5 5" is not "latitude longitude"');
+  });
+
+  it('reads many places as JSON lines', async () => {
+    await importing(PAIR);
+    const { code, out } = await ran(region, ['--batch', '--json', ...state], { input: '5 5\n-5 5\n' });
+    expect(code).toBe(0);
+    const [first, second] = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(first).toMatchObject({ region: 'WEST' });
+    expect(second).toEqual({ error: 'Coordinates not found' });
+  });
+
+  const wrong: readonly (readonly [readonly string[], number, string])[] = [
+    [[], 2, 'which place?'],
+    [['--latitude', '5'], 2, '--longitude is missing'],
+    [['--longitude', '5'], 2, '--latitude is missing'],
+    [['--latitude', 'north', '--longitude', '5'], 2, 'expected a number'],
+    [['--latitude', '-91', '--longitude', '5'], 2, 'latitude -91'],
+    [['--latitude', '5', '--longitude', '-1000'], 2, 'longitude -1000'],
+    [['--latitude', '5', '--longitude', '5'], 1, 'no map of co2_moer is held'],
+    [['--latitude', '5', '--longitude', '5', '--online'], 2, 'which service'],
+  ];
+  it.each(wrong)('region %j', async (args, code, words) => {
+    expect(await ran(region, [...args, ...state])).toMatchObject({ code, err: expect.stringContaining(words) });
+  });
+});
