@@ -22,7 +22,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: () => import('./signal.ts'),
   },
   v1: { summary: 'the earlier interface: token, authorities, datapoints, marginal', load: () => import('./v1.ts') },
-  plan: { summary: 'the best schedule for a job, from a saved forecast', load: () => import('./plan.ts') },
+  plan: { summary: 'the best schedule for a job, or what the agent has planned', load: () => import('./plan.ts') },
   backtest: {
     summary: 'months in seconds: what it would have done and saved, against hindsight',
     load: () => import('./backtest.ts'),

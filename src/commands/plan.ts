@@ -1,24 +1,16 @@
 /** Prints the best schedule for a job: from a saved forecast answer, or of the running configuration. Switches nothing. */
 
 import { readFile } from 'node:fs/promises';
-import { type JobPlan, planJob } from '../control/schedule.ts';
+import { type JobPlan, kilograms, planJob } from '../control/schedule.ts';
 import { decodeForecast } from '../service/envelopes.ts';
 import type { Outlook } from '../signal/view.ts';
-import {
-  type Duration,
-  emissions,
-  energy,
-  type Instant,
-  iso,
-  type Kilowatt,
-  type LbsPerMwh,
-  minutes,
-} from '../units.ts';
+import { type Duration, type Instant, iso, type Kilowatt, minutes } from '../units.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
+import { STATE_ROW } from './state-directory.ts';
 
 export const spec = {
   name: 'plan',
-  summary: 'the best schedule for a job, from a saved forecast',
+  summary: 'the best schedule for a job; without a forecast, what the agent has planned',
   positionals: '',
   options: {
     forecast: { value: 'FILE', help: 'a saved answer of /v3/forecast' },
@@ -29,17 +21,32 @@ export const spec = {
     'min-off': { value: 'LENGTH', help: 'least pause', default: '0m' },
     'max-starts': { value: 'N', help: 'at most this many starts; 1 is one block' },
     power: { value: 'KW', help: 'power of the load', default: '1' },
+    config: { value: 'FILE', help: 'without --forecast: the configuration of the agent that runs' },
+    state: STATE_ROW,
     json: { help: 'one JSON document' },
   },
   notes: ['example: gridtide plan --forecast answer.json --need 4h --by 2026-03-02T15:00:00Z --power 7.2'],
 } satisfies CommandSpec;
 
 export async function run(args: Arguments, terminal: Terminal): Promise<number> {
+  if (args.text('forecast') === undefined && args.text('config') !== undefined) return ofTheAgent(args, terminal);
   const asked = askedFor(args);
   const outlook = await outlookOf(asked.file);
   const plan = planFor(outlook, asked);
   if (args.flag('json')) terminal.out(`${JSON.stringify(plan)}\n`);
   else terminal.out(table(plan, asked));
+  return 0;
+}
+
+async function ofTheAgent(args: Arguments, terminal: Terminal): Promise<number> {
+  const given = ['need', 'by', 'from', 'max-starts'].filter((name) => args.text(name) !== undefined);
+  if (given.length > 0)
+    throw new UsageError(
+      ...given.map((name) => `--${name}: goes with --forecast; the configuration says what its loads need`),
+    );
+  const { runningPlans, runningText } = await import('./plan-running.ts');
+  const plans = await runningPlans(args, terminal, Date.now() as Instant);
+  terminal.out(args.flag('json') ? `${JSON.stringify({ loads: plans })}\n` : runningText(plans));
   return 0;
 }
 
@@ -63,8 +70,9 @@ function askedFor(args: Arguments): Asked {
     if (value === undefined) mistakes.push(`--${name} ${text}: expected ${wanted}`);
     return value;
   };
-  for (const name of ['forecast', 'need', 'by'])
-    if (args.text(name) === undefined) mistakes.push(`--${name} is missing`);
+  if (args.text('forecast') === undefined)
+    mistakes.push('--forecast is missing: a plan needs it, or --config FILE of the agent that runs');
+  for (const name of ['need', 'by']) if (args.text(name) === undefined) mistakes.push(`--${name} is missing`);
   const length = 'a length such as 4h, 90m or 1h30m';
   const time = 'a time with a zone, such as 2026-03-02T07:00:00-08:00';
   const need = given('need', lengthOf, length);
@@ -143,7 +151,7 @@ interface Slot {
   readonly kw: number;
 }
 
-interface Planned {
+export interface Planned {
   /** Maximal runs. */
   readonly slots: readonly Slot[];
   readonly starts: number;
@@ -186,18 +194,6 @@ const atOnce = (from: Instant, by: Instant, need: Duration): JobPlan['runs'] =>
 
 /** Six places are more than any forecast knows, and hide no rounding of sums. */
 const rounded = (value: number) => Math.round(value * 1e6) / 1e6;
-
-function kilograms({ from, period, values }: Outlook, runs: JobPlan['runs'], power: Kilowatt): number {
-  let sum = 0;
-  for (const [i, rate] of values.entries()) {
-    const start = from + i * period;
-    for (const run of runs) {
-      const overlap = Math.min(run.to, start + period) - Math.max(run.from, start);
-      if (overlap > 0 && !Number.isNaN(rate)) sum += emissions(energy(power, overlap as Duration), rate as LbsPerMwh);
-    }
-  }
-  return sum;
-}
 
 function table({ slots, starts, emissions: mass, feasible, shortfallMinutes }: Planned, { power }: Asked): string {
   const lines = slots.map(

@@ -1,7 +1,16 @@
 /** When a job runs, in wall time, given the values ahead: puts the job on the grid of the outlook and asks the planner. */
 
 import type { Outlook } from '../signal/view.ts';
-import { type Duration, days, type Instant } from '../units.ts';
+import {
+  type Duration,
+  days,
+  emissions,
+  energy,
+  type Instant,
+  type Kilogram,
+  type Kilowatt,
+  type LbsPerMwh,
+} from '../units.ts';
 import { type PlanRequest, planSlots, type SlotPlan } from './planner.ts';
 
 export interface Run {
@@ -197,4 +206,17 @@ function joined(head: Run, later: readonly Run[]): Run[] {
   const [next, ...rest] = later;
   if (next !== undefined && next.from <= head.to) return [{ from: head.from, to: next.to }, ...rest];
   return [head, ...later];
+}
+
+/** The CO2 of `power` over these runs at the outlook's rates, whose unit the caller has made sure is lb/MWh. */
+export function kilograms({ from, period, values }: Outlook, runs: readonly Run[], power: Kilowatt): Kilogram {
+  let sum = 0;
+  for (const [i, rate] of values.entries()) {
+    const start = from + i * period;
+    for (const run of runs) {
+      const overlap = Math.min(run.to, start + period) - Math.max(run.from, start);
+      if (overlap > 0 && !Number.isNaN(rate)) sum += emissions(energy(power, overlap as Duration), rate as LbsPerMwh);
+    }
+  }
+  return sum as Kilogram;
 }

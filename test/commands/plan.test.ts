@@ -1,9 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMemory } from '../../src/agent/memory.ts';
+import { createStore } from '../../src/agent/store.ts';
 import { readArguments, type Terminal } from '../../src/commands/command.ts';
 import { run, spec } from '../../src/commands/plan.ts';
+import { createDisk } from '../../src/platform/disk.ts';
+import { minutes } from '../../src/units.ts';
+import { at, Bench, car, outlookOf, siteOf } from '../control/site.ts';
 
 let folder = '';
 let file = '';
@@ -125,5 +130,60 @@ describe('gridtide plan --forecast', () => {
     await expect(plan('--forecast', other, '--need', '1h', '--by', '2026-03-02T14:00:00Z')).rejects.toThrow(
       /is not an answer of \/v3\/forecast/,
     );
+  });
+});
+
+describe('gridtide plan of the running configuration', () => {
+  const configuration = `
+device: cellar
+place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
+service: {url: "http://127.0.0.1:1", usernameFile: /dev/null, passwordFile: /dev/null, signalType: co2_moer}
+loads:
+  car:
+    type: ev
+    output: {kind: dry-run}
+    powerKw: 7.2
+    goal: {need: 4h, by: {mon-sun: "07:00"}}
+`;
+
+  it('tells what the agent has saved, and changes nothing', async () => {
+    const config = join(folder, 'gridtide.yaml');
+    const state = join(folder, 'state');
+    await writeFile(config, configuration);
+    await mkdir(state, { mode: 0o700 });
+    const load = car();
+    const bench = new Bench(siteOf(load), at('2026-06-04T01:00:00Z'));
+    bench.send({ kind: 'found', levels: { car: 'off' } });
+    bench.signal({ outlook: outlookOf(bench.now.wall, [9, 9, 9, 9, 9, 9, 9, 1, 1, 1, 1, 9, 9, 9]) });
+    const store = createStore(createDisk(state), () => {});
+    const memory = await createMemory(store, { signalType: 'co2_moer', boot: 'one', note: () => {} });
+    memory.keepControl(bench.state, { now: bench.now, jobs: {}, atMost: minutes(0) });
+    await memory.close();
+
+    const { json } = await plan('--config', config, '--state', state, '--json');
+    expect(json()).toMatchObject({
+      loads: [
+        {
+          load: 'car',
+          by: '2026-06-04T14:00:00+00:00',
+          needMinutes: 240,
+          doneMinutes: 0,
+          slots: [{ start: '2026-06-04T08:00:00+00:00', minutes: 240, kw: 7.2 }],
+          starts: 1,
+          feasible: true,
+          shortfallMinutes: 0,
+        },
+      ],
+    });
+  });
+
+  it('says so where no agent has run', async () => {
+    const config = join(folder, 'gridtide.yaml');
+    await writeFile(config, configuration);
+    await expect(plan('--config', config, '--state', join(folder, 'none'))).rejects.toThrow(/holds no plan/);
+  });
+
+  it('what a job needs belongs to a saved forecast', async () => {
+    await expect(plan('--config', 'x.yaml', '--need', '4h')).rejects.toThrow(/--need: goes with --forecast/);
   });
 });
