@@ -16,6 +16,7 @@ import type {
   Subscription,
 } from '../world.ts';
 import { type Ending, type Verdict, verdictOf } from './broker-ending.ts';
+import { createPacketWatch } from './broker-packets.ts';
 
 const KEEPALIVE = seconds(30);
 const CONNECT_WITHIN = seconds(10);
@@ -122,6 +123,12 @@ function createBroker({ clock, random }: BrokerParts, options: BrokerOptions): B
     });
     client.on('disconnect', (packet) => {
       farewell = packet.reasonCode;
+    });
+    const isTooLarge = createPacketWatch(MAX_PACKET);
+    client.stream.on('data', (chunk: Uint8Array) => {
+      if (!isTooLarge(chunk)) return;
+      message ??= `a message of more than ${MAX_PACKET} bytes`;
+      client.stream.destroy();
     });
     client.once('connect', () => online(client));
     client.once('close', () => {
