@@ -180,6 +180,19 @@ export class Bench {
     return next.commands;
   }
 
+  /** One event now whose commands nobody answers. */
+  offer(event: Event): readonly Command[] {
+    const next = step(this.site, this.state, event, this.now);
+    this.state = next.state;
+    this.wakeAt = next.wakeAt;
+    return next.commands;
+  }
+
+  /** Time passes and nobody wakes the core. */
+  skip(length: Duration) {
+    this.move(length);
+  }
+
   private deliver() {
     const due = this.pending.find(({ at }) => at <= this.now.uptime);
     if (due === undefined) return;

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import type { Decision } from '../../src/control/control.ts';
+import { explain } from '../../src/control/explain.ts';
+import { type Duration, hours, minutes } from '../../src/units.ts';
+import { at, index, ZONE } from './site.ts';
+
+const signal = { index: { value: index(21), age: minutes(2) }, rate: { value: 312.4, units: 'lbs_co2_per_mwh' } };
+const base: Decision = {
+  load: 'tank',
+  at: at('2026-06-03T08:40:00Z'),
+  level: 'on',
+  wanted: 'on',
+  why: 'clean',
+  priority: 8,
+  basis: 'live-index',
+};
+const job = (done: Duration, shortfall: Duration = minutes(0)) => ({
+  by: at('2026-06-03T14:00:00Z'),
+  from: at('2026-06-02T14:00:00Z'),
+  need: hours(4),
+  done,
+  shortfall,
+});
+
+describe('a decision in words', () => {
+  const rows: readonly (readonly [string, Partial<Decision>])[] = [
+    [
+      'index 21, 312 lb/MWh: clean, at or below 33; runs until 02:10 at least',
+      { ...signal, limit: index(33), until: at('2026-06-03T09:10:00Z') },
+    ],
+    [
+      'index 21: dirty, at or above 20; waits',
+      { index: signal.index, level: 'off', wanted: 'off', why: 'dirty', limit: index(20) },
+    ],
+    [
+      'index 21, 312 lb/MWh (from an older forecast): between the thresholds, above 33; runs',
+      { ...signal, why: 'between', basis: 'ageing-forecast', limit: index(33) },
+    ],
+    [
+      'has to run until 02:10 before it may stop (wants to be off: dirty)',
+      { why: 'min-on', wish: 'dirty', wanted: 'off', until: at('2026-06-03T09:10:00Z') },
+    ],
+    [
+      'planned for these hours; runs until 04:30; 1 h 20 min of 4 h by 07:00',
+      { why: 'planned', next: { level: 'off', at: at('2026-06-03T11:30:00Z') }, job: job(minutes(80)) },
+    ],
+    ['planned for these hours by what recent days were like; runs', { why: 'planned', basis: 'own-profile' }],
+    [
+      'can wait no longer for its deadline; runs; 1 h of 4 h by 07:00, 25 min will be missing',
+      { why: 'must-run', job: job(hours(1), minutes(25)) },
+    ],
+    [
+      'set by hand to off until Thu 01:00',
+      { why: 'override', level: 'off', wanted: 'off', until: at('2026-06-04T08:00:00Z') },
+    ],
+    ['no signal is known; released to its fail-safe (on)', { why: 'no-data', basis: 'fail-safe' }],
+    ['the clock cannot be trusted; set to off', { why: 'untrusted-clock', level: 'off', wanted: 'off' }],
+    [
+      'waits for power that other loads use (wants to be on: planned); waits',
+      { why: 'power-budget', wish: 'planned', level: 'off' },
+    ],
+    ['a safety input has tripped; waits', { why: 'safety', level: 'off', wanted: 'off' }],
+  ];
+  it.each(rows)('%s', (words, over) => expect(explain({ ...base, ...over }, ZONE)).toBe(words));
+});
