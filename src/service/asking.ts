@@ -31,7 +31,7 @@ export function requestOf(base: string, call: Omit<Call<unknown>, 'decode'>, aut
 }
 
 /** What the tokens of one interface version offer: the v3 session, or the lasting token of v1. */
-export type Tokens = Pick<Session, 'token' | 'another' | 'worked' | 'refusedFresh'>;
+export type Tokens = Pick<Session, 'token' | 'another' | 'worked'>;
 
 const failure = (why: Failure): Sent => ({ verdict: { kind: 'failed', failure: why } });
 
@@ -60,7 +60,6 @@ async function withToken(tokens: Tokens, send: (token: string) => Promise<Sent>)
     if (isProof(second)) tokens.worked();
     return second;
   }
-  tokens.refusedFresh();
   return failure({ kind: 'unauthorised', cause: `a new token was refused as well (${cause})` });
 }
 

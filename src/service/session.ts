@@ -21,8 +21,6 @@ export interface Session {
   another(token: string): Promise<Outcome<string>>;
   /** `token` opened something. */
   worked(): void;
-  /** `token` was refused although it is fresh. */
-  refusedFresh(): void;
   login(): Promise<Outcome<Login>>;
 }
 
@@ -112,9 +110,6 @@ export function createSession({ clock, log, credentials, send, blocked }: Sessio
     },
     worked() {
       breaker = proven(breaker);
-    },
-    refusedFresh() {
-      breaker = refused(breaker);
     },
     async login() {
       const fresh = await renewed();

@@ -72,9 +72,6 @@ function createV1Tokens(obtain: () => Promise<Outcome<{ readonly token: string }
       return renewed();
     },
     worked() {},
-    refusedFresh() {
-      underWay = undefined;
-    },
   };
 }
 

@@ -149,6 +149,19 @@ describe('the login breaker', () => {
     expect(logins()).toBeLessThanOrEqual(2 * (5 + 2) + 1);
   });
 
+  it('after the second refusal the next login is 12 minutes away', async () => {
+    const { service, pass, logins } = await start(refuses(json({ error: 'no' }, 401)));
+    await service.signalIndex(PSCO);
+    await service.signalIndex(PSCO);
+    await pass(minutes(11));
+    const early = await service.signalIndex(PSCO);
+    expect(early).toMatchObject({ failure: { kind: 'unauthorised', retryAfter: minutes(1) } });
+    expect(logins()).toBe(2);
+    await pass(minutes(1));
+    await service.signalIndex(PSCO);
+    expect(logins()).toBe(3);
+  });
+
   it('a changed credential closes it at once', async () => {
     let password = 'wrong';
     const { service, logins } = await start(
@@ -224,6 +237,16 @@ describe('too many requests', () => {
     expect(waits).toEqual([15, 30, 60, 120, 240, 480, 600, 600]);
   });
 
+  it('those that were under way together are one 429', async () => {
+    const { service } = await start((asked) => (asked.path === '/v3/forecast' ? json({}, 429) : healthy(asked)), {
+      random: { fraction: () => 0.999_999 },
+    });
+    await service.login();
+    const all = await Promise.all(Array.from({ length: 10 }, () => service.forecast(PSCO)));
+    for (const outcome of all)
+      expect(outcome).toMatchObject({ failure: { kind: 'throttled', retryAfter: seconds(15) } });
+  });
+
   it('a throttled login holds back logins', async () => {
     const { service, logins } = await start((asked) =>
       asked.path === '/login' ? json({}, 429, { 'retry-after': '60' }) : healthy(asked),
@@ -255,11 +278,13 @@ describe('what is told about it', () => {
   });
 
   it("the skew is the service's Date against our wall clock, whatever steps that makes", async () => {
-    const { service, clock } = await start((asked) =>
+    const { service, clock, pass } = await start((asked) =>
       asked.path === '/login' ? healthy(asked) : json(index(), 200, { date: 'Sun, 01 Mar 2026 12:05:00 GMT' }),
     );
     expect(service.skew()).toBe(undefined);
     for (let i = 0; i < 3; i++) await service.signalIndex(PSCO);
+    expect(service.skew()).toBe(300_500);
+    await pass(hours(1));
     expect(service.skew()).toBe(300_500);
     clock.stepWall(minutes(5));
     expect(service.skew()).toBe(500);

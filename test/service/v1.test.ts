@@ -100,6 +100,11 @@ describe('pages', () => {
     expect(await read(service.v1.datapointPages({}))).toEqual([1, 1]);
   });
 
+  it('a first page that is not there is told', async () => {
+    const { service } = await start(paged(2, json({ detail: 'Invalid page.' }, 404)));
+    expect(await read(service.v1.datapointPages({ page: 9 }))).toEqual(['refused']);
+  });
+
   it('end with a failure, told once', async () => {
     const { service } = await start(paged(1, json({ detail: 'x' }, 500)));
     expect(await read(service.v1.datapointPages({}))).toEqual([1, 'unwell']);
