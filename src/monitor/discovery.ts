@@ -7,6 +7,9 @@ export interface Discovery {
   readonly payload: string;
 }
 
+/** Longest stored message that is looked at. */
+const MAX_STORED = 65_536;
+
 type Entity = Readonly<Record<string, unknown>> & { readonly platform: string };
 
 /** Signal states are not retained, so Home Assistant is told how long one may stand without the next. */
@@ -132,4 +135,31 @@ function loadEntities({ name }: LoadConfig, base: string, commands: boolean): Re
     },
     ...(commands ? override : {}),
   };
+}
+
+/**
+ * The message that removes entities which the stored message of an earlier configuration has and `now` has not: each is named
+ * once more with its platform alone. Undefined when there are none.
+ */
+export function farewell(stored: Uint8Array, now: Discovery): Discovery | undefined {
+  const [before, after] = [componentsIn(stored), componentsIn(Buffer.from(now.payload))];
+  const gone = Object.entries(before).filter(([name]) => !Object.hasOwn(after, name));
+  if (gone.length === 0) return undefined;
+  const removed = Object.fromEntries(gone.map(([name, { platform }]) => [name, { platform }]));
+  const payload = JSON.parse(now.payload) as Readonly<Record<string, unknown>>;
+  return { topic: now.topic, payload: JSON.stringify({ ...payload, components: { ...after, ...removed } }) };
+}
+
+/** Only what has the shape of this program's own message; of anything else nothing. */
+function componentsIn(bytes: Uint8Array): Readonly<Record<string, Entity>> {
+  if (bytes.byteLength > MAX_STORED) return {};
+  try {
+    const { components } = JSON.parse(new TextDecoder().decode(bytes)) as { components?: Record<string, Entity> };
+    const entries = Object.entries(components ?? {}).filter(
+      ([name, entity]) => /^[a-z0-9_-]{1,96}$/.test(name) && typeof entity?.platform === 'string',
+    );
+    return Object.fromEntries(entries);
+  } catch {
+    return {};
+  }
 }

@@ -7,7 +7,7 @@ import { after, type Duration, seconds } from '../units.ts';
 import type { Broker, BrokerMessage, BrokerState, BrokerWill, Cancel, Clock, Log, Random } from '../world.ts';
 import { type CommandResult, createCommandEar } from './command-ear.ts';
 import { type RemoteCommand, takesCommands } from './commands-in.ts';
-import { discoveryOf } from './discovery.ts';
+import { discoveryOf, farewell } from './discovery.ts';
 import { type Info, infoJson, loadJson, signalJson } from './documents.ts';
 import { type Health, healthJson } from './health.ts';
 import { createOutbox } from './outbox.ts';
@@ -61,6 +61,7 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
   let unwatch: Cancel | undefined;
   let birth: Cancel | undefined;
   let wasOnline = false;
+  let wasLookedAt = false;
 
   const discovery = discoveryOf(config, version, commands);
   if (discovery !== undefined) outbox.hold(discovery.topic, discovery.payload);
@@ -73,11 +74,28 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
 
   /** Everything held, then the ears, then `online`: whoever sees that may rely on the state and send commands. */
   const arrive = async (): Promise<void> => {
+    await removeGone();
     if (!(await outbox.republish())) return;
     if (commands) for (const load of config.loads) await listen(load);
     if (config.mqtt?.discovery !== undefined)
       await broker.subscribe(`${config.mqtt.discovery}/status`, hearBirth, { stored: false });
     await sayOnline();
+  };
+
+  /** Entities of an earlier configuration leave Home Assistant; once, before the present ones are told. */
+  const removeGone = async (): Promise<void> => {
+    if (discovery === undefined || wasLookedAt) return;
+    wasLookedAt = true;
+    let last: BrokerMessage | undefined;
+    const hear = (message: BrokerMessage) => {
+      if (message.retained) last = message;
+    };
+    await broker.subscribe(discovery.topic, hear, { stored: true });
+    // The answer to the second comes after the stored message of the first.
+    await broker.subscribe(discovery.topic, hear, { stored: true });
+    const found = last as BrokerMessage | undefined;
+    const goodbye = found === undefined ? undefined : farewell(found.payload, discovery);
+    if (goodbye !== undefined) await broker.publish(goodbye.topic, goodbye.payload, { retain: true });
   };
 
   const sayOnline = () => broker.publish(availabilityOf(config.device), 'online', { retain: true });

@@ -3,7 +3,7 @@
 import type { Broker } from '../world.ts';
 
 export interface Outbox {
-  /** Retained: published now, and again after each start of the link. A value the broker has already is not sent twice. */
+  /** Retained: published now, once `republish` has been called, and again after each start of the link. A value the broker has already is not sent twice. */
   hold(topic: string, payload: string): void;
   /** Not retained: published as soon as the link allows; `isValid` is asked before each later sending of the same value. */
   pass(topic: string, payload: string, isValid: () => boolean): void;
@@ -23,6 +23,7 @@ export function createOutbox(broker: Broker): Outbox {
   const held = new Map<string, Held>();
   /** Topics whose value the broker does not have yet. */
   const due = new Set<string>();
+  let isOpen = false;
   let pumping: Promise<void> | undefined;
 
   const pump = async (): Promise<void> => {
@@ -44,7 +45,7 @@ export function createOutbox(broker: Broker): Outbox {
   const put = (topic: string, value: Held): void => {
     held.set(topic, value);
     due.add(topic);
-    void run();
+    if (isOpen) void run();
   };
 
   return {
@@ -53,6 +54,7 @@ export function createOutbox(broker: Broker): Outbox {
     },
     pass: (topic, payload, isValid) => put(topic, { payload, retain: false, isValid }),
     async republish() {
+      isOpen = true;
       for (const topic of held.keys()) due.add(topic);
       while (due.size > 0 && broker.state.kind === 'online') await run();
       return due.size === 0 && broker.state.kind === 'online';

@@ -1,7 +1,7 @@
 /** The Home Assistant message against the rules that make it refuse a whole device. */
 
 import { describe, expect, it } from 'vitest';
-import { discoveryOf } from '../../src/monitor/discovery.ts';
+import { discoveryOf, farewell } from '../../src/monitor/discovery.ts';
 import { houseConfig } from './house.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -106,4 +106,44 @@ describe('the discovery message', () => {
     const mqtt = { url: 'mqtt://127.0.0.1', commands: 'auto' } as const;
     expect(discoveryOf(houseConfig(mqtt.url, { mqtt }), '0.1.0', true)).toBeUndefined();
   });
+});
+
+describe('entities that are gone', () => {
+  const now = discoveryOf(houseConfig('mqtt://127.0.0.1'), '0.1.0', false);
+  if (now === undefined) throw new Error('no discovery');
+  const said = (stored: string) => {
+    const goodbye = farewell(Buffer.from(stored), now);
+    return goodbye === undefined
+      ? undefined
+      : (JSON.parse(goodbye.payload).components as Readonly<Record<string, Json>>);
+  };
+
+  it('are named once more with their platform alone, beside the present ones', () => {
+    const components = said(
+      '{"components":{"index":{"platform":"sensor"},"load_pool_running":{"platform":"binary_sensor","name":"x"}}}',
+    );
+    expect(components?.load_pool_running).toEqual({ platform: 'binary_sensor' });
+    expect(components?.index).toMatchObject({ name: 'Emissions index' });
+  });
+
+  it('an override that is no longer offered goes', () => {
+    const before = discoveryOf(houseConfig('mqtt://127.0.0.1'), '0.1.0', true);
+    expect(said(before?.payload ?? '')?.load_car_override).toEqual({ platform: 'select' });
+  });
+
+  //  stored messages that remove nothing
+  const rows = [
+    now.payload,
+    '',
+    'no JSON',
+    'null',
+    '[]',
+    '{}',
+    '{"components":7}',
+    '{"components":{"../x":{"platform":"sensor"}}}',
+    `{"x":"${'x'.repeat(65_536)}"}`,
+  ];
+  it.each(rows.map((row) => [row.slice(0, 40), row]))('%s removes nothing', (_, stored) =>
+    expect(said(stored)).toBeUndefined(),
+  );
 });

@@ -86,6 +86,7 @@ export const health = (more: Partial<Health> = {}): Health => ({
 });
 
 export interface House {
+  readonly config: Config;
   readonly broker: Broker;
   readonly monitor: Monitor;
   readonly commands: (RemoteCommand & { readonly load: string })[];
@@ -136,6 +137,7 @@ export function startHouse(
     },
   });
   return {
+    config,
     broker,
     monitor,
     commands,

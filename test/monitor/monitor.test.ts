@@ -72,6 +72,25 @@ const tree = (start: () => Promise<{ readonly url: string; stop(): Promise<void>
     ]);
   });
 
+  it('removes the entities of a load that is gone from the configuration, and of no other', async () => {
+    const { url } = kept(await start());
+    const spy = kept(await startSpy(url));
+    const first = startHouse(url);
+    await online(spy);
+    await first.stop();
+    spy.clear();
+    const [car] = first.config.loads;
+    kept(startHouse(url, { config: { loads: car === undefined ? [] : [car] } }));
+    await online(spy);
+    const told = spy.heard
+      .filter(({ topic }) => topic.startsWith('homeassistant/device/'))
+      .map(({ text }) => JSON.parse(text).components);
+    expect(told[0].load_heating_running).toEqual({ platform: 'binary_sensor' });
+    expect(told[0].load_car_running).toMatchObject({ name: 'car running' });
+    expect(told.at(-1).load_heating_running).toBeUndefined();
+    expect(told.at(-1).load_car_running).toMatchObject({ name: 'car running' });
+  });
+
   it('leaves offline behind when it stops', async () => {
     const { spy, monitor } = await house();
     await monitor.stop();
