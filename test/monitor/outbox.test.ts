@@ -93,7 +93,7 @@ describe('the outbox', () => {
     await answers();
     await answers();
     expect(await all).toBe(true);
-    expect(offered).toEqual(['a=1', 'a=1', 'b=1']);
+    expect(offered.toString()).toMatch(/^a=1,(a=1,b=1|b=1,a=1)$/);
   });
 
   it('does not offer again and again what the broker denies', async () => {
