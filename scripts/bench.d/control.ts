@@ -111,13 +111,14 @@ function speed(name: string, bar: number, request: (random: () => number) => Pla
   const times: number[] = [];
   for (let i = 0; i < repeats; i++) {
     const one = request(random);
-    const started = performance.now();
+    const begun = process.cpuUsage();
     planSlots(one);
-    times.push(performance.now() - started);
+    const { user, system } = process.cpuUsage(begun);
+    times.push((user + system) / 1_000);
   }
   times.sort((a, b) => a - b);
   const [half, most] = [times[Math.floor(repeats / 2)] ?? 0, times[Math.floor(repeats * 0.95)] ?? 0];
-  row(name, `p50 ${half.toFixed(2)} p95 ${most.toFixed(2)} ms`, `p95 <= ${bar} ms`, most <= bar);
+  row(name, `p50 ${half.toFixed(2)} p95 ${most.toFixed(2)} ms`, `p95 <= ${bar} ms of CPU`, most <= bar);
 }
 
 const job =

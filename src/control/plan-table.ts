@@ -1,0 +1,254 @@
+/** The dynamic programme behind the planner: every cheapest way to every boundary, and the way back from one. */
+
+import { ROUNDING, runCost, type Sums } from './plan-costs.ts';
+import type { PlanRequest, SlotPlan, SlotRun } from './planner.ts';
+
+/** How a need can be met: by one slot more of a run; a number from 0 on is the progress at which a run of the least length began. */
+const STEP = -1;
+const NONE = -2;
+/** Bits of a pointer. */
+const STOPPED = 1;
+const STARTED = 2;
+
+/** Grown when a larger plan is asked for; every cell read was written by the same call. */
+let cells = new Float64Array(0);
+let pointers = new Uint8Array(0);
+/** The lengths of a request in whole slots, with the parts of the slots that end a run. */
+export interface Shape {
+  readonly slots: number;
+  /** Slots of progress, the last one worth `part`. */
+  readonly need: number;
+  readonly part: number;
+  readonly minOn: number;
+  /** The part of a run's `minOn`-th slot it must hold. */
+  readonly hold: number;
+  readonly minOff: number;
+  readonly maxStarts: number;
+  /** Slots the present mode must still be kept. */
+  readonly wait: number;
+}
+
+/** Cheapest arrivals at the full need, for each slot boundary t and number of starts k, at `t * width + k`. */
+export interface Table {
+  readonly cost: Float64Array;
+  /** STEP: the last run grew by a slot; otherwise the progress at which a run of the minimum length began. */
+  readonly how: Int32Array;
+  readonly width: number;
+}
+
+/**
+ * The rows a boundary is computed from, as offsets into `cells` of the cell (no start, no progress). A row that would lie before
+ * the first, or that a slot not allowed cuts off, is the row of infinities.
+ */
+interface Rows {
+  readonly t: number;
+  /** A load free to stop, and one free to start, at this boundary and the one before. */
+  readonly on: number;
+  readonly off: number;
+  readonly onBefore: number;
+  readonly offBefore: number;
+  /** Free to start `minOn` boundaries ago. */
+  readonly start: number;
+  /** Free to stop `minOff` boundaries ago. */
+  readonly stop: number;
+  /** Infinite where the slot is not allowed. */
+  readonly weight: number;
+  /** Cost of a start `minOn` slots ago and of those slots. */
+  readonly stretch: number;
+  /** Progress that can have been made, and that must have been if the need is to be met. */
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+/** Where things lie in `cells`: a ring of rows for `on`, one for `off`, and the row of infinities. */
+interface Layout {
+  /** Cells of one number of starts: one of no meaning, then one for each progress. */
+  readonly stride: number;
+  readonly row: number;
+  readonly ring: number;
+  readonly nothing: number;
+  readonly size: number;
+}
+
+function layoutOf({ need, minOn, minOff, maxStarts }: Shape): Layout {
+  const stride = need + 1;
+  const row = (maxStarts + 1) * stride;
+  const ring = Math.max(minOn, minOff) + 1;
+  const nothing = 2 * ring * row + stride + minOn + 1;
+  return { stride, row, ring, nothing, size: nothing + row };
+}
+
+/**
+ * Rows run over time; a row holds the cheapest cost for each (starts, progress), once for a load free to start and once for a
+ * load free to stop. A start jumps `minOn` rows ahead and a stop `minOff`, so minimum times need no states of their own. The
+ * band of progress only ever moves up, so what lies above it is still infinite and what lies below it is not read again.
+ */
+export function fill(request: PlanRequest, shape: Shape, sums: Sums): Table {
+  const { slots, need, maxStarts, wait } = shape;
+  const layout = layoutOf(shape);
+  reserve(layout.size, (slots + 1) * (maxStarts + 1) * need);
+  cells.fill(Infinity, 0, layout.size);
+  const size = (slots + 1) * (maxStarts + 1);
+  const table: Table = {
+    cost: new Float64Array(size).fill(Infinity),
+    how: new Int32Array(size).fill(NONE),
+    width: maxStarts + 1,
+  };
+  if (wait === 0) cells[(request.running ? 0 : layout.ring * layout.row) + 1] = 0;
+
+  for (let t = 1; t <= slots; t++) {
+    const rows = rowsAt(request, shape, sums, { layout, t });
+    for (let k = 0; k <= maxStarts; k++) advance(shape, rows, layout.stride, k);
+    // The present mode becomes free to change once its own minimum time is served.
+    if (t === wait && request.running) cells[rows.on + wait] = sums.cost[wait] ?? 0;
+    if (t === wait && !request.running) cells[rows.off] = 0;
+    if (rows.weight === Infinity) continue;
+    const room = t === slots ? request.lastSlot : 1;
+    for (let k = 0; k <= maxStarts; k++)
+      finishes(shape, rows, table, { request, sums, k, room, stride: layout.stride });
+  }
+  return table;
+}
+
+interface Boundary {
+  readonly layout: Layout;
+  readonly t: number;
+}
+
+function rowsAt(request: PlanRequest, shape: Shape, { cost, allowed }: Sums, { layout, t }: Boundary): Rows {
+  const { slots, need, minOn, minOff, wait } = shape;
+  const { row, ring, nothing } = layout;
+  const at = (when: number) => (when % ring) * row + 1;
+  const offs = ring * row;
+  const usable = allowed[t] as number;
+  const mayStart = t >= minOn && usable - (allowed[t - minOn] as number) === minOn;
+  const weight = request.weights[t - 1] as number;
+  return {
+    t,
+    on: at(t),
+    off: offs + at(t),
+    onBefore: at(t - 1),
+    offBefore: offs + at(t - 1),
+    start: mayStart ? offs + at(t - minOn) : nothing,
+    stop: t >= minOff ? at(t - minOff) : nothing,
+    weight: Number.isNaN(weight) ? Infinity : weight,
+    stretch: mayStart ? (cost[t] as number) - (cost[t - minOn] as number) + request.startCost : 0,
+    lowest: Math.max(0, need - ((allowed[slots] as number) - usable)),
+    // A first run that must go on makes progress even where a slot is not allowed.
+    highest: Math.min(need - 1, usable + (request.running ? wait : 0)),
+  };
+}
+
+/** One boundary and number of starts. Off: it stays off, or stopped `minOff` slots ago. On: it runs on, or started `minOn` slots ago. */
+function advance({ need, minOn, maxStarts }: Shape, rows: Rows, stride: number, k: number) {
+  const cell = cells;
+  const pointer = pointers;
+  const { weight, stretch, highest } = rows;
+  const base = k * stride;
+  const off = rows.off + base;
+  const on = rows.on + base;
+  const stay = rows.offBefore + base;
+  const run = rows.onBefore + base - 1;
+  const stop = rows.stop + base;
+  const start = rows.start + base - stride - minOn;
+  const mark = (rows.t * (maxStarts + 1) + k) * need;
+  for (let n = Math.max(rows.lowest, k * minOn); n <= highest; n++) {
+    const stays = cell[stay + n] as number;
+    const stops = cell[stop + n] as number;
+    const runs = (cell[run + n] as number) + weight;
+    const starts = k === 0 ? Infinity : (cell[start + n] as number) + stretch;
+    cell[off + n] = Math.min(stops, stays);
+    cell[on + n] = Math.min(starts, runs);
+    pointer[mark + n] = (stops < stays ? STOPPED : 0) + (starts < runs ? STARTED : 0);
+  }
+}
+
+interface Arrival {
+  readonly request: PlanRequest;
+  readonly sums: Sums;
+  readonly k: number;
+  /** How much of the slot lies before the deadline. */
+  readonly room: number;
+  readonly stride: number;
+}
+
+/** The need is met within this slot: by a part of it, or by a run of the minimum length that ends in it. */
+function finishes(shape: Shape, rows: Rows, { cost, how, width }: Table, arrival: Arrival) {
+  const { sums, k, room, stride } = arrival;
+  const { weights, startCost } = arrival.request;
+  const { need, part, hold, minOn } = shape;
+  const { t, onBefore, start, weight, stretch } = rows;
+  let best = Infinity;
+  let by = NONE;
+  if (part <= room + ROUNDING) {
+    best = (cells[onBefore + k * stride + need - 1] as number) + part * weight;
+    by = STEP;
+  }
+  for (let n = k === 0 ? need : Math.max(0, need - minOn); n < need; n++) {
+    const before = cells[start + (k - 1) * stride + n] as number;
+    const last = n + minOn === need ? Math.max(part, hold) : hold;
+    if (before === Infinity || last > room + ROUNDING) continue;
+    const run = { from: t - minOn, need: need - n - 1 + part, to: minOn - 1 + last };
+    // Where no weight is negative, what serves the need and what does not cost the same.
+    const added = sums.negative ? startCost + runCost(weights, sums, run) : stretch - (1 - last) * weight;
+    const jumped = before + added;
+    if (jumped >= best) continue;
+    best = jumped;
+    by = n;
+  }
+  cost[t * width + k] = best;
+  how[t * width + k] = by;
+}
+
+function reserve(cellCount: number, pointerCount: number) {
+  if (cells.length < cellCount) cells = new Float64Array(cellCount * 2);
+  if (pointers.length < pointerCount) pointers = new Uint8Array(pointerCount * 2);
+}
+
+export interface End {
+  readonly at: number;
+  readonly starts: number;
+  readonly cost: number;
+  readonly how: number;
+}
+
+/** Walks the pointers back from the end to the present mode. */
+export function traced(request: PlanRequest, shape: Shape, end: End): SlotPlan {
+  const { need, part, minOn, hold, minOff, maxStarts } = shape;
+  const pointerAt = (t: number, k: number, n: number) => pointers[(t * (maxStarts + 1) + k) * need + n] as number;
+  const runs: SlotRun[] = [];
+  const jumped = end.how !== STEP;
+  let t = end.at - 1;
+  let k = end.starts;
+  let n = jumped ? end.how : need - 1;
+  let to = t + (jumped && n + minOn !== need ? hold : jumped ? Math.max(part, hold) : part);
+  let on = !jumped;
+  if (jumped) {
+    t = end.at - minOn;
+    k -= 1;
+    runs.push({ from: t, to });
+  }
+  // With no start left, what remains is the present mode: a run since before the first slot, or nothing.
+  while (k > 0 || request.running) {
+    if (on && k === 0) {
+      if (to > 0) runs.push({ from: 0, to });
+      break;
+    }
+    const pointer = pointerAt(t, k, n);
+    if (on) {
+      const started = (pointer & STARTED) !== 0;
+      const back = started ? minOn : 1;
+      t -= back;
+      n -= back;
+      if (!started) continue;
+      k -= 1;
+      on = false;
+      runs.push({ from: t, to });
+    } else if ((pointer & STOPPED) !== 0) {
+      t -= minOff;
+      to = t;
+      on = true;
+    } else t -= 1;
+  }
+  return { runs: runs.reverse(), cost: end.cost, starts: end.starts };
+}
