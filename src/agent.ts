@@ -5,11 +5,11 @@ import { createLedgerKeeper, type JobsWritten, type LedgerKeeper } from './agent
 import { createMemory, type Memory } from './agent/memory.ts';
 import { fractionOf } from './agent/phase.ts';
 import { createRegionKeeper, type RegionKeeper } from './agent/region-keeper.ts';
-import { createSignalLoop, type SignalLoop } from './agent/signal-loop.ts';
+import { createSignalLoop, type SignalLoop, type Source } from './agent/signal-loop.ts';
 import { createStore } from './agent/store.ts';
 import { createTimekeeper } from './agent/time.ts';
 import { createTroubles } from './agent/troubles.ts';
-import { healthOf, signalWords } from './agent/words.ts';
+import { failureKind, failureWords, healthOf, signalWords } from './agent/words.ts';
 import type { Config, Level, LoadConfig } from './config/config.ts';
 import type { Decision, Event, Site } from './control/control.ts';
 import { explain } from './control/explain.ts';
@@ -21,11 +21,14 @@ import { openOutput } from './outputs/open.ts';
 import { isFailure, type Output, type OutputFailure } from './outputs/output.ts';
 import { safeLines } from './outputs/safe-lines.ts';
 import type { HomeRegion } from './region/map.ts';
-import { sentenceOf } from './service/describe.ts';
+import type { Failure } from './service/failure.ts';
+import { type Plan, planWords } from './service/plan.ts';
+import { createPlanWatch, type PlanWatch } from './service/plan-watch.ts';
 import { createService, type Service } from './service/service.ts';
+import type { Note } from './signal/held.ts';
 import type { SignalView } from './signal/view.ts';
-import { after, type Duration, iso, minutes, seconds } from './units.ts';
-import type { Broker, BrokerCredentials, Cancel, World } from './world.ts';
+import { after, type Duration, iso, milliseconds, minutes, seconds } from './units.ts';
+import type { Broker, BrokerCredentials, Cancel, Clock, World } from './world.ts';
 
 export interface AgentOptions {
   readonly config: Config;
@@ -54,6 +57,15 @@ const SAVE_PROGRESS = minutes(15);
 /** Signal data held, about 40 KiB: often enough to start from, seldom enough for a memory card. */
 const SAVE_SIGNAL = minutes(6 * 60);
 
+/** Nothing tells when a time source has set the clock, so it is looked at this often until one has. */
+const TRUST_AGAIN = seconds(10);
+/** Devices that boot together ask over this, and over more when more share the account (specification 8). */
+const FIRST_SPREAD = seconds(60);
+const FIRST_SPREAD_EACH = seconds(6);
+
+/** Of a stop, in the machine's own time: to end what is under way, and to bring the loads to their levels. */
+const ENDING = seconds(1);
+const LEAVING = milliseconds(1_500);
 /** In the machine's own time: relays wait no longer than this for a broker that does not answer. */
 const BROKER_ANSWERS = seconds(2);
 
@@ -72,10 +84,12 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   let broker: Broker | undefined;
   let regions: RegionKeeper | undefined;
   let signals: SignalLoop | undefined;
+  let plans: PlanWatch | undefined;
   let control: ControlLoop | undefined;
   let ledger: LedgerKeeper | undefined;
   let memory: Memory | undefined;
   let watchdog: Cancel | undefined;
+  let trustLook: Cancel | undefined;
   let stopping: Promise<void> | undefined;
   const outputs = new Map<string, Output>();
   const decisions = new Map<string, Decision>();
@@ -118,35 +132,98 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       requests,
       logins,
       region: regions?.home()?.region,
+      plan: planSaid(),
     });
     monitor?.health(health);
     host.status(troubles.list()[0]?.sentence ?? signalWords(view));
   }
 
+  const planSaid = () => {
+    const plan = plans?.plan();
+    return plan === undefined ? undefined : planWords(plan);
+  };
+
   /** The clock of the service, after each answer. */
   function checkClock(): void {
     const skew = service.skew();
     if (skew === undefined) return;
+    const wasConflict = clock.conflict() !== undefined;
     const moved = clock.correct(skew);
     const conflict = clock.conflict();
     if (conflict === undefined) troubles.clear('clock');
     else
       troubles.raise(
         'clock',
-        `this device's clock and the service's differ by ${Math.round(conflict / 60_000)} min though this one is synchronised; nothing is moved; check the time source`,
+        `this device's clock and the service's differ by ${Math.round(conflict / 60_000)} min though this one is synchronised; the signal drives nothing until they agree; check the time source`,
       );
-    if (!moved) return;
-    log('info', `going by the service's time, ${Math.round(clock.correction() / 1_000)} s from this device's clock`);
+    if (moved)
+      log('info', `going by the service's time, ${Math.round(clock.correction() / 1_000)} s from this device's clock`);
+    if (moved || wasConflict !== (conflict !== undefined)) timeChanged();
+  }
+
+  function timeChanged(): void {
     signals?.look();
     control?.feed({ kind: 'tick' });
+  }
+
+  /** Until somebody vouches for the clock. */
+  function watchTrust(): void {
+    if (stopping !== undefined) return;
+    const { wall, uptime, trusted } = clock.now();
+    if (trusted) {
+      troubles.clear('clock');
+      timeChanged();
+      return;
+    }
+    troubles.raise(
+      'clock',
+      `nothing vouches for this device's clock, which says ${iso(wall)}; the signal drives nothing until a time source or the service tells the time; check the network`,
+      'untrusted',
+    );
+    trustLook = clock.wakeAt(after(uptime, TRUST_AGAIN), 'trust', watchTrust);
+  }
+
+  /** Two clocks that disagree place no datum. */
+  const signalClock: Clock = {
+    ...clock,
+    now: () => {
+      const moment = clock.now();
+      return { ...moment, trusted: moment.trusted && clock.conflict() === undefined };
+    },
+  };
+
+  function startPlans(): void {
+    let last: Plan | undefined;
+    plans = createPlanWatch({
+      service,
+      clock,
+      random,
+      told: (plan, changes) => {
+        for (const change of changes) log('info', change);
+        signals?.setGate('forecast', plan.forecast === 'closed' ? 'closed' : 'open');
+        signals?.setGate('live-index', plan.index === 'closed' ? 'closed' : 'open');
+        // One that was never listed is not missed: a free account may list nothing of it.
+        if (!plan.isListed && last?.region === plan.region && last.isListed && last.history !== 'unknown')
+          regions?.lookEarly('region-not-in-access');
+        last = plan;
+        tellHealth();
+      },
+      failed: (failure) => log('debug', `the account's plan was not read: ${failureWords(failure, true)}`),
+    });
   }
 
   function startSignals(): void {
     signals = createSignalLoop({
       service,
-      clock,
+      clock: signalClock,
       random,
       signalType: config.service.signalType,
+      firstWait: milliseconds(
+        Math.floor(
+          fractionOf(`${config.device} first`) *
+            Math.max(FIRST_SPREAD, FIRST_SPREAD_EACH * (config.service.fleet ?? 1)),
+        ),
+      ),
       ...(config.service.model === undefined ? {} : { model: config.service.model }),
       ties: config.ties,
       phase: fractionOf(config.device),
@@ -159,19 +236,31 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       },
       heard: (source, { failure, note, held }) => {
         checkClock();
-        const subject = `service:${source}`;
-        if (failure !== undefined) {
-          if (failure.kind === 'stopped') return;
-          troubles.raise(subject, `no ${source === 'forecast' ? 'forecast' : 'live index'}: ${sentenceOf(failure)}`);
-          if (failure.kind === 'refused') regions?.lookEarly('region-refused');
-        } else {
-          troubles.clear(subject);
-          if (note !== undefined && note.kind !== 'older') log('warn', note.message, { note: note.kind });
-          if (source === 'forecast') memory?.keepSignal(held, clock.now(), SAVE_SIGNAL);
-        }
+        if (failure?.kind === 'stopped') return;
+        if (failure === undefined) memory?.keepSignal(held, clock.now(), SAVE_SIGNAL);
+        if (failure?.kind === 'refused' && isInPlan(source)) regions?.lookEarly('region-refused');
+        if (source === 'forecast' && failure?.kind === 'gated') plans?.met('forecast', 'closed');
+        if (source === 'forecast' && failure === undefined) plans?.met('forecast', 'open');
+        tellAnswer(source, failure, note);
         tellHealth();
       },
     });
+  }
+
+  const isInPlan = (source: Source) => plans?.plan()?.[source === 'forecast' ? 'forecast' : 'index'] !== 'closed';
+
+  function tellAnswer(source: Source, failure: Failure | undefined, note: Note | undefined): void {
+    const subject = `service:${source}`;
+    const lacking = `no ${source === 'forecast' ? 'forecast' : 'live index'}`;
+    // What the plan does not have is told with the plan, not as a trouble.
+    if (failure !== undefined && isInPlan(source)) {
+      troubles.raise(subject, `${lacking}: ${failureWords(failure, clock.now().trusted)}`, failureKind(failure));
+    } else if (note !== undefined && note.kind !== 'older' && note.kind !== 'model-seam') {
+      troubles.raise(subject, `${lacking}: ${note.message}`, note.kind);
+    } else {
+      troubles.clear(subject);
+      if (note?.kind === 'model-seam') log('warn', note.message, { note: note.kind });
+    }
   }
 
   function startRegions(): Promise<void> {
@@ -187,6 +276,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       device: config.device,
       place: config.place,
       found: (home) => {
+        plans?.watch({ region: home.region, signalType: config.service.signalType });
         signals?.setRegion(home.region);
         tellInfo();
       },
@@ -345,19 +435,31 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   async function stop(): Promise<void> {
     host.stopping();
     watchdog?.();
+    trustLook?.();
+    plans?.stop();
     regions?.stop();
     signals?.stop();
     service.stop();
-    await control?.stop();
-    let isLeft = true;
-    for (const load of config.loads) isLeft = (await leave(load)) && isLeft;
+    // A device that does not answer holds up neither the others nor the end.
+    if (control !== undefined) await atMost(ENDING, control.stop());
+    const left = await atMost(LEAVING, Promise.all(config.loads.map(leave)));
     // Where a load could not be told, the program that comes after this one tries once more.
-    if (isLeft) await world.failsafe?.clear();
+    if (left?.every((isLeft) => isLeft)) await world.failsafe?.clear();
     await ledger?.stop(clock.now());
     await memory?.close();
     await monitor?.stop();
     for (const output of outputs.values()) await output.close();
     await world.http.close();
+  }
+
+  /** Undefined when `work` has not ended in time. */
+  function atMost<Value>(length: Duration, work: Promise<Value>): Promise<Value | undefined> {
+    const { uptime } = world.clock.now();
+    const own = (length * (world.clock.speed ?? 1)) as Duration;
+    return new Promise((resolve, reject) => {
+      const late = world.clock.wakeAt(after(uptime, own), 'stop', () => resolve(undefined));
+      work.then(resolve, reject).finally(late);
+    });
   }
 
   /** True unless the load should have been told and was not. */
@@ -386,6 +488,8 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       startControl(levels);
       monitor?.start({ command });
       startSignals();
+      startPlans();
+      watchTrust();
       await startRegions();
       tellInfo();
       tellHealth();

@@ -6,16 +6,17 @@ import type { Failure, Outcome } from '../service/failure.ts';
 import type { Service } from '../service/service.ts';
 import { type Asked, nextAsk } from '../signal/cadence.ts';
 import { emptyHeld, forRegion, type Held, type Note, type Taken, withForecast, withLiveIndex } from '../signal/held.ts';
-import { viewAt } from '../signal/ladder.ts';
+import { coveredUntil, viewAt } from '../signal/ladder.ts';
 import type { Ties } from '../signal/local-index.ts';
 import type { SignalView } from '../signal/view.ts';
-import { after, between, type Duration, type Instant, milliseconds } from '../units.ts';
+import { after, between, type Duration, days, type Instant, milliseconds } from '../units.ts';
 import type { Cancel, Clock, Moment, Random } from '../world.ts';
 
-type Source = 'live-index' | 'forecast';
+export type Source = 'live-index' | 'forecast';
 
 /** Two days of autonomy from one answer, and a day more. */
 const HORIZON_HOURS = 72;
+const PROBE = days(1);
 /** A timer by the wall clock is never set closer than this, so that a clock stepping back cannot spin. */
 const CLOSEST = milliseconds(1);
 
@@ -29,6 +30,8 @@ export interface SignalLoopParts {
   /** This device's own moment within a period, in [0, 1). */
   readonly phase: number;
   readonly held?: Held;
+  /** How long a first request waits while the data held still say what comes: devices that start together do not ask together. */
+  readonly firstWait?: Duration;
   readonly view: (view: SignalView) => void;
   /** After each answer: what became of it. */
   readonly heard: (
@@ -40,6 +43,8 @@ export interface SignalLoopParts {
 export interface SignalLoop {
   /** The device's region, as soon as it is known and when it changes; everything held is re-keyed at once. */
   setRegion(region: string): void;
+  /** What the account's plan has of a source: a closed one is asked for once a day, an opened one at once. */
+  setGate(source: Source, gate: 'open' | 'closed'): void;
   /** Tells the view anew: the clock has changed. */
   look(): void;
   /** Tells the view anew when it is another one by now; its own timer may come a moment later. */
@@ -49,7 +54,7 @@ export interface SignalLoop {
 }
 
 export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
-  const { service, clock, random, signalType, model, ties, phase } = parts;
+  const { service, clock, random, signalType, model, ties, phase, firstWait } = parts;
   let held = parts.held;
   let region: string | undefined;
   let stopped = false;
@@ -59,9 +64,11 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
   let changesAt: Instant | undefined;
   const asked: Partial<Record<Source, Asked>> = {};
   const failures: Record<Source, number> = { 'live-index': 0, forecast: 0 };
+  const closed = new Set<Source>();
 
   const look = (): void => {
-    if (stopped) return;
+    // Before the region is known nothing is said: a restart must not take its own haste for a lack of signal.
+    if (stopped || region === undefined) return;
     const now = clock.now();
     const view = viewAt(held ?? emptyHeld('', signalType), now, { ties, ownRegion: region });
     nextLook?.();
@@ -69,6 +76,11 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
     const wait = milliseconds(Math.max(CLOSEST, between(now.wall, view.changesAt)));
     nextLook = clock.wakeAt(after(now.uptime, wait), 'view', look);
     parts.view(view);
+  };
+
+  const hasForecast = () => {
+    const { wall, trusted } = clock.now();
+    return trusted && held?.forecast !== undefined && wall < coveredUntil(held.forecast);
   };
 
   const waitFor = (source: Source, now: Moment): Duration =>
@@ -132,11 +144,29 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
   return {
     setRegion(found) {
       if (found === region) return;
+      const isFirst = region === undefined;
       region = found;
       held = held === undefined ? emptyHeld(found, signalType) : forRegion(held, found);
+      closed.clear();
       delete asked.forecast;
       delete asked['live-index'];
       look();
+      if (isFirst && firstWait !== undefined && hasForecast()) {
+        const first = { at: clock.now(), wait: firstWait };
+        asked.forecast = first;
+        asked['live-index'] = first;
+      }
+      schedule();
+    },
+    setGate(source, gate) {
+      if ((gate === 'closed') === closed.has(source)) return;
+      if (gate === 'closed') {
+        closed.add(source);
+        asked[source] = { at: clock.now(), wait: PROBE };
+      } else {
+        closed.delete(source);
+        delete asked[source];
+      }
       schedule();
     },
     look,

@@ -1,6 +1,6 @@
 /** Which wall time the agent goes by: its own, or the service's where nobody vouches for its own. Never touches the machine's clock. */
 
-import { after, type Duration, minutes, seconds } from '../units.ts';
+import { after, between, type Duration, type Instant, minutes, seconds, type Uptime } from '../units.ts';
 import type { Clock, Moment } from '../world.ts';
 
 /** A trusted clock further off than this is not moved: one of the two is wrong, and the owner must see which. */
@@ -11,7 +11,7 @@ export interface Timekeeper extends Clock {
   correct(skew: Duration): boolean;
   /** What is added to the machine's wall time now. */
   correction(): Duration;
-  /** The machine's clock is vouched for and yet more than `LARGEST_SKEW` from the service's. */
+  /** The machine's clock is vouched for and yet more than `LARGEST_SKEW` from the service's; steady while that stays about the same. */
   conflict(): Duration | undefined;
 }
 
@@ -19,27 +19,43 @@ export interface Timekeeper extends Clock {
 const tolerance = (speed: number) => seconds(30 + speed / 2);
 
 export function createTimekeeper(machine: Clock): Timekeeper {
-  let correction = 0 as Duration;
+  /** Uptime never steps: a wall clock set meanwhile, by the owner or a time source, does not move the service's time. */
+  let service: { readonly wall: Instant; readonly uptime: Uptime } | undefined;
   let heard = false;
   let conflict: Duration | undefined;
+  const slack = tolerance(machine.speed ?? 1);
+  const largest = (LARGEST_SKEW + (machine.speed === undefined ? 0 : 2 * slack)) as Duration;
 
-  const now = (): Moment => {
-    const { wall, uptime, trusted } = machine.now();
-    return { wall: after(wall, correction), uptime, trusted: trusted || heard };
+  const wallAt = ({ wall, uptime }: Moment): Instant =>
+    service === undefined ? wall : (Math.round(after(service.wall, between(service.uptime, uptime))) as Instant);
+  const correction = (): Duration => {
+    const moment = machine.now();
+    return between(moment.wall, wallAt(moment));
   };
   return {
-    now,
+    now: () => {
+      const moment = machine.now();
+      return { wall: wallAt(moment), uptime: moment.uptime, trusted: moment.trusted || heard };
+    },
     wakeAt: (at, name, run) => machine.wakeAt(at, name, run),
     correct(skew) {
-      const { trusted } = machine.now();
+      const { wall, uptime, trusted } = machine.now();
       const news = !trusted && !heard;
       heard = true;
-      conflict = trusted && Math.abs(skew) > LARGEST_SKEW ? skew : undefined;
-      if (conflict !== undefined || Math.abs(skew - correction) < tolerance(machine.speed ?? 1)) return news;
-      correction = skew;
-      return true;
+      const before = conflict;
+      conflict = trusted && Math.abs(skew) > largest ? skew : undefined;
+      if (conflict !== undefined) {
+        if (before !== undefined && Math.abs(skew - before) < slack) conflict = before;
+        return news;
+      }
+      const held = correction();
+      // Two that agree: the machine's own runs smoother.
+      const isOwn = trusted && Math.abs(skew) < slack;
+      if (isOwn) service = undefined;
+      else if (Math.abs(skew - held) >= slack) service = { wall: after(wall, skew), uptime };
+      return news || Math.abs((isOwn ? 0 : skew) - held) >= slack;
     },
-    correction: () => correction,
+    correction,
     conflict: () => conflict,
   };
 }

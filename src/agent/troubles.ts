@@ -11,21 +11,24 @@ export interface Trouble {
 }
 
 export interface Troubles {
-  /** Repeating the same sentence says nothing; another one for the subject replaces it and keeps `since`. */
-  raise(subject: string, sentence: string): void;
+  /**
+   * Repeating the same sentence says nothing; another one for the subject replaces it and keeps `since`. Sentences of one
+   * `kind` are the same trouble, told anew where it can be seen and only once in the log: some name a time to wait.
+   */
+  raise(subject: string, sentence: string, kind?: string): void;
   clear(subject: string): void;
   list(): readonly Trouble[];
 }
 
 /** `changed` is called after each change of the list. */
 export function createTroubles(clock: Pick<Clock, 'now'>, log: Log, changed: () => void): Troubles {
-  const present = new Map<string, Trouble>();
+  const present = new Map<string, Trouble & { readonly kind: string }>();
   return {
-    raise(subject, sentence) {
+    raise(subject, sentence, kind = sentence) {
       const known = present.get(subject);
       if (known?.sentence === sentence) return;
-      present.set(subject, { subject, sentence, since: known?.since ?? clock.now().wall });
-      log('warn', sentence, { subject });
+      present.set(subject, { subject, sentence, kind, since: known?.since ?? clock.now().wall });
+      if (known?.kind !== kind) log('warn', sentence, { subject });
       changed();
     },
     clear(subject) {

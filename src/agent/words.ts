@@ -1,6 +1,8 @@
 /** The agent's condition as health and as a sentence: gathers what the parts say, judges nothing. */
 
 import { type Health, PARTS, type Part, type PartName } from '../monitor/health.ts';
+import { sentenceOf } from '../service/describe.ts';
+import type { Failure } from '../service/failure.ts';
 import type { Held } from '../signal/held.ts';
 import type { Basis, SignalView } from '../signal/view.ts';
 import type { Trouble } from './troubles.ts';
@@ -12,6 +14,7 @@ export interface Condition {
   readonly requests: number;
   readonly logins: number;
   readonly region: string | undefined;
+  readonly plan: string | undefined;
 }
 
 /** A trouble's subject is its part, or the part and a detail: `outputs:car`. */
@@ -28,7 +31,7 @@ function healthOfPart(name: PartName, troubles: readonly Trouble[]): Part {
 export const basisOf = (view: SignalView | undefined): Basis =>
   view?.outlook?.basis ?? view?.index?.basis ?? 'fail-safe';
 
-export function healthOf({ troubles, view, held, requests, logins, region }: Condition): Health {
+export function healthOf({ troubles, view, held, requests, logins, region, plan }: Condition): Health {
   const parts = Object.fromEntries(PARTS.map((name) => [name, healthOfPart(name, troubles)])) as Record<PartName, Part>;
   const lastForecast = held?.forecast?.generatedAt;
   return {
@@ -38,8 +41,19 @@ export function healthOf({ troubles, view, held, requests, logins, region }: Con
     logins,
     ...(lastForecast === undefined ? {} : { lastForecast }),
     ...(region === undefined ? {} : { region }),
+    ...(plan === undefined ? {} : { plan }),
   };
 }
+
+/** As the service floor says it, but of a certificate that cannot be judged while the time is not known. */
+export function failureWords(failure: Failure, isTimeKnown: boolean): string {
+  if (isTimeKnown || failure.kind !== 'unreachable' || failure.reason !== 'tls') return sentenceOf(failure);
+  return `the service's certificate cannot be checked while this device does not know the time (${failure.cause}); let it reach a time server`;
+}
+
+/** The same trouble for as long as it stays of one kind. */
+export const failureKind = (failure: Failure): string =>
+  failure.kind === 'unreachable' ? failure.reason : failure.kind;
 
 /** What the signal says now, for people. */
 export function signalWords(view: SignalView | undefined): string {

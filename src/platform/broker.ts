@@ -21,7 +21,7 @@ import { createPacketWatch } from './broker-packets.ts';
 const KEEPALIVE = seconds(30);
 const CONNECT_WITHIN = seconds(10);
 const ANSWER_WITHIN = seconds(10);
-const LEAVE_WITHIN = seconds(2);
+const LEAVE_WITHIN = seconds(1);
 /** A link that lives this long was a good one: the next back-off begins anew. */
 const STABLE = minutes(1);
 const FIRST_WAIT = milliseconds(500);

@@ -89,3 +89,14 @@ export function planChanges(before: Plan, now: Plan): readonly string[] {
 /** A request met a gate, or passed it: the plan as that tells it. */
 export const withGate = (plan: Plan, part: GatedPart, gate: 'open' | 'closed'): Plan =>
   plan[part] === gate ? plan : { ...plan, [part]: gate };
+
+/** What the account opens for the region, for people; undefined before the first description. */
+export function planWords(plan: Plan): string | undefined {
+  const parts = Object.keys(PARTS) as GatedPart[];
+  if (plan.forecast === 'unknown' && parts.every((part) => plan[part] === 'unknown')) return undefined;
+  const index = plan.index === 'open' ? ['the live index'] : [];
+  const open = [...index, ...parts.filter((part) => plan[part] === 'open').map((part) => PARTS[part])];
+  const closed = parts.filter((part) => plan[part] === 'closed').map((part) => PARTS[part]);
+  const included = `${plan.region}: ${open.length === 0 ? 'nothing' : open.join(', ')}`;
+  return closed.length === 0 ? included : `${included}; not included: ${closed.join(', ')}`;
+}
