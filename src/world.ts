@@ -253,6 +253,8 @@ export interface World {
   readonly clock: Clock;
   readonly random: Random;
   readonly disk: Disk;
+  /** A place that the next boot empties and where writing wears nothing; absent where there is none. */
+  readonly scratch?: Disk;
   readonly http: Http;
   readonly broker: (options: BrokerOptions) => Broker;
   /** Absent where no load is wired to a GPIO line. */

@@ -32,13 +32,17 @@ export interface MemoryOptions {
   readonly signalType: string;
   readonly boot: string | undefined;
   readonly note: (text: string) => void;
+  /** Where every answer is kept at no cost, for a restart within the boot: it then decides as the life before would have. */
+  readonly scratch?: Store;
 }
 
 const CONTROL = 'control';
 const signalDocument = (signalType: string) => `signal.${signalType}`;
 
-export async function createMemory(store: Store, { signalType, boot, note }: MemoryOptions): Promise<Memory> {
-  const [control, held] = [await loadControl(store, note), await loadSignal(store, signalType, note)];
+export async function createMemory(store: Store, { signalType, boot, note, scratch }: MemoryOptions): Promise<Memory> {
+  const control = await loadControl(store, note);
+  const recent = scratch === undefined ? undefined : await loadSignal(scratch, signalType, note);
+  const held = recent ?? (await loadSignal(store, signalType, note));
   let latest: (() => Uint8Array) | undefined;
   let latestHeld: Held | undefined;
   let controlAt: Uptime | undefined;
@@ -56,6 +60,7 @@ export async function createMemory(store: Store, { signalType, boot, note }: Mem
     },
     keepSignal(news, now, atMost) {
       latestHeld = news;
+      void scratch?.save(signalDocument(signalType), toBytes(news));
       if (signalAt !== undefined && between(signalAt, now.uptime) < atMost) return;
       signalAt = now.uptime;
       void store.save(signalDocument(signalType), toBytes(news));

@@ -102,6 +102,7 @@ async function worldOf(config: Located, args: Arguments<Row>, terminal: Terminal
     random,
     http,
     disk: createDisk(config.state),
+    ...(env.RUNTIME_DIRECTORY === undefined ? {} : { scratch: createDisk(env.RUNTIME_DIRECTORY) }),
     broker: createBrokers({ clock: machine, random }),
     failsafe: createFailsafeFile(env.RUNTIME_DIRECTORY),
     host: createHost(env),
