@@ -3,7 +3,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterwards, kept } from '../doubles/kept.ts';
 import { describeWithMosquitto, freePort, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { type Spy, startSpy } from '../doubles/mqtt-spy.ts';
 import { type RunningProcess, startProcess } from '../doubles/process.ts';
@@ -19,19 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => program.remove());
 
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-const kept = <Thing extends { stop(): Promise<void> }>(thing: Thing): Thing => {
-  cleanups.push(() => thing.stop());
-  return thing;
-};
-
 /** A directory with configuration and state; the service it names is not there. */
 async function cellar(mosquitto: Mosquitto): Promise<() => RunningProcess> {
   const directory = await mkdtemp(join(tmpdir(), 'gridtide-cellar-'));
-  cleanups.push(() => rm(directory, { recursive: true, force: true }));
+  afterwards(() => rm(directory, { recursive: true, force: true }));
   await writeFile(join(directory, 'word'), 'owner', { mode: 0o600 });
   await writeFile(
     join(directory, 'gridtide.yaml'),

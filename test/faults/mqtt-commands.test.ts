@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import fc from 'fast-check';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { takesCommands } from '../../src/monitor/commands-in.ts';
+import { kept } from '../doubles/kept.ts';
 import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { type Spy, startSpy } from '../doubles/mqtt-spy.ts';
 import { startProcess } from '../doubles/process.ts';
@@ -17,14 +18,6 @@ import { seeded } from './seeded.ts';
 const SET = 'gridtide/cellar/loads/car/set';
 const GOOD = '"command":"override","level":"on","for":"1h"';
 
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-const kept = <Thing extends { stop(): Promise<void> }>(thing: Thing): Thing => {
-  cleanups.push(() => thing.stop());
-  return thing;
-};
 const saysOnline = (spy: Spy) =>
   spy.until(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'online');
 /** Answers come in the order of the commands, so the answer to this one says that all before it are done with. */

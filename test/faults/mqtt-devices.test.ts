@@ -1,6 +1,6 @@
 /** Faults of loads behind MQTT devices, rows 64, 65 and 67 of the fault table, on a real mosquitto. */
 
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Level, MqttOutputConfig } from '../../src/config/config.ts';
 import { openOutput } from '../../src/outputs/open.ts';
 import type { Output, OutputFailure } from '../../src/outputs/output.ts';
@@ -9,6 +9,8 @@ import { createSystemClock } from '../../src/platform/clock.ts';
 import { createVirtualClock, type VirtualClock } from '../../src/replay/clock.ts';
 import { after, type Duration, type Instant, seconds } from '../../src/units.ts';
 import type { Broker } from '../../src/world.ts';
+import { createGathering, type Gathering } from '../doubles/gathering.ts';
+import { afterwards, kept } from '../doubles/kept.ts';
 import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { type Spy, startSpy } from '../doubles/mqtt-spy.ts';
 import { startWire, type Wire } from '../doubles/tcp-proxy.ts';
@@ -25,22 +27,11 @@ const TASMOTA: MqttOutputConfig = {
   stateTopic: STATE,
 };
 
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-const kept = <Thing extends { stop(): Promise<void> }>(thing: Thing): Thing => {
-  cleanups.push(() => thing.stop());
-  return thing;
-};
-
 interface Agent {
   readonly output: Output;
   readonly broker: Broker;
   readonly clock: VirtualClock;
-  readonly news: (Level | OutputFailure['kind'])[];
-  /** Resolves when there is news number `count`. */
-  heard(count: number): Promise<void>;
+  readonly news: Gathering<Level | OutputFailure['kind']>;
 }
 
 /** One agent's link and output; the agent shows itself as online as the monitor does. */
@@ -61,23 +52,9 @@ async function agent(port: number, device: string): Promise<Agent> {
   await online;
   const clock = createVirtualClock(Date.UTC(2026, 2, 1) as Instant);
   const output = openOutput(load(TASMOTA), { device, broker, clock, log: () => {} });
-  const news: (Level | OutputFailure['kind'])[] = [];
-  const waiting = new Set<() => void>();
-  output.watch((one) => {
-    news.push(typeof one === 'string' ? one : one.kind);
-    for (const look of [...waiting]) look();
-  });
-  const heard = (count: number) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (news.length < count) return;
-        waiting.delete(look);
-        resolve();
-      };
-      waiting.add(look);
-      look();
-    });
-  return { output, broker, clock, news, heard };
+  const news = createGathering<Level | OutputFailure['kind']>();
+  output.watch((one) => news.add(typeof one === 'string' ? one : one.kind));
+  return { output, broker, clock, news };
 }
 
 const commands = (spy: Spy) => spy.heard.filter(({ topic }) => topic === COMMAND).map(({ text }) => text);
@@ -123,14 +100,14 @@ describeWithMosquitto('loads behind MQTT', () => {
   it('row 65: a device that was reset is told again, without a switch of the core', async () => {
     const { url, port } = kept(await startMosquitto());
     const { spy, told } = await plug(url);
-    const { output, news, heard } = await agent(port, 'cellar');
+    const { output, news } = await agent(port, 'cellar');
     await output.open();
     expect(await output.apply('on')).toBeUndefined();
     await spy.publish(STATE, 'OFF', { retain: true });
     await told(2);
-    await heard(1);
+    await news.reaches(1);
     expect(commands(spy)).toEqual(['ON', 'ON']);
-    expect(news.at(-1)).toBe('on');
+    expect(news.all.at(-1)).toBe('on');
   });
 
   it('row 65: after the broker was away the last level is sent again, without a switch of the core', async () => {
@@ -156,7 +133,7 @@ describeWithMosquitto('loads behind MQTT', () => {
     const { url, port } = kept(await startMosquitto());
     const { spy, told } = await plug(url);
     const wire: Wire = await startWire(port);
-    cleanups.push(() => wire.stop());
+    afterwards(() => wire.stop());
     const first = await agent(wire.port, 'cellar');
     await first.output.open();
     expect(await first.output.apply('on')).toBeUndefined();

@@ -2,24 +2,16 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { brokerTrouble } from '../../src/monitor/health.ts';
 import { seconds } from '../../src/units.ts';
 import type { BrokerState } from '../../src/world.ts';
 import { selfSigned } from '../doubles/certificate.ts';
+import { kept } from '../doubles/kept.ts';
 import { describeWithMosquitto, freePort, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { type Spy, startSpy } from '../doubles/mqtt-spy.ts';
 import { startWire } from '../doubles/tcp-proxy.ts';
 import { decision, type House, health, startHouse } from '../monitor/house.ts';
-
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-const kept = <Thing extends { stop(): Promise<void> }>(thing: Thing): Thing => {
-  cleanups.push(() => thing.stop());
-  return thing;
-};
 
 const isOnline = ({ kind }: BrokerState) => kind === 'online';
 const isOffline = ({ kind }: BrokerState) => kind === 'offline';

@@ -1,19 +1,11 @@
 /** The MQTT tree as others see it: topics, retention, order, the answers to commands; on the embedded broker and on mosquitto. */
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startEmbeddedBroker } from '../../src/replay/broker.ts';
+import { afterwards, kept } from '../doubles/kept.ts';
 import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { type Spy, startSpy } from '../doubles/mqtt-spy.ts';
 import { decision, health, startHouse } from './house.ts';
-
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-const kept = <Thing extends { stop(): Promise<void> }>(thing: Thing): Thing => {
-  cleanups.push(() => thing.stop());
-  return thing;
-};
 
 const online = (spy: Spy) =>
   spy.until(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'online');
@@ -161,7 +153,7 @@ describeWithMosquitto('on mosquitto', () => {
 describe('without the right to be commanded', () => {
   it('offers no override and listens to none', async () => {
     const { url, close } = await startEmbeddedBroker();
-    cleanups.push(close);
+    afterwards(close);
     const spy = kept(await startSpy(url));
     kept(startHouse(url, { config: { mqtt: { ...mqttOf(url), commands: 'off' } } }));
     await online(spy);

@@ -8,6 +8,7 @@ import { type EmbeddedBroker, startEmbeddedBroker } from '../../src/replay/broke
 import { createVirtualClock, type VirtualClock } from '../../src/replay/clock.ts';
 import { after, type Duration, hours, type Instant, type Kilowatt, minutes, type Percentile } from '../../src/units.ts';
 import type { Broker } from '../../src/world.ts';
+import { createGathering } from '../doubles/gathering.ts';
 
 const START = Date.UTC(2026, 2, 1, 12) as Instant;
 
@@ -55,7 +56,7 @@ export const output = (config: LoadConfig, parts: OutputParts) => openOutput(con
 /** What a device on the broker does with a command: says so at once, or stays silent. */
 export interface Device {
   obeys: boolean;
-  readonly commands: string[];
+  readonly commands: readonly string[];
   /** Resolves when it has been told `count` times in all. */
   told(count: number): Promise<void>;
   /** Says its state unasked, as after a reset or a press of its button. */
@@ -112,27 +113,16 @@ export async function cellar(): Promise<Cellar> {
 }
 
 function deviceOn(embedded: EmbeddedBroker, commandTopic: string, stateTopic: string): Device {
-  const commands: string[] = [];
-  const waiting = new Set<() => void>();
+  const commands = createGathering<string>();
   const device: Device = {
     obeys: true,
-    commands,
-    told: (count) =>
-      new Promise((resolve) => {
-        const look = () => {
-          if (commands.length < count) return;
-          waiting.delete(look);
-          resolve();
-        };
-        waiting.add(look);
-        look();
-      }),
+    commands: commands.all,
+    told: (count) => commands.reaches(count),
     says: (state) => embedded.publish(stateTopic, state, { retain: false }),
   };
   embedded.onPublish(async (topic, payload) => {
     if (topic !== commandTopic) return;
-    commands.push(payload);
-    for (const look of [...waiting]) look();
+    commands.add(payload);
     if (device.obeys) await device.says(payload);
   });
   return device;

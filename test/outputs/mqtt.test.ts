@@ -5,6 +5,7 @@ import type { Level, MqttOutputConfig } from '../../src/config/config.ts';
 import type { OutputFailure } from '../../src/outputs/output.ts';
 import { levelIn } from '../../src/outputs/reading.ts';
 import { minutes, seconds } from '../../src/units.ts';
+import { createGathering } from '../doubles/gathering.ts';
 import { type Cellar, cellar, load, output } from './cellar.ts';
 
 let here: Cellar | undefined;
@@ -25,23 +26,9 @@ const buildKnown = async () => {
 
 /** News of an output, one by one. */
 function newsOf(under: ReturnType<typeof output>) {
-  const heard: (Level | OutputFailure['kind'])[] = [];
-  const waiting = new Set<() => void>();
-  under.watch((news) => {
-    heard.push(typeof news === 'string' ? news : news.kind);
-    for (const look of [...waiting]) look();
-  });
-  const count = (wanted: number) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (heard.length < wanted) return;
-        waiting.delete(look);
-        resolve();
-      };
-      waiting.add(look);
-      look();
-    });
-  return { heard, count };
+  const news = createGathering<Level | OutputFailure['kind']>();
+  under.watch((one) => news.add(typeof one === 'string' ? one : one.kind));
+  return news;
 }
 
 describe('an MQTT device', () => {
@@ -96,9 +83,9 @@ describe('an MQTT device', () => {
     await under.apply('on');
     await device.says('OFF');
     await device.told(2);
-    await news.count(1);
+    await news.reaches(1);
     expect(device.commands).toEqual(['ON', 'ON']);
-    expect(news.heard).toEqual(['on']);
+    expect(news.all).toEqual(['on']);
   });
 
   it('is not fought with: after three times the fault is named, ten minutes later it is tried once more', async () => {
@@ -109,15 +96,15 @@ describe('an MQTT device', () => {
     await under.apply('on');
     for (const time of [1, 2, 3]) {
       await device.says('OFF');
-      await news.count(time);
+      await news.reaches(time);
     }
     await device.says('OFF');
-    await news.count(4);
-    expect(news.heard).toEqual(['on', 'on', 'on', 'unconfirmed']);
+    await news.reaches(4);
+    expect(news.all).toEqual(['on', 'on', 'on', 'unconfirmed']);
     expect(device.commands.length).toBe(4);
     await cellar.passes(minutes(10));
-    await news.count(5);
-    expect(news.heard.at(-1)).toBe('on');
+    await news.reaches(5);
+    expect(news.all.at(-1)).toBe('on');
     expect(device.commands.length).toBe(5);
   });
 

@@ -1,29 +1,21 @@
 /** The broker link against a real mosquitto, which speaks version 5, and the embedded broker, which speaks 3.1.1 only. */
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createBrokers, isTopic, waitAfter } from '../../src/platform/broker.ts';
 import { type Ending, type Verdict, verdictOf } from '../../src/platform/broker-ending.ts';
 import { createSystemClock } from '../../src/platform/clock.ts';
 import { startEmbeddedBroker } from '../../src/replay/broker.ts';
 import type { Broker, BrokerMessage, BrokerOptions, BrokerState } from '../../src/world.ts';
+import { kept } from '../doubles/kept.ts';
 import { describeWithMosquitto, freePort, startMosquitto } from '../doubles/mosquitto.ts';
 import { startSpy } from '../doubles/mqtt-spy.ts';
 
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-const cleaned = async <Thing extends { stop(): Promise<void> } | { close(): Promise<void> }>(made: Promise<Thing>) => {
-  const thing = await made;
-  cleanups.push(() => ('stop' in thing ? thing.stop() : thing.close()));
-  return thing;
-};
+const cleaned = async <Thing extends { stop(): Promise<unknown> }>(made: Promise<Thing>) => kept(await made);
 
 function link(options: Partial<BrokerOptions> & { url: string }): Broker {
   const clock = createSystemClock();
   const broker = createBrokers({ clock, random: { fraction: () => 0.5 } })({ clientId: 'gridtide-test', ...options });
-  cleanups.push(() => broker.stop());
-  return broker;
+  return kept(broker);
 }
 
 /** Resolves with the first state, from now on or at present, that `wanted` says yes to. */
