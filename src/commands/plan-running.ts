@@ -20,6 +20,8 @@ export interface RunningPlan extends Planned {
   readonly doneMinutes: number;
   /** When the plan was made. */
   readonly madeAt: string;
+  /** By what share the loads' plans cost more than if each had the power budget to itself. */
+  readonly gapToBound: number;
   /** The clock no longer allows to wait: it runs until done. */
   readonly mustRun: boolean;
 }
@@ -59,6 +61,7 @@ function running(
     needMinutes: minutesOf(job.need),
     doneMinutes: minutesOf(job.done),
     madeAt: iso(state.plan?.madeAt ?? job.from),
+    gapToBound: state.plan?.gap ?? 0,
     mustRun: job.latched,
     slots: runs.map(({ from, to }) => ({ start: iso(from), minutes: minutesOf(to - from), kw: load.power })),
     starts: runs.length,

@@ -70,6 +70,8 @@ function reason(decision: Decision, clock: Clock): string {
     case 'planned':
       return `planned for these hours${from}`;
     case 'plan-waits':
+      if (decision.job !== undefined && decision.job.from > decision.at)
+        return `may run from ${clock(decision.job.from)}`;
       return `cleaner hours are to come${from}`;
     case 'goal-done':
       return 'has what it needs';

@@ -1,6 +1,7 @@
 /** Which wishes the equipment must wait for, and until when: block limits, minimum times, start budgets, the start spread, holds. */
 
 import type { Level, LoadConfig } from '../config/config.ts';
+import { spreadOf } from '../spread.ts';
 import type { Instant, Uptime } from '../units.ts';
 import {
   type Context,
@@ -17,7 +18,6 @@ import type { Why } from './control.ts';
 import { isDone, latestStart } from './jobs.ts';
 import type { Wish } from './ladder.ts';
 import { idleLevel, isRunning, isSgReady } from './levels.ts';
-import { spreadOf } from './spread.ts';
 import { blockAllowedFrom, startAllowedFrom } from './starts.ts';
 import type { LoadState } from './state.ts';
 

@@ -68,7 +68,8 @@ function expected({ doneThen, madeAt, runs }: Plan, now: Instant): number {
 function planEach(context: Context, outlook: Outlook, pending: readonly Pending[]) {
   for (const { load, state, job } of pending) {
     if (job.latched || !isDue(context, outlook, state, job)) continue;
-    state.plan = planFor(context, outlook, job, planJob(requestOf(context, outlook, load, state, job)));
+    const made = planJob(requestOf(context, outlook, load, state, job));
+    state.plan = planFor(context, outlook, job, { made, gap: 0 });
   }
 }
 
@@ -83,13 +84,20 @@ function planTogether(
     // A latched job takes its power from now on, whatever it costs.
     return { job: job.latched ? { ...request, by: latchedEnd(context, job) } : request, power: load.power };
   });
-  const { plans } = allot(shares, budget);
-  for (const [i, { state, job }] of pending.entries()) state.plan = planFor(context, outlook, job, plans[i]);
+  const { plans, cost, lowerBound } = allot(shares, budget);
+  const gap = lowerBound > 0 ? Math.max(0, cost / lowerBound - 1) : 0;
+  for (const [i, { state, job }] of pending.entries())
+    state.plan = planFor(context, outlook, job, { made: plans[i], gap });
 }
 
 const latchedEnd = ({ now }: Context, job: Job) => Math.min(job.by, now.wall + remaining(job)) as Instant;
 
-function planFor({ now }: Context, outlook: Outlook, job: Job, made: JobPlan | undefined): Plan {
+interface Made {
+  readonly made: JobPlan | undefined;
+  readonly gap: number;
+}
+
+function planFor({ now }: Context, outlook: Outlook, job: Job, { made, gap }: Made): Plan {
   return {
     generatedAt: outlook.generatedAt,
     profile: outlook.basis === 'own-profile',
@@ -98,6 +106,7 @@ function planFor({ now }: Context, outlook: Outlook, job: Job, made: JobPlan | u
     doneThen: job.done,
     runs: made?.runs ?? [],
     cost: made?.cost ?? 0,
+    gap,
   };
 }
 

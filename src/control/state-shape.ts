@@ -64,6 +64,7 @@ const plan = shape({
   doneThen: number,
   runs: list(shape({ from: number, to: number }), MOST_EVENTS),
   cost: number,
+  gap: number,
 });
 const view = shape({
   changesAt: number,

@@ -48,6 +48,8 @@ export interface Plan {
   readonly runs: readonly Run[];
   /** Value times hours. */
   readonly cost: number;
+  /** By what share the plans made together cost more than if each had the power budget to itself; 0 when it has. */
+  readonly gap: number;
 }
 
 /** Every key is always there, in this order: the same state is the same bytes. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { spreadOf } from '../../src/control/spread.ts';
+import { spreadOf } from '../../src/spread.ts';
 import { hours, type Instant, minutes, seconds } from '../../src/units.ts';
 import { at, Bench, car, heating, siteOf, tank } from './site.ts';
 

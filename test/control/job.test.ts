@@ -116,6 +116,8 @@ describe('an electric car, 4 h by 07:00', () => {
     const bench = new Bench(two, EVENING);
     for (const load of ['car', 'van']) bench.send({ kind: 'confirmed', load, level: 'off' });
     bench.signal({ outlook: outlookOf(EVENING, NIGHT_HOURS) });
+    const gap = bench.state.loads[0]?.plan?.gap ?? 0;
+    expect(gap).toBeGreaterThan(0);
     let both = false;
     while (bench.now.wall < DEADLINE - minutes(1)) {
       bench.for(minutes(1));
