@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { buildProgram } from './build.mjs';
 
 const [name, ...args] = process.argv.slice(2);
 const root = resolve(import.meta.dirname, '..');
@@ -28,14 +29,7 @@ try {
 }
 
 async function run() {
-  // The same options as scripts/build.mjs: what is measured is what is shipped.
-  await build({
-    ...common,
-    entryPoints: [join(root, 'src/main.ts')],
-    outdir: join(work, 'dist'),
-    minifySyntax: true,
-    legalComments: 'none',
-  });
+  await buildProgram(join(work, 'dist'));
   // A folder of the bench's name holds its children: programs that it starts and measures.
   const children = await readdir(join(root, 'scripts/bench.d', name)).catch(() => []);
   const entryPoints = [

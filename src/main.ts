@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The process edge: arguments, signals and exit codes. The one reader of `process`; decides nothing else. */
 
-import type { Terminal } from './commands/command.ts';
+import { help, JobError, readArguments, type Terminal, UsageError } from './commands/command.ts';
 import { commands } from './commands/index.ts';
 import { VERSION } from './commands/version.ts';
 
@@ -48,10 +48,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return 2;
   }
 
-  const [{ help, readArguments, UsageError, JobError }, command] = await Promise.all([
-    import('./commands/command.ts'),
-    entry.load(),
-  ]);
+  const command = await entry.load();
   if (rest.includes('--help')) {
     terminal.out(help(command.spec));
     return 0;

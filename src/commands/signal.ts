@@ -1,5 +1,6 @@
 /** `gridtide signal`: what the service says of a region's signal, as table, chart, CSV or the interface's own JSON. Stores nothing. */
 
+import { createDisk } from '../platform/disk.ts';
 import type { LiveIndex } from '../service/answers.ts';
 import { sentenceOf } from '../service/describe.ts';
 import type { ForecastQuery } from '../service/queries.ts';
@@ -68,10 +69,7 @@ export interface Asking {
 
 /** By the map held, where there is one: a place that is known here is not told to anybody. */
 async function heldRegionOf(place: Place, { directory, signalType }: Here): Promise<string | undefined> {
-  const [{ openMap }, { createDisk }] = await Promise.all([
-    import('../region/lookup.ts'),
-    import('../platform/disk.ts'),
-  ]);
+  const { openMap } = await import('../region/lookup.ts');
   const map = await openMap(createDisk(directory), signalType).catch(() => undefined);
   if (map === undefined || 'kind' in map) return undefined;
   try {

@@ -29,7 +29,7 @@ function readDirectory(file: OpenFile, header: Header): { directory: DirectoryJs
   const { directoryAt, directoryBytes, treeBytes } = header;
   const words = readWords(file, directoryAt, directoryBytes, 'the directory of the map index');
   checkSeal(words, 0, words.length, 'the directory of the map index');
-  const json = new TextDecoder().decode(new Uint8Array(words.buffer, treeBytes, directoryBytes - treeBytes - 4));
+  const json = Buffer.from(words.buffer, treeBytes, directoryBytes - treeBytes - 4).toString('utf8');
   return { directory: JSON.parse(json) as DirectoryJson, tree: words.buffer.slice(0, treeBytes) as ArrayBuffer };
 }
 

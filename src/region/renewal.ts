@@ -1,5 +1,6 @@
 /** When to look again for the region (specification 1: at least once a month) and what a changed answer means. Pure; asks nobody. */
 
+import { spreadOf } from '../spread.ts';
 import { after, between, type Duration, days, hours, type Instant, type Place } from '../units.ts';
 import type { HomeRegion, RegionChange } from './map.ts';
 
@@ -30,18 +31,9 @@ export interface Refresh {
   readonly why: 'first' | 'monthly' | 'region-refused' | 'region-not-in-access' | 'retry';
 }
 
-/** A fraction of [0, 1) that a text always gives (FNV-1a). */
-function fractionOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  // The low bits of the last step alone differ between similar names: mix them upwards.
-  hash = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b) >>> 0;
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
-}
-
 /** The first instant after `from` on the device's own grid of periods, the same after any restart. */
 function nextOnGrid(device: string, from: Instant): Instant {
-  const offset = fractionOf(device) * PERIOD;
+  const offset = spreadOf(device) * PERIOD;
   const turns = Math.floor((from - offset) / PERIOD) + 1;
   return Math.round(offset + turns * PERIOD) as Instant;
 }
@@ -54,7 +46,7 @@ const retryAfter = (failures: number): Duration =>
 /** When to refresh next and why. An instant in the past means now; a wall clock set back by years does not stop it. */
 export function nextMapRefresh(state: RefreshState): Refresh {
   const { device, now, failures, failedAt, early } = state;
-  const spread = (fractionOf(`early ${device}`) * EARLY_SPREAD) as Duration;
+  const spread = (spreadOf(`early ${device}`) * EARLY_SPREAD) as Duration;
   // A check that lies in the future was made by a clock that was wrong.
   const checkedAt = state.checkedAt !== undefined && state.checkedAt <= now ? state.checkedAt : undefined;
 
