@@ -32,7 +32,7 @@ export interface MemoryOptions {
   readonly signalType: string;
   readonly boot: string | undefined;
   readonly note: (text: string) => void;
-  /** Where every answer is kept at no cost, for a restart within the boot: it then decides as the life before would have. */
+  /** Where every answer and state is kept at no cost, for a restart within the boot: it then goes on as the life before would have. */
   readonly scratch?: Store;
 }
 
@@ -40,7 +40,8 @@ const CONTROL = 'control';
 const signalDocument = (signalType: string) => `signal.${signalType}`;
 
 export async function createMemory(store: Store, { signalType, boot, note, scratch }: MemoryOptions): Promise<Memory> {
-  const control = await loadControl(store, note);
+  const control =
+    (scratch === undefined ? undefined : await loadControl(scratch, note)) ?? (await loadControl(store, note));
   const recent = scratch === undefined ? undefined : await loadSignal(scratch, signalType, note);
   const held = recent ?? (await loadSignal(store, signalType, note));
   let latest: (() => Uint8Array) | undefined;
@@ -54,6 +55,7 @@ export async function createMemory(store: Store, { signalType, boot, note, scrat
     keepControl(state, { now, jobs, atMost }) {
       // The view is made anew from the signal data; kept here it would be most of every write.
       latest = () => encode({ boot, jobs, state: saveState({ ...state, view: undefined }) });
+      void scratch?.save(CONTROL, latest());
       if (controlAt !== undefined && between(controlAt, now.uptime) < atMost) return;
       controlAt = now.uptime;
       void store.save(CONTROL, latest());

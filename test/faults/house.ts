@@ -4,7 +4,7 @@ import { createAgent } from '../../src/agent.ts';
 import { readConfig } from '../../src/config/read.ts';
 import { createHttp } from '../../src/platform/http.ts';
 import { createReference } from '../../src/reference/reference.ts';
-import { createVirtualClock } from '../../src/replay/clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../src/replay/clock.ts';
 import { createMemoryDisk } from '../../src/replay/disk.ts';
 import { heldHttp } from '../../src/replay/held.ts';
 import { createDryPins } from '../../src/replay/pins.ts';
@@ -93,7 +93,7 @@ ${loads}`);
     const world: World = {
       clock: own,
       random,
-      disk: onlyWhile(given ?? memory, ifAlive),
+      disk: onlyWhile(given === undefined ? memory : timeless(given, clock), ifAlive),
       scratch: onlyWhile(scratch, ifAlive),
       http,
       broker: () => {
@@ -169,6 +169,17 @@ const onlyWhile = (disk: Disk, ifAlive: Guard): Disk => ({
   remove: (name) => ifAlive(() => disk.remove(name)),
   list: () => ifAlive(() => disk.list()),
 });
+
+/** Virtual time stands still while a real device works. */
+const timeless = (disk: Disk, clock: VirtualClock): Disk =>
+  onlyWhile(disk, async (work) => {
+    const release = clock.hold();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  });
 
 const pinsOnlyWhile = (pins: Pins, ifAlive: Guard): Pins => ({
   open: (line, options) =>
