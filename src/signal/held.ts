@@ -1,8 +1,9 @@
 /** The signal data held for one region as an immutable value: decides what an answer of the service may replace. Never asks for data. */
 
 import type { Forecast, History, LiveIndex } from '../service/answers.ts';
-import { type Duration, floorTo, iso, minutes } from '../units.ts';
+import { type Duration, floorTo, type Instant, iso, minutes } from '../units.ts';
 import type { Moment } from '../world.ts';
+import { valueAt } from './archive.ts';
 import { type Course, newCourse, withSaid, withSeen } from './course.ts';
 import { slotValues } from './slots.ts';
 
@@ -112,6 +113,15 @@ export function withLiveIndex(held: Held, live: LiveIndex, now: Moment): Taken {
   return { held: { ...held, live, indexes }, accepted: true };
 }
 
+/** Without a forecast that reaches to now, the values ahead go on from the last one measured. */
+function anchored({ forecast }: Held, course: Course, now: Moment): Course {
+  const { period, newest } = course.archive;
+  const last = forecast?.points.at(-1);
+  const isCovered = forecast !== undefined && last !== undefined && now.wall < last.at + forecast.period;
+  if (isCovered || now.wall - newest * period > 3 * period) return course;
+  return withSaid(course, [valueAt(course.archive, newest)], (newest * period) as Instant);
+}
+
 /** Measured values enter the archive and replace what a forecast had said of their slots (specification 4.4). */
 export function withHistory(held: Held, history: History, now: Moment): Taken {
   const stranger = foreign(held, history);
@@ -119,6 +129,6 @@ export function withHistory(held: Held, history: History, now: Moment): Taken {
   if (history.points.length === 0) return { held, accepted: false };
   if (held.rates !== undefined && held.rates.units !== history.units)
     return refused(held, 'wrong-units', `the history came in ${history.units}; expected ${held.rates.units}`);
-  const rates = withSeen(courseFor(held.rates, history.units, history.period), history.points, now.wall);
-  return { held: { ...held, rates }, accepted: true };
+  const seen = withSeen(courseFor(held.rates, history.units, history.period), history.points, now.wall);
+  return { held: { ...held, rates: anchored(held, seen, now) }, accepted: true };
 }
