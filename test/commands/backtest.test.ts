@@ -1,0 +1,81 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { run, spec } from '../../src/commands/backtest.ts';
+import { readArguments, type Terminal } from '../../src/commands/command.ts';
+
+let folder = '';
+let file = '';
+
+/** 12 days of time,value in lb/MWh: a daily wave. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gridtide-backtest-'));
+  file = join(folder, 'wave.csv.gz');
+  const start = Date.UTC(2020, 5, 1);
+  const lines = Array.from({ length: 12 * 288 }, (_, i) => {
+    const value = 600 + 300 * Math.sin((2 * Math.PI * i) / 288);
+    return `${new Date(start + i * 300_000).toISOString()},${value.toFixed(3)}`;
+  });
+  await writeFile(file, gzipSync(`time,value\n${lines.join('\n')}\n`));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function replay(...words: string[]) {
+  let [out, err] = ['', ''];
+  const terminal: Terminal = {
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    input: (async function* () {})(),
+    env: {},
+    interactive: false,
+    columns: 100,
+    stop: new AbortController().signal,
+  };
+  const code = await run(readArguments(spec, words), terminal);
+  return { code, out, err };
+}
+const some = ['--units', 'lbs_co2_per_mwh', '--load', 'ev-overnight', '--policy', 'immediate,window,hindsight'];
+
+describe('gridtide backtest', () => {
+  it('--json is one document of the agreed shape, and nothing else', async () => {
+    const { code, out, err } = await replay('--series', file, ...some, '--json');
+    expect([code, err]).toEqual([0, '']);
+    const { series, results } = JSON.parse(out);
+    expect(series).toEqual({ from: '2020-06-01T00:00:00+00:00', to: '2020-06-12T23:55:00+00:00', points: 3_456 });
+    expect(results.map(({ load, policy }: { load: string; policy: string }) => [load, policy])).toEqual([
+      ['ev-overnight', 'immediate'],
+      ['ev-overnight', 'window'],
+      ['ev-overnight', 'hindsight'],
+    ]);
+    expect(results[2]).toMatchObject({ deadlines: { met: 3, missed: 0 }, violations: 0 });
+    expect(results[2].energyKwh).toBeCloseTo(3 * 28.8, 6);
+    expect(results[2].kg + results[2].savedKg).toBeCloseTo(results[0].kg, 9);
+    expect(results[2].shareOfHindsight).toBeCloseTo(1, 9);
+  });
+  it('takes files without the flag, and says it in a table with bars', async () => {
+    const { out } = await replay(file, ...some);
+    expect(out).toContain('3456 slots of 5 minutes');
+    expect(out).toMatch(/hindsight +█+ 100/);
+  });
+  it('--csv has a head and one line a result', async () => {
+    const { out } = await replay(file, ...some, '--csv');
+    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([11, 11, 11, 11, 1]);
+  });
+  it.each([
+    [[], 'no series; give --series FILE'],
+    [['x.csv', '--policy', 'best'], '--policy best: expected some of immediate'],
+    [['x.csv', '--faults', 'fire'], '--faults fire: expected some of outage'],
+    [['x.csv', '--load', 'sauna'], '--load sauna: expected one of ev-overnight, ev-day, heat-pump'],
+    [['x.csv', '--from', 'noon'], '--from noon: expected a time with a zone'],
+    [['x.csv', '--units', 'stone'], '--units stone: expected one of'],
+    [['nowhere.csv'], 'nowhere.csv: cannot be read'],
+  ])('%j is told in one sentence', async (words, sentence) => expect(replay(...words)).rejects.toThrow(sentence));
+  it('a history too short to count is refused with its ends', async () =>
+    expect(replay(file, ...some, '--from', '2020-06-12T12:00:00Z')).rejects.toThrow('no job lies wholly between'));
+});

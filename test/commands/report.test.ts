@@ -1,0 +1,71 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readArguments, type Terminal } from '../../src/commands/command.ts';
+import { run, spec } from '../../src/commands/report.ts';
+import { fileOf, lineOf } from '../../src/ledger/lines.ts';
+import { at, hour, job, seen } from '../ledger/samples.ts';
+
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gridtide-report-'));
+  // Car: armed at 1000 lb/MWh, run an hour later at 500; heating: no rate was known.
+  const entries = [
+    job('night', 0),
+    ...seen(0, [1000, 500]),
+    ...hour(1, { job: 'night' }),
+    ...hour(26, { load: 'heating', region: 'PSCO' }),
+  ];
+  await writeFile(join(folder, fileOf(at(0))), `${entries.map(lineOf).join('')}torn`);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function report(...words: string[]) {
+  let [out, err] = ['', ''];
+  const terminal: Terminal = {
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    input: (async function* () {})(),
+    env: {},
+    interactive: false,
+    columns: 80,
+    stop: new AbortController().signal,
+  };
+  const code = await run(readArguments(spec, words), terminal);
+  return { code, out, err };
+}
+
+describe('gridtide report', () => {
+  it('tells each load and day, with kilograms only where rates are known', async () => {
+    const { code, out, err } = await report('--state', folder, '--json');
+    expect([code, err]).toEqual([0, '1 lines of the ledger are damaged and left out\n']);
+    const { totals } = JSON.parse(out);
+    expect(totals).toHaveLength(2);
+    expect(totals[0]).toMatchObject({ load: 'car', span: '2026-03-01', baselines: ['at-once'], standing: 'estimate' });
+    expect(totals[0].energyKwh).toBeCloseTo(6, 9);
+    expect(totals[0].savedKg).toBeCloseTo(6 * 0.5 * 0.45359237, 9);
+    expect(totals[1]).toMatchObject({ load: 'heating', span: '2026-03-02', pricedKwh: 0, standing: 'unknown' });
+    expect('kg' in totals[1]).toBe(false);
+  });
+  it('says it in lines a person can read', async () => {
+    const { out } = await report('--state', folder, '--month');
+    expect(out).toContain('2026-03  car');
+    expect(out).toContain('1.36 kg  50 %  estimate');
+    expect(out).toContain('no rate known');
+  });
+  it('as CSV, with a head', async () => {
+    const { out } = await report('--state', folder, '--csv');
+    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([11, 11, 11, 1]);
+  });
+  it.each([
+    [['--state', '/nonexistent'], 'holds no ledger, so nothing can be reported'],
+    [['--json', '--csv'], 'one of the two'],
+    [['--timezone', 'Nowhere'], 'expected a zone'],
+  ])('%j is told in one sentence', async (words, sentence) => expect(report(...words)).rejects.toThrow(sentence));
+});
