@@ -107,9 +107,14 @@ export const levelsOf = (events: readonly LineEvent[], number: number) =>
   events.flatMap((event) => (event.kind === 'value' && event.set && event.number === number ? [event.value] : []));
 
 /** Boots once with the sources bundled as `NAME.mjs` beside the shell script `start`, which ends with the kernel's trace. */
-export async function runInRig(sources: Readonly<Record<string, string>>, start: string): Promise<RigRun> {
+export async function runInRig(
+  sources: Readonly<Record<string, string>>,
+  start: string,
+  files: Readonly<Record<string, string>> = {},
+): Promise<RigRun> {
   const app = mkdtempSync(join(tmpdir(), 'gridtide-rig-'));
   try {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(app, name), text);
     await build({
       entryPoints: sources,
       outdir: app,

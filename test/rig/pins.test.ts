@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { runDemo } from '../../src/replay/demo.ts';
 import { levelsOf, type RigRun, rigIsReady, runInRig, stepsOf } from './machine.ts';
 
 const guest = (name: string) => join(import.meta.dirname, 'guest', name);
@@ -13,6 +14,7 @@ chip expander raspberrypi-exp-gpio ${HEADER - 512} >/dev/null
 outside=$(chip header pinctrl-bcm2835 54 7 "spi0 CS1")
 node pins.mjs "$outside" ${HEADER} || exit 1
 node boards.mjs "$outside" || exit 1
+node day.mjs || exit 1
 cat /sys/kernel/tracing/trace`;
 
 const number = (line: number) => HEADER + line;
@@ -21,8 +23,21 @@ const LOW = 0;
 
 describe.skipIf(!rigIsReady())('the lines of the header on a real kernel', () => {
   let run: RigRun;
+  const transcript: { load: string; level: string }[] = [];
   beforeAll(async () => {
-    run = await runInRig({ pins: guest('pins.ts'), line: guest('line.ts'), boards: guest('boards.ts') }, START);
+    await runDemo({
+      seed: 1,
+      hours: 24,
+      log: () => {},
+      tell: (event) => {
+        if ('event' in event && event.event === 'decision' && event.load !== 'car') transcript.push(event);
+      },
+    });
+    run = await runInRig(
+      { pins: guest('pins.ts'), line: guest('line.ts'), boards: guest('boards.ts'), day: guest('day.ts') },
+      START,
+      { 'transcript.json': JSON.stringify(transcript) },
+    );
   }, 240_000);
 
   it('the first level is right at once: one step sets level and direction, and the end of the program changes nothing', () => {
@@ -153,5 +168,36 @@ describe.skipIf(!rigIsReady())('the lines of the header on a real kernel', () =>
     expect(driven(`${name} restarts`)).toEqual([]);
     const [level, wire] = told.at(-1) ?? [];
     expect(run.part(`${name} restarts`)).toMatchObject({ found: { level }, wire: [...(wire ?? '')] });
+  });
+
+  it("the edges of a replayed day are the transcript's, no more and no fewer", () => {
+    /** Levels of the lines by what the load is told: the heat pump's board is active-low. */
+    const wires: Readonly<Record<string, Readonly<Record<string, readonly (readonly [number, number])[]>>>> = {
+      water: { off: [[16, 0]], on: [[16, 1]] },
+      heating: {
+        normal: [
+          [5, 1],
+          [6, 1],
+        ],
+        recommend: [
+          [5, 1],
+          [6, 0],
+        ],
+      },
+    };
+    const edges = (values: readonly number[]) => values.filter((value, n) => n === 0 || value !== values[n - 1]);
+    const told = [{ load: 'water', level: 'off' }, { load: 'heating', level: 'normal' }, ...transcript].flatMap(
+      ({ load, level }) => wires[load]?.[level] ?? [],
+    );
+    const events = run.traced('a day');
+    let total = 0;
+    for (const line of [5, 6, 16]) {
+      const wanted = edges(told.flatMap(([one, value]) => (one === line ? [value] : [])));
+      expect(edges(levelsOf(events, number(line))), `line ${line}`).toEqual(wanted);
+      total += wanted.length - 1;
+    }
+    console.log(`a day: ${transcript.length} decisions, ${total} edges`);
+    expect(run.part('a day')).toMatchObject({ failures: [] });
+    expect(total).toBeGreaterThan(5);
   });
 });
