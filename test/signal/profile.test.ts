@@ -25,6 +25,12 @@ describe('the archive', () => {
     expect([later.newest - four.newest, later.ring.length]).toEqual([289, 28 * 288]);
     expect([...later.ring].filter((value) => Number.isNaN(value)).length).toBe(288);
   });
+  it('after two months of silence the days before it count as the last ones, each at its time of day', () => {
+    const spring = archived(10, (_, hour) => 100 * hour);
+    const summer = remember(spring, [{ at: at(24 * 60 + 3), value: 7 }], at(24 * 60 + 3));
+    expect(usualAt(summer, SLOT0 + 60 * 288 + 12 * 9)).toBeCloseTo(900, 9);
+    expect(usableUntil(summer, at(24 * 60 + 3))).toBeDefined();
+  });
   it('takes nothing of the future, nothing that is no number', () => {
     const empty = emptyArchive(FIVE);
     expect(

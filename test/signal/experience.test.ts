@@ -1,0 +1,69 @@
+/** What is learned from how forecasts turned out: a level carried on, a bias taken off, an exact forecast left alone. */
+
+import { describe, expect, it } from 'vitest';
+import { emptyHeld, type Held, withForecast } from '../../src/signal/held.ts';
+import { viewAt } from '../../src/signal/ladder.ts';
+import { at, forecast, moment } from './samples.ts';
+
+const OWN = { ties: 'mid', ownRegion: 'CAISO_NORTH' } as const;
+
+/** Each day's level is another one; within a day the rate is a wave. */
+const truth = (hour: number) => {
+  const day = Math.floor(hour / 24);
+  return 500 + 200 * Math.sin((2 * Math.PI * hour) / 24) + 150 * Math.sin(day * 2.4);
+};
+
+/** Three hours of forecast, issued each slot for so many days; `said` makes of the truth what the service says. */
+function lived(days: number, said: (hour: number, lead: number) => number): Held {
+  let held = emptyHeld('CAISO_NORTH');
+  for (let slot = 0; slot <= days * 288; slot++) {
+    const now = slot / 12;
+    const points = Array.from({ length: 36 }, (_, k) => ({
+      at: at(now + k / 12),
+      value: k === 0 ? truth(now) : said(now + k / 12, k),
+    }));
+    held = withForecast(held, forecast(now, [], { points }), moment(now)).held;
+  }
+  return held;
+}
+
+/** Mean absolute error of the outlook at the end of `days`, over leads [from, to). */
+function errorOf(held: Held, days: number, [from, to]: readonly [number, number]): number {
+  const values = viewAt(held, moment(days * 24), OWN).outlook?.values ?? [];
+  const errors = values.slice(from, to).map((value, i) => Math.abs(value - truth(days * 24 + (from + i) / 12)));
+  return errors.reduce((sum, error) => sum + error, 0) / errors.length;
+}
+
+const DAYS = 20.5;
+
+describe('the values ahead', () => {
+  it('an exact forecast is left as it is', () => {
+    expect(errorOf(lived(DAYS, truth), DAYS, [0, 36])).toBeLessThan(5);
+  });
+  it('a forecast that is 120 too high from the second half hour on is brought down', () => {
+    const biased = lived(DAYS, (hour, lead) => truth(hour) + (lead < 6 ? 0 : 120));
+    expect(errorOf(biased, DAYS, [12, 36])).toBeLessThan(60);
+  });
+  it('a forecast of pure chance counts less than the time of day', () => {
+    const chance = lived(DAYS, (hour, lead) => 500 + 300 * Math.sin(hour * 977 + lead));
+    const raw = Array.from({ length: 24 }, (_, i) => {
+      const hour = DAYS * 24 + (12 + i) / 12;
+      return Math.abs(500 + 300 * Math.sin(hour * 977 + 12 + i) - truth(hour));
+    }).reduce((sum, error) => sum + error / 24, 0);
+    expect(errorOf(chance, DAYS, [12, 36])).toBeLessThan(raw / 2);
+  });
+  it('beyond the end of the forecast the present level is carried on', () => {
+    // The level of the day stands out by up to 150; the bare profile misses it.
+    expect(errorOf(lived(DAYS, truth), DAYS, [36, 108])).toBeLessThan(75);
+  });
+  it('before three days are known the forecast stands as it was said', () => {
+    const held = lived(2, (hour) => truth(hour) + 120);
+    expect(viewAt(held, moment(48), OWN).outlook?.values[20]).toBeCloseTo(truth(48 + 20 / 12) + 120, 6);
+  });
+  it('a change of what is held never changes what was held before', () => {
+    const held = lived(4, truth);
+    const before = JSON.stringify([...(held.rates?.experience.weights ?? [])]);
+    withForecast(held, forecast(200, [1, 2, 3]), moment(200));
+    expect(JSON.stringify([...(held.rates?.experience.weights ?? [])])).toBe(before);
+  });
+});
