@@ -3,7 +3,6 @@
 import { type ControlLoop, createControlLoop, type Told } from './agent/control-loop.ts';
 import { createLedgerKeeper, type JobsWritten, type LedgerKeeper } from './agent/ledger-keeper.ts';
 import { createMemory, type Memory } from './agent/memory.ts';
-import { fractionOf } from './agent/phase.ts';
 import { createRegionKeeper, type RegionKeeper } from './agent/region-keeper.ts';
 import { createSignalLoop, type SignalLoop, type Source } from './agent/signal-loop.ts';
 import { createStore } from './agent/store.ts';
@@ -27,6 +26,7 @@ import { createPlanWatch, type PlanWatch } from './service/plan-watch.ts';
 import { createService, type Service } from './service/service.ts';
 import type { Note } from './signal/held.ts';
 import type { SignalView } from './signal/view.ts';
+import { spreadOf } from './spread.ts';
 import { after, type Duration, iso, milliseconds, minutes, seconds } from './units.ts';
 import type { Broker, BrokerCredentials, Cancel, Clock, World } from './world.ts';
 
@@ -53,7 +53,7 @@ export interface Agent {
 }
 
 /** Progress of running jobs reaches the disk at least this often. */
-const SAVE_PROGRESS = minutes(15);
+const SAVE_PROGRESS = minutes(30);
 /** Signal data held, about 40 KiB: often enough to start from, seldom enough for a memory card. */
 const SAVE_SIGNAL = minutes(6 * 60);
 
@@ -220,13 +220,12 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       signalType: config.service.signalType,
       firstWait: milliseconds(
         Math.floor(
-          fractionOf(`${config.device} first`) *
-            Math.max(FIRST_SPREAD, FIRST_SPREAD_EACH * (config.service.fleet ?? 1)),
+          spreadOf(`${config.device} first`) * Math.max(FIRST_SPREAD, FIRST_SPREAD_EACH * (config.service.fleet ?? 1)),
         ),
       ),
       ...(config.service.model === undefined ? {} : { model: config.service.model }),
       ties: config.ties,
-      phase: fractionOf(config.device),
+      phase: spreadOf(config.device),
       ...(memory?.held === undefined ? {} : { held: memory.held }),
       view: (news) => {
         view = news;
@@ -354,7 +353,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   function reported({ name }: LoadConfig, news: Level | OutputFailure): void {
     if (isFailure(news)) {
       outputFault(name, news);
-      control?.feed({ kind: 'failed', load: name, disagreements: 1 });
+      control?.feed({ kind: 'failed', load: name, disagreements: 3 });
       return;
     }
     outputFault(name, undefined);
@@ -475,6 +474,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   return {
     async start() {
       memory = await createMemory(store, {
+        ...(world.scratch === undefined ? {} : { scratch: createStore(world.scratch, () => {}) }),
         signalType: config.service.signalType,
         boot: world.boot,
         note: (text) => log('warn', text),
