@@ -68,7 +68,6 @@ interface Sum {
   restated: number;
   starts: number;
   estimate: boolean;
-  lastEnd: number;
   readonly baselines: Set<Baseline>;
   readonly models: Set<string>;
   readonly jobs: Set<string>;
@@ -84,7 +83,6 @@ const newSum = (): Sum => ({
   restated: 0,
   starts: 0,
   estimate: false,
-  lastEnd: -1,
   baselines: new Set(),
   models: new Set(),
   jobs: new Set(),
@@ -174,50 +172,81 @@ const spanOf = (by: TotalsOptions['by'], day: string) =>
 /** A pause shorter than this is one run cut at a slot, not a new start. */
 const SEAM = 1_000;
 
+/** What the rows before have left behind, and what is asked of regions more than once. */
+interface Walk {
+  readonly jobs: Map<string, JobEntry>;
+  /** Energy each job has had. */
+  readonly done: Map<string, number>;
+  readonly lastEnd: Map<string, number>;
+  readonly regionOf: (region: string) => Region | undefined;
+}
+
+interface Region {
+  readonly rates: Rates;
+  readonly even: ReturnType<typeof evenDay>;
+}
+
+const jobKey = ({ load, job }: { readonly load: string; readonly job?: string }) =>
+  job === undefined ? undefined : `${load} ${job}`;
+
+function regionsOf(entries: readonly Entry[], dayOf: DayOf): Walk['regionOf'] {
+  const known = new Map<string, Region | undefined>();
+  return (region) => {
+    if (!known.has(region)) {
+      const rates = ratesOf(entries, region);
+      known.set(region, rates && { rates, even: evenDay(rates, dayOf) });
+    }
+    return known.get(region);
+  };
+}
+
+/** Takes a row into the walk: where its job stood before it, and whether it is a start. */
+function pass({ done, lastEnd }: Walk, row: SlotEntry): { readonly before: number; readonly started: boolean } {
+  const key = jobKey(row);
+  const before = key === undefined ? 0 : (done.get(key) ?? 0);
+  if (key !== undefined) done.set(key, before + row.energy);
+  const started = row.at - (lastEnd.get(row.load) ?? Number.NEGATIVE_INFINITY) > SEAM;
+  lastEnd.set(row.load, row.at + row.for);
+  return { before, started };
+}
+
+function addRow(
+  sum: Sum,
+  row: SlotEntry,
+  { before, started }: ReturnType<typeof pass>,
+  walk: Walk,
+  now: Instant,
+): void {
+  sum.energy += row.energy;
+  if (started) sum.starts++;
+  if (row.job !== undefined) sum.jobs.add(row.job);
+  const region = row.region === undefined ? undefined : walk.regionOf(row.region);
+  if (region === undefined) return;
+  const job = walk.jobs.get(jobKey(row) ?? '');
+  const instead = job === undefined ? region.even(row.at) : atOnce(region.rates, job, before, row);
+  const record = recordAt(region.rates, row.at);
+  if (record === undefined || instead === undefined) return;
+  sum.baselines.add(job === undefined ? 'even-day' : 'at-once');
+  price(sum, row, record, instead, now);
+}
+
 /** One total a load and span, in the order of first appearance. A job's rows count on the day they ran. */
 export function totals(ledger: Iterable<Entry>, options: TotalsOptions): readonly Total[] {
   const entries = [...ledger];
   const dayOf = dayIn(options.timezone);
-  const jobs = new Map<string, JobEntry>();
-  const done = new Map<string, number>();
+  const walk: Walk = { jobs: new Map(), done: new Map(), lastEnd: new Map(), regionOf: regionsOf(entries, dayOf) };
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = options;
   const sums = new Map<string, { readonly load: string; readonly span: string; readonly sum: Sum }>();
-  const regions = new Map<string, { readonly rates: Rates; readonly even: ReturnType<typeof evenDay> } | undefined>();
-  const lastEnd = new Map<string, number>();
-
-  const regionOf = (region: string) => {
-    if (!regions.has(region)) {
-      const rates = ratesOf(entries, region);
-      regions.set(region, rates === undefined ? undefined : { rates, even: evenDay(rates, dayOf) });
-    }
-    return regions.get(region);
-  };
-
   for (const entry of entries) {
-    if (entry.kind === 'job') jobs.set(`${entry.load} ${entry.job}`, entry);
+    if (entry.kind === 'job') walk.jobs.set(jobKey(entry) ?? '', entry);
     if (entry.kind !== 'slot') continue;
-    const key = entry.job === undefined ? undefined : `${entry.load} ${entry.job}`;
-    const before = key === undefined ? 0 : (done.get(key) ?? 0);
-    if (key !== undefined) done.set(key, before + entry.energy);
-    const started = entry.at - (lastEnd.get(entry.load) ?? -Infinity) > SEAM;
-    lastEnd.set(entry.load, entry.at + entry.for);
-    if (entry.at < (options.from ?? -Infinity) || entry.at >= (options.to ?? Infinity)) continue;
-
+    const passed = pass(walk, entry);
+    if (entry.at < from || entry.at >= to) continue;
     const span = spanOf(options.by, dayOf(entry.at));
     const id = `${entry.load} ${span}`;
     const held = sums.get(id) ?? { load: entry.load, span, sum: newSum() };
     sums.set(id, held);
-    const { sum } = held;
-    sum.energy += entry.energy;
-    if (started) sum.starts++;
-    if (entry.job !== undefined) sum.jobs.add(entry.job);
-    const known = entry.region === undefined ? undefined : regionOf(entry.region);
-    if (known === undefined) continue;
-    const job = key === undefined ? undefined : jobs.get(key);
-    const instead = job === undefined ? known.even(entry.at) : atOnce(known.rates, job, before, entry);
-    const record = recordAt(known.rates, entry.at);
-    if (record === undefined || instead === undefined) continue;
-    sum.baselines.add(job === undefined ? 'even-day' : 'at-once');
-    price(sum, entry, record, instead, options.now);
+    addRow(held.sum, entry, passed, walk, options.now);
   }
   return [...sums.values()].map(({ load, span, sum }) => totalOf(load, span, sum));
 }
