@@ -128,6 +128,18 @@ describe('a heat pump on SG-Ready', () => {
     expect(blocks).toHaveLength(3);
   });
 
+  it('a block ends in time even while a longer pause keeps the load from running', () => {
+    const bench = heatingAt(95, { blockAbove: 90, minOff: hours(3) });
+    const started = bench.now.wall;
+    const lasting = { validUntil: (started + hours(9)) as Instant, startsUntil: (started + hours(9)) as Instant };
+    bench.index(95, lasting);
+    bench.run((started + minutes(30)) as Instant);
+    bench.index(10, lasting);
+    expect([bench.level('heating'), bench.decision('heating').why]).toEqual(['block', 'min-off']);
+    bench.run((started + hours(2)) as Instant);
+    expect([bench.level('heating'), bench.decision('heating').why]).toEqual(['normal', 'min-off']);
+  });
+
   it('without data it follows its daily window, then is left alone', () => {
     const bench = heatingAt(80);
     bench.run(at('2026-06-03T17:00:00Z'));
