@@ -6,18 +6,26 @@ import { commands } from './commands/index.ts';
 import { VERSION } from './commands/version.ts';
 
 function terminalOf(stop: AbortSignal): Terminal {
-  // A closed pipe (`gridtide … | head`) ends the writing, not the program.
-  process.stdout.on('error', () => {});
-  process.stderr.on('error', () => {});
+  // Each stream is made when it is first used, a millisecond of a start each. A closed pipe (`gridtide … | head`) ends the
+  // writing, not the program.
+  const opened = new Set<NodeJS.WriteStream>();
+  const ready = (stream: NodeJS.WriteStream) => {
+    if (!opened.has(stream)) opened.add(stream.on('error', () => {}));
+    return stream;
+  };
   return {
-    out: (text) => process.stdout.write(text),
-    err: (text) => process.stderr.write(text),
+    out: (text) => ready(process.stdout).write(text),
+    err: (text) => ready(process.stderr).write(text),
     get input() {
       return process.stdin;
     },
     env: process.env,
-    interactive: process.stdout.isTTY === true,
-    columns: process.stdout.columns ?? 80,
+    get interactive() {
+      return process.stdout.isTTY === true;
+    },
+    get columns() {
+      return process.stdout.columns ?? 80;
+    },
     stop,
   };
 }

@@ -268,8 +268,8 @@ async function cold(): Promise<void> {
     bare: ['-e', '0'],
     middle: [program, 'region', ...place, '--state', middle],
     large: [program, 'region', ...place, '--state', large],
-    disk: [child('disk'), stateOf('home')],
-    home: [child('home'), stateOf('home'), ...point],
+    start: [child('home'), 'start', stateOf('home'), ...point],
+    home: [child('home'), 'ask', stateOf('home'), ...point],
     polygon: [child('cold'), 'which-polygon', mapFile('middle'), ...point],
     naive: [child('cold'), 'naive', mapFile('middle'), ...point],
   };
@@ -294,10 +294,12 @@ async function cold(): Promise<void> {
       here <= 1.35,
     );
   }
-  const stored = 1 + (of('home') - of('disk')) / bare;
+  const stored = 1 + (of('home') - of('start')) / bare;
   const alone = `alone over bare node ${ratio(of('home') / bare)}`;
   row('stored place inside the agent, over its start', '<= 1.05x', ratio(stored, 3), alone, stored <= 1.05);
 }
+
+type Rates = Record<'uniform' | 'border' | 'repeated', Record<string, number>>;
 
 async function hot(): Promise<void> {
   for (const name of ['small', 'middle'] as const) {
@@ -363,7 +365,7 @@ async function shapely(): Promise<void> {
   }
   const state = await imported('small');
   await ran([child('differences'), mapFile('small'), state, '100000', join(work, 'small')]);
-  const script = join(root, 'scripts/bench.d/region/shapely.py');
+  const script = join(root, 'scripts/bench.d/region/covers.py');
   const { stdout, stderr, status } = spawnSync(PYTHON, [script, mapFile('small'), join(work, 'small')], {
     encoding: 'utf8',
   });

@@ -1,6 +1,6 @@
 """Compares answers (int32, -1 for none) with shapely's covers, lowest feature first; prints one JSON line.
 
-usage: shapely.py MAP.json NAME [COUNT]: reads NAME.points (float64 pairs) and NAME.answers
+usage: covers.py MAP.json NAME [COUNT]: reads NAME.points (float64 pairs) and NAME.answers
 """
 import array
 import json
