@@ -10,6 +10,10 @@ export interface CommandEntry {
 export const commands: Readonly<Record<string, CommandEntry>> = {
   run: { summary: 'the agent, in the foreground', load: () => import('./run.ts') },
   demo: { summary: 'a day of a house in about a minute, everything embedded', load: () => import('./demo.ts') },
+  check: {
+    summary: 'everything that can be known before running, each problem with its cure',
+    load: () => import('./check.ts'),
+  },
   init: { summary: 'asks, then writes a commented configuration', load: () => import('./init.ts') },
   account: {
     summary: 'register, log in, reset the password, see what the account opens',
@@ -23,6 +27,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   v1: { summary: 'the earlier interface: token, authorities, datapoints, marginal', load: () => import('./v1.ts') },
   plan: { summary: 'the best schedule for a job, or what the agent has planned', load: () => import('./plan.ts') },
+  test: { summary: 'switches one load by hand, within its guards, and reads back', load: () => import('./test.ts') },
+  why: {
+    summary: 'the present decision of a load, in words, and what comes next',
+    load: () => import('./why.ts'),
+  },
   backtest: {
     summary: 'months in seconds: what it would have done and saved, against hindsight',
     load: () => import('./backtest.ts'),

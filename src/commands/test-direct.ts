@@ -1,0 +1,147 @@
+/** Tests a load with no agent about: opens its output, asks the control core whether the guards allow it, and leaves the load at its fail-safe level. */
+
+import { createMemory, type SavedControl } from '../agent/memory.ts';
+import { createStore } from '../agent/store.ts';
+import type { Level } from '../config/config.ts';
+import { durationText } from '../config/written.ts';
+import type { Event, Site } from '../control/control.ts';
+import { explain } from '../control/explain.ts';
+import { isRunning } from '../control/levels.ts';
+import { initialState, type State, step } from '../control/step.ts';
+import { openOutput } from '../outputs/open.ts';
+import { isFailure, type Output } from '../outputs/output.ts';
+import { bootName } from '../platform/boot.ts';
+import { createSystemClock } from '../platform/clock.ts';
+import { createDisk } from '../platform/disk.ts';
+import { type Duration, seconds } from '../units.ts';
+import type { Log } from '../world.ts';
+import type { BrokerLink } from './broker-link.ts';
+import { JobError, type Terminal } from './command.ts';
+import { held, type Outcome, type Trial } from './test.ts';
+
+const clock = createSystemClock();
+/** A load that does not go to its fail-safe level is told again so often. */
+const GOODBYES = 3;
+const BETWEEN_GOODBYES = seconds(1);
+
+/** What is remembered of the load's last switches in this boot: minimum times and start budgets go by it. */
+interface Past {
+  readonly state: State;
+  keep(state: State): Promise<void>;
+}
+
+async function pastOf({ config, load }: Trial, site: Site, { env, err }: Terminal): Promise<Past | undefined> {
+  const store = createStore(createDisk(config.state), (failure) => {
+    if (failure !== undefined) err(`${failure.message}\n`);
+  });
+  const boot = bootName(env.RUNTIME_DIRECTORY);
+  const { signalType } = config.service;
+  const memory = await createMemory(store, { signalType, boot, note: (text) => err(`${text}\n`) });
+  const saved: SavedControl | undefined = memory.control;
+  if (saved === undefined || boot === undefined || saved.boot !== boot) return undefined;
+  return {
+    state: initialState(site, saved.state, true),
+    async keep({ last, loads: [news] }) {
+      const mine = saved.state.loads.map((one) => (one.name === load.name && news !== undefined ? news : one));
+      const { jobs } = saved;
+      memory.keepControl({ ...saved.state, last, loads: mine }, { now: clock.now(), jobs, atMost: 0 as Duration });
+      await memory.close();
+    },
+  };
+}
+
+/** What the core would be told next; its commands are for an agent, and nobody waits for them here. */
+function told(site: Site, state: State, event: Event): State {
+  const next = step(site, state, event, clock.now()).state;
+  return { ...next, loads: next.loads.map((load) => ({ ...load, pending: undefined })) };
+}
+
+/** Throws `JobError` where a guard speaks against the level. */
+function allowed({ config, load, level, length }: Trial, site: Site, state: State): void {
+  const { loads } = told(site, state, { kind: 'override', load: load.name, level, for: length, source: 'local' });
+  const decision = loads[0]?.decision;
+  if (decision === undefined || decision.level === level) return;
+  throw new JobError(`"${load.name}" was not switched: ${explain(decision, config.place.timezone)}`);
+}
+
+/** Told until it is there; throws `JobError` when it will not go. */
+async function leave({ load }: Trial, output: Output): Promise<void> {
+  let detail = '';
+  for (let n = 0; n < GOODBYES; n++) {
+    const failure = await output.apply(load.failSafe);
+    if (!isFailure(failure)) return output.release();
+    detail = failure.detail;
+    await held(BETWEEN_GOODBYES, new AbortController().signal);
+  }
+  throw new JobError(
+    `"${load.name}" did not go to its fail-safe level "${load.failSafe}": ${detail}; SWITCH IT BY HAND`,
+  );
+}
+
+const logTo =
+  ({ err }: Terminal): Log =>
+  (level, message) => {
+    if (level !== 'debug') err(`${message}\n`);
+  };
+
+async function opened(trial: Trial, link: BrokerLink | undefined, terminal: Terminal): Promise<Output> {
+  const { load, config } = trial;
+  const usesPins = load.output.kind === 'relay' || load.output.kind === 'sg-ready';
+  return openOutput(load, {
+    device: config.device,
+    clock,
+    log: logTo(terminal),
+    ...(usesPins ? { pins: (await import('../platform/pins.ts')).createPins() } : {}),
+    ...(link === undefined ? {} : { broker: link.broker }),
+  });
+}
+
+/** Switches, reads back and waits; the level read, where the output can tell. */
+async function tried({ load, level, length }: Trial, output: Output, terminal: Terminal): Promise<Level | null> {
+  const failure = await output.apply(level);
+  if (isFailure(failure)) throw new JobError(`"${load.name}" was not switched: ${failure.detail}`);
+  const read = await output.read();
+  if (isFailure(read)) throw new JobError(`"${load.name}" cannot be read back: ${read.detail}`);
+  const heard = read === undefined ? 'it cannot be read back' : `reads ${read}`;
+  terminal.err(`${load.name} ${level}, ${heard}; for ${durationText(length)}\n`);
+  if (read !== undefined && read !== level)
+    throw new JobError(`"${load.name}" was told ${level} and reads ${read}: check the wiring of its output`);
+  await held(length, terminal.stop);
+  return read ?? null;
+}
+
+export async function testDirectly(trial: Trial, link: BrokerLink | undefined, terminal: Terminal): Promise<Outcome> {
+  const { config, load, level, length } = trial;
+  const site: Site = { device: config.device, timezone: config.place.timezone, loads: [load] };
+  const past = await pastOf(trial, site, terminal);
+  const output = await opened(trial, link, terminal);
+  let state = past?.state;
+  const confirm = (now: Level) => {
+    if (state !== undefined) state = told(site, state, { kind: 'confirmed', load: load.name, level: now });
+  };
+  try {
+    const found = await output.open();
+    if (isFailure(found)) throw new JobError(`"${load.name}" cannot be opened: ${found.detail}`);
+    const levels = found.level === undefined ? {} : { [load.name]: found.level };
+    if (state === undefined) terminal.err('no switch of this boot is on record, so no minimum time is known to hold\n');
+    else {
+      state = told(site, state, { kind: 'found', levels });
+      allowed(trial, site, state);
+    }
+    let read: Level | null;
+    try {
+      read = await tried(trial, output, terminal);
+      confirm(level);
+    } finally {
+      await leave(trial, output);
+      confirm(load.failSafe);
+      if (state !== undefined) await past?.keep(state);
+    }
+    const isShort = isRunning(level) && !isRunning(load.failSafe) && length < load.minOn;
+    const remark = isShort ? `; it ran less than its ${durationText(load.minOn)}, let it rest` : '';
+    const words = `${load.name} was ${level} and is left ${load.failSafe}, its fail-safe level${remark}`;
+    return { by: 'direct', read, left: load.failSafe, words };
+  } finally {
+    await output.close();
+  }
+}
