@@ -61,7 +61,7 @@ describe('rows 62, 68, 69: lives of the agent', () => {
     } finally {
       await house.end();
     }
-  }, 300_000);
+  }, 600_000);
 
   it(`${CUTS} power cuts: 0 breaches of a least time, counted from the boot`, async () => {
     const random = seeded('restarts: power cuts');
@@ -84,7 +84,7 @@ describe('rows 62, 68, 69: lives of the agent', () => {
     } finally {
       await house.end();
     }
-  }, 300_000);
+  }, 600_000);
 
   it('the count sees a breach', () => {
     const at = (n: number) => (house0 + minutes(n)) as Edge['at'];

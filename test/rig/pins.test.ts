@@ -38,7 +38,7 @@ describe.skipIf(!rigIsReady())('the lines of the header on a real kernel', () =>
       START,
       { 'transcript.json': JSON.stringify(transcript) },
     );
-  }, 240_000);
+  }, 700_000);
 
   it('the first level is right at once: one step sets level and direction, and the end of the program changes nothing', () => {
     expect(run.part('first level')).toMatchObject({ found: [false, '0', true, '1'] });

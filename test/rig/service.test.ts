@@ -32,7 +32,7 @@ describe.skipIf(!isBuilt || !rigIsReady())('the installed service under systemd'
   let run: RigRun;
   beforeAll(async () => {
     run = await runInstalled(readFileSync(join(import.meta.dirname, 'guest', 'service.sh'), 'utf8'), SETTINGS);
-  }, 300_000);
+  }, 700_000);
 
   const HEADER = 512;
   const FAILSAFE_STEPS = ['17 1', '17 out', '18 1', '18 out', '22 0', '22 out', '23 0', '23 out'];
