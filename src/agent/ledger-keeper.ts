@@ -24,6 +24,9 @@ export interface LedgerKeeper {
   stop(now: Moment): Promise<void>;
 }
 
+/** What a full disk may make wait in memory: about two days of rates and rows. The oldest give way. */
+const MOST_WAITING = 1_000;
+
 /** Entries that wait for one append: an hour of rates, so that the device is written to a few times an hour at most. */
 const GATHER = 12;
 const ASSUMED_PERIOD = minutes(5);
@@ -33,24 +36,31 @@ export function createLedgerKeeper(loads: readonly LoadConfig[], store: Store, w
   const decisions = new Map<string, Decision>();
   const jobs: Record<string, string> = { ...written };
   let waiting: Entry[] = [];
+  let gathered = 0;
   let lastSeen: Instant | undefined;
   let region: string | undefined;
   let period = ASSUMED_PERIOD;
 
   const flush = async (): Promise<void> => {
-    const entries = waiting;
-    waiting = [];
-    const byFile = new Map<string, string>();
-    for (const entry of entries) {
+    const byFile = new Map<string, Entry[]>();
+    for (const entry of waiting) {
       const file = fileOf(timeOf(entry));
-      byFile.set(file, (byFile.get(file) ?? '') + lineOf(entry));
+      byFile.set(file, [...(byFile.get(file) ?? []), entry]);
     }
-    for (const [file, lines] of byFile) await store.append(file, new TextEncoder().encode(lines));
+    waiting = [];
+    gathered = 0;
+    for (const [file, entries] of byFile) {
+      const lines = entries.map(lineOf).join('');
+      // What a full disk refuses waits for the next try.
+      if (!(await store.append(file, new TextEncoder().encode(lines))))
+        waiting = [...entries, ...waiting].slice(-MOST_WAITING);
+    }
   };
 
   const add = (...entries: readonly Entry[]): void => {
     waiting.push(...entries);
-    if (waiting.length >= GATHER) void flush();
+    gathered += entries.length;
+    if (gathered >= GATHER) void flush();
   };
 
   const causeOf = (load: string, level: Level): Cause => {

@@ -107,7 +107,13 @@ async function worldOf(config: Located, args: Arguments<Row>, terminal: Terminal
     failsafe: createFailsafeFile(env.RUNTIME_DIRECTORY),
     host: createHost(env),
     log: logging.log,
-    secrets: createSecrets({ credentials: env.CREDENTIALS_DIRECTORY, conceal: logging.conceal }),
+    secrets: createSecrets({
+      credentials: env.CREDENTIALS_DIRECTORY,
+      // A user name is no secret, and as a common word it would hide half the log.
+      conceal: (text, path) => {
+        if (path === config.service.passwordFile || path === config.mqtt?.passwordFile) logging.conceal(text);
+      },
+    }),
     boot: acceleration === undefined ? bootName(env.RUNTIME_DIRECTORY) : undefined,
     // onoff is an optional dependency with a compiled part: loaded for those who have lines to drive.
     ...(usesPins(config) ? { pins: (await import('../platform/pins.ts')).createPins() } : {}),
