@@ -3,6 +3,7 @@
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { lean } from './lean.mjs';
 
 const SRC = resolve(import.meta.dirname, '../src');
 
@@ -71,7 +72,7 @@ export async function buildProgram(out) {
     sourcemap: false,
     metafile: true,
     external: ['onoff'],
-    plugins: [sharedChunk],
+    plugins: [sharedChunk, lean],
     logLevel: 'warning',
   });
   await mkdir(out, { recursive: true });

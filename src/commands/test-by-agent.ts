@@ -7,12 +7,11 @@ import { createSystemRandom } from '../platform/random.ts';
 import { type Duration, seconds } from '../units.ts';
 import type { BrokerLink } from './broker-link.ts';
 import { JobError, type Terminal } from './command.ts';
-import { held, type Outcome, type Trial } from './test.ts';
-import { documentIn } from './why.ts';
+import { type Document, documentIn, held, type Outcome, type Trial } from './trial.ts';
 
 const ANSWERS_WITHIN = seconds(10);
-
-type Document = Readonly<Record<string, unknown>>;
+/** A level is told to the output at once, and to the broker in the same moment. */
+const SWITCHES_WITHIN = seconds(3);
 
 /** The newest document of a topic, and a wait for one that fits. */
 async function follow(link: BrokerLink, topic: string) {
@@ -62,14 +61,15 @@ export async function testThroughAgent(trial: Trial, link: BrokerLink, { err, st
       throw new JobError('the agent runs and does not answer: may this user write to …/set and read …/result?');
     const { ok, message } = answered.latest();
     if (ok !== true) throw new JobError(`the agent refused: ${message}`);
+    return `${message}`;
   };
   const isThere = (document: Document) => document.level === level;
 
   let isDone = false;
-  await send({ command: 'override', level, for: `${Math.round(length / 1_000)}s` });
+  const answer = await send({ command: 'override', level, for: `${Math.round(length / 1_000)}s` });
   try {
-    if (!(await decided.until(isThere, ANSWERS_WITHIN)))
-      throw new JobError(`"${load.name}" was not switched: ${decided.latest().words}`);
+    if (!(await decided.until(isThere, SWITCHES_WITHIN)))
+      throw new JobError(`"${load.name}" was not switched: ${answer}`);
     err(`${load.name} ${level}, by the agent; for ${durationText(length)}\n`);
     await held(length, stop);
     const fault = faultOf(health.latest(), load.name);

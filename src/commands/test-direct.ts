@@ -17,7 +17,7 @@ import { type Duration, seconds } from '../units.ts';
 import type { Log } from '../world.ts';
 import type { BrokerLink } from './broker-link.ts';
 import { JobError, type Terminal } from './command.ts';
-import { held, type Outcome, type Trial } from './test.ts';
+import { held, type Outcome, type Trial } from './trial.ts';
 
 const clock = createSystemClock();
 /** A load that does not go to its fail-safe level is told again so often. */

@@ -9,7 +9,7 @@ import type { BrokerLink } from './broker-link.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { locatedConfig } from './configuration.ts';
 import { STATE_ROW } from './state-directory.ts';
-import { loadNamed } from './why.ts';
+import { loadNamed, type Outcome, type Trial } from './trial.ts';
 
 type Row = 'config' | 'state' | 'level' | 'for' | 'alone' | 'json';
 
@@ -31,25 +31,6 @@ export const spec: CommandSpec<Row> = {
   ],
 };
 
-/** What is to be done, checked. */
-export interface Trial {
-  readonly config: Located;
-  readonly load: LoadConfig;
-  /** One that the load knows. */
-  readonly level: Level;
-  readonly length: Duration;
-}
-
-/** What became of it. */
-export interface Outcome {
-  readonly by: 'agent' | 'direct';
-  /** The level read back, where the output can tell. */
-  readonly read: Level | null;
-  /** The level it is left at. */
-  readonly left: Level;
-  readonly words: string;
-}
-
 const LONGEST = hours(1);
 
 function levelOf(load: LoadConfig, said: string | undefined): Level {
@@ -65,19 +46,6 @@ function lengthOf(said: string): Duration {
     throw new UsageError(`--for ${said}: expected a length from 1s to ${durationText(LONGEST)}, such as 10s`);
   return length;
 }
-
-/** Ends after `length`, or at once when the person has had enough. */
-export const held = (length: Duration, stop: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (stop.aborted) return resolve();
-    const timer = setTimeout(end, length);
-    function end() {
-      clearTimeout(timer);
-      stop.removeEventListener('abort', end);
-      resolve();
-    }
-    stop.addEventListener('abort', end, { once: true });
-  });
 
 const UNKNOWN =
   'whether the agent runs cannot be known, and two programs must not drive one output: start the broker, or stop the agent and add --alone';

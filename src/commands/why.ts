@@ -10,9 +10,10 @@ import { loadJson } from '../monitor/documents.ts';
 import { createSystemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
 import { type Instant, iso } from '../units.ts';
-import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal } from './command.ts';
 import { locatedConfig } from './configuration.ts';
 import { STATE_ROW } from './state-directory.ts';
+import { type Document, documentIn, loadNamed } from './trial.ts';
 
 type Row = 'config' | 'state' | 'json';
 
@@ -37,27 +38,6 @@ interface Told {
   readonly asOf: string;
   readonly load: Document;
   readonly trouble?: string;
-}
-
-type Document = Readonly<Record<string, unknown>>;
-
-/** The load of the configuration; throws `UsageError`. */
-export function loadNamed(config: Located, positionals: readonly string[]): LoadConfig {
-  const names = config.loads.map(({ name }) => name).join(', ');
-  const [name, ...more] = positionals;
-  if (name === undefined || more.length > 0) throw new UsageError(`which load? name one of ${names}`);
-  const load = config.loads.find((one) => one.name === name);
-  if (load === undefined) throw new UsageError(`there is no load "${name}"; the configuration has ${names}`);
-  return load;
-}
-
-export function documentIn(text: string | undefined): Document | undefined {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A sentence when the broker tells nothing of the load. */

@@ -1,0 +1,240 @@
+/** The commands check, why and test as an owner meets them: before the agent runs, while it runs, and after. */
+
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as check from '../../src/commands/check.ts';
+import type { CommandModule } from '../../src/commands/command.ts';
+import * as map from '../../src/commands/map.ts';
+import * as runAgent from '../../src/commands/run.ts';
+import * as test from '../../src/commands/test.ts';
+import * as why from '../../src/commands/why.ts';
+import { createReference, type Reference } from '../../src/reference/reference.ts';
+import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
+import { ran } from '../doubles/terminal.ts';
+
+let folder = '';
+let reference: Reference;
+let url = '';
+const file = (name: string) => join(folder, name);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gridtide-hand-'));
+  const accounts = (['free', 'pro'] as const).map((plan) => ({ username: plan, password: 'pass-word1', plan }));
+  reference = await createReference({ seed: 7, accounts, clock: () => Date.now() });
+  ({ url } = await reference.listen());
+  for (const plan of ['free', 'pro']) await writeFile(file(plan), `${plan}\n`, { mode: 0o600 });
+  await writeFile(file('password'), 'pass-word1\n', { mode: 0o600 });
+  await writeFile(file('open'), 'pass-word1\n');
+  await chmod(file('open'), 0o644);
+  await writeFile(file('wrong'), 'pass-word2\n', { mode: 0o600 });
+});
+afterAll(async () => {
+  await reference.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface House {
+  readonly place?: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly mqtt?: string;
+  readonly loads?: string;
+  readonly state?: string;
+}
+
+let houses = 0;
+
+async function house(said: House = {}): Promise<string> {
+  const {
+    place = '{latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}',
+    username = 'pro',
+    password = 'password',
+    mqtt,
+    loads = '  lamp: {type: generic, output: {kind: dry-run}, minOn: 0s, minOff: 0s}',
+    state = `state-${++houses}`,
+  } = said;
+  const path = file(`house-${houses}-${state}.yaml`.replaceAll('/', '-'));
+  const lines = [
+    'device: cellar',
+    `state: ${state}`,
+    'logLevel: error',
+    `place: ${place}`,
+    `service: {url: "${url}", usernameFile: ${username}, passwordFile: ${password}}`,
+    ...(mqtt === undefined ? [] : [`mqtt: {url: "${mqtt}"}`]),
+    'loads:',
+    loads,
+  ];
+  await writeFile(path, lines.join('\n'));
+  return path;
+}
+
+const run = (command: CommandModule, config: string, line = '', stop?: AbortSignal) =>
+  ran(command, [...line.split(' ').filter(Boolean), '--config', config], {
+    env: { HOME: folder },
+    ...(stop === undefined ? {} : { stop }),
+  });
+
+describe('gridtide check', () => {
+  it('finds nothing wrong with a good house, and says what the plan opens and where it is', async () => {
+    const { code, out } = await run(check, await house());
+    expect(out).toMatch(/^ok +service: the plan opens forecast and live index for CAISO_NORTH$/m);
+    expect(out).toMatch(/^ok +place: CAISO_NORTH, California ISO North, says the service$/m);
+    expect([code, out.includes('nothing is wrong')]).toEqual([0, true]);
+  });
+
+  //  what is wrong                house                                     place of it              words
+  const rows: readonly (readonly [string, House, string, RegExp])[] = [
+    ['a password others can read', { password: 'open' }, 'service.passwordFile', /mode 644.*chmod 600/],
+    ['a password file that is missing', { password: 'none' }, 'service.passwordFile', /cannot be read/],
+    ['a wrong password', { password: 'wrong' }, 'service', /does not accept/],
+    ['nobody at the broker', { mqtt: 'mqtt://127.0.0.1:1' }, 'mqtt.url', /no broker answers/],
+    ['a state directory in a file', { state: 'pro' }, 'state', /no directory|may not be written/],
+    [
+      'the sea',
+      { place: '{latitude: 0, longitude: 0, timezone: UTC}' },
+      'place',
+      /no region of the service covers this place/,
+    ],
+    [
+      'a zone on the other side of the world',
+      { place: '{latitude: 38.5, longitude: -122.0, timezone: Asia/Tokyo}' },
+      'place.timezone',
+      /9 h from Greenwich/,
+    ],
+    [
+      'a relay where there is no board',
+      { loads: '  pump: {type: generic, output: {kind: relay, pin: 17}}' },
+      'loads.pump.output.pin',
+      /no line can be switched|chip is not found|may not be written/,
+    ],
+  ];
+  it.each(rows)('%s', async (_, said, at, words) => {
+    const { code, out } = await run(check, await house(said), '--json');
+    const { ok, findings } = JSON.parse(out);
+    const found = findings.filter((one: { state: string }) => one.state === 'wrong');
+    expect(found.map((one: { at: string }) => one.at)).toContain(at);
+    expect(found.find((one: { at: string }) => one.at === at).words).toMatch(words);
+    expect([code, ok]).toEqual([1, false]);
+  });
+
+  it('tells a plan that opens the live index alone, and is content with it', async () => {
+    const { code, out } = await run(
+      check,
+      await house({ username: 'free', place: '{latitude: 39.75, longitude: -105, timezone: America/Denver}' }),
+    );
+    expect(out).toMatch(/the plan opens live index for PSCO/);
+    expect(out).toMatch(/^note +service: the plan does not open the forecast/m);
+    expect(code).toBe(0);
+  });
+
+  it('finds the place in the map held, and asks whether a sign is lost', async () => {
+    const state = 'state-with-map';
+    const config = await house({ state });
+    expect((await run(map, config, 'update')).code).toBe(0);
+    expect((await run(check, config, '--offline')).out).toMatch(
+      /^ok +place: CAISO_NORTH, California ISO North\nok +map: of 2026-03-01, fetched 0 days ago$/m,
+    );
+    const lost = await house({ state, place: '{latitude: 38.5, longitude: 122.0, timezone: Asia/Shanghai}' });
+    const { code, out } = await run(check, lost, '--offline');
+    expect([code, out]).toEqual([1, expect.stringMatching(/longitude -122 would be CAISO_NORTH: is the sign/)]);
+  });
+
+  it('asks nobody with --offline', async () => {
+    const { code, out } = await run(check, await house({ password: 'wrong' }), '--offline');
+    expect([code, out]).toEqual([0, expect.stringMatching(/^- +service: not asked$/m)]);
+  });
+
+  it('mistakes in the file are told all at once, with exit 2, also as JSON', async () => {
+    const config = await house({ loads: '  lamp: {type: lamp, output: {kind: relay}}' });
+    const { code, err } = await run(check, config);
+    expect([code, err.split('\n').length]).toEqual([2, 2]);
+    const json = await run(check, config, '--json');
+    expect([json.code, JSON.parse(json.out).findings.length]).toEqual([2, 2]);
+  });
+});
+
+describe('gridtide test, with no agent and no broker', () => {
+  it('switches, reads back, and leaves the load at its fail-safe level', async () => {
+    const { code, out, err } = await run(test, await house(), 'lamp --for 1s --json');
+    expect(JSON.parse(out)).toMatchObject({ by: 'direct', read: 'on', left: 'off' });
+    expect(err).toMatch(/lamp on, reads on; for 1s/);
+    expect(code).toBe(0);
+  });
+
+  it('stopped by hand it leaves the load at its fail-safe level all the same', async () => {
+    const stop = new AbortController();
+    stop.abort();
+    const { out, err } = await run(test, await house(), 'lamp --for 1h --json', stop.signal);
+    expect([JSON.parse(out).left, err.includes('would be told off')]).toEqual(['off', true]);
+  });
+
+  //  what is said                      line                         exit  words
+  const rows: readonly (readonly [string, string, number, RegExp])[] = [
+    ['no load', '', 2, /which load\? name one of lamp/],
+    ['another load', 'car', 2, /no load "car"/],
+    ['a level it has not', 'lamp --level block', 2, /knows on, off/],
+    ['no length', 'lamp --for soon', 2, /such as 10s/],
+    ['too long', 'lamp --for 2h', 2, /to 1h/],
+  ];
+  it.each(rows)('%s', async (_, line, exit, words) => {
+    const { code, err, out } = await run(test, await house(), line);
+    expect([code, out]).toEqual([exit, '']);
+    expect(err).toMatch(words);
+  });
+
+  it('a load in shadow is not touched', async () => {
+    const config = await house({ loads: '  lamp: {type: generic, output: {kind: dry-run}, shadow: true}' });
+    expect(await run(test, config, 'lamp')).toMatchObject({ code: 1, err: expect.stringMatching(/in shadow/) });
+  });
+});
+
+describeWithMosquitto('why and test around the life of an agent', () => {
+  let mosquitto: Mosquitto;
+  beforeAll(async () => {
+    mosquitto = await startMosquitto();
+  });
+  afterAll(() => mosquitto.stop());
+
+  const LOADS = [
+    '  lamp: {type: generic, output: {kind: dry-run}, minOn: 0s, minOff: 0s}',
+    '  pump: {type: heat-pump, output: {kind: dry-run}, minOn: 30m, minOff: 15m}',
+  ].join('\n');
+
+  it('tells nothing before, the decision while it runs, the last one after; guards hold throughout', async () => {
+    const config = await house({ mqtt: mosquitto.url, loads: LOADS });
+    expect(await run(why, config, 'lamp')).toMatchObject({ code: 1, err: expect.stringMatching(/nothing is known/) });
+
+    const stop = new AbortController();
+    const subscribed = mosquitto.logs(
+      /Sending PUBACK to gridtide-cellar .*|Received PUBLISH from gridtide-cellar .*availability/,
+    );
+    const agent = run(runAgent, config, '', stop.signal);
+    await subscribed;
+
+    const told = JSON.parse((await run(why, config, 'lamp --json')).out);
+    expect(told).toMatchObject({ load: 'lamp', from: 'broker' });
+    expect(told.words).toMatch(/\w/);
+
+    const switched = await run(test, config, 'lamp --for 1s --json');
+    expect(JSON.parse(switched.out)).toMatchObject({ by: 'agent', read: 'on' });
+
+    const guarded = await run(test, config, 'pump --for 1s');
+    expect(guarded).toMatchObject({ code: 1, err: expect.stringMatching(/was not switched: .*has to rest until/) });
+
+    stop.abort();
+    expect((await agent).code).toBe(0);
+    expect((await run(why, config, 'pump')).out).toMatch(/the agent does not run now/);
+    expect(await run(test, config, 'pump --for 1s')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/has to rest until/),
+    });
+
+    await mosquitto.kill();
+    expect((await run(why, config, 'lamp')).out).toMatch(/when the agent last saved/);
+    const unknown = await run(test, config, 'lamp --for 1s');
+    expect(unknown).toMatchObject({ code: 1, err: expect.stringMatching(/whether the agent runs cannot be known/) });
+    expect(await run(test, config, 'lamp --for 1s --alone')).toMatchObject({ code: 0 });
+  }, 60_000);
+});
