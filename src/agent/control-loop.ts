@@ -28,9 +28,13 @@ export interface ControlLoopParts<State> {
 }
 
 export interface ControlLoop {
+  /** The first event: what the outputs were found at. A load that cannot be read is told its level once more, for nobody knows. */
+  begin(levels: Readonly<Record<string, Level>>): void;
   feed(event: Event): void;
   /** No event has an effect from here on; resolves when no output is being told anything. */
   stop(): Promise<void>;
+  /** After `stop`: the level a load was left at, for the state that is kept. */
+  left(load: string, level: Level): void;
 }
 
 interface Actuator {
@@ -44,6 +48,7 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
   let state = parts.state;
   let wake: Cancel | undefined;
   let stopped = false;
+  const decided = new Map<string, Level>();
   const actuators = new Map<string, Actuator>(
     [...outputs.keys()].map((load) => [load, { wanted: undefined, busy: undefined, failures: 0 }]),
   );
@@ -53,6 +58,7 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
     const now = clock.now();
     const next = step(site, state, event, now);
     state = next.state;
+    for (const { load, level } of next.decisions) decided.set(load, level);
     for (const { load, level } of next.commands) order(load, level);
     told({ state, event, decisions: next.decisions, switched: next.commands.length > 0, now });
     wake?.();
@@ -90,7 +96,20 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
   };
 
   return {
+    begin(levels) {
+      feed({ kind: 'found', levels });
+      for (const [load, { busy }] of actuators) {
+        const level = decided.get(load);
+        if (busy === undefined && level !== undefined && !(load in levels)) order(load, level);
+      }
+    },
     feed,
+    left(load, level) {
+      const event: Event = { kind: 'confirmed', load, level };
+      const now = clock.now();
+      state = step(site, state, event, now).state;
+      told({ state, event, decisions: [], switched: false, now });
+    },
     async stop() {
       stopped = true;
       wake?.();
