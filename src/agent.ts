@@ -275,8 +275,8 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       device: config.device,
       place: config.place,
       found: (home) => {
-        plans?.watch({ region: home.region, signalType: config.service.signalType });
-        signals?.setRegion(home.region);
+        const wait = signals?.setRegion(home.region);
+        plans?.watch({ region: home.region, signalType: config.service.signalType }, wait);
         tellInfo();
       },
     });
@@ -407,7 +407,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       fault: outputFault,
     });
     for (const [load, level] of Object.entries(levels)) confirmed(load, level);
-    control.feed({ kind: 'found', levels });
+    control.begin(levels);
   }
 
   function command(load: string, wish: RemoteCommand): { accepted: boolean; words: string } {
@@ -467,6 +467,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     if (output === undefined || load.onStop === 'hold' || load.shadow) return true;
     const failure = await output.apply(load.failSafe);
     if (isFailure(failure)) log('warn', `load ${load.name} was not brought to ${load.failSafe}: ${failure.detail}`);
+    else control?.left(load.name, load.failSafe);
     await output.release();
     return !isFailure(failure);
   }

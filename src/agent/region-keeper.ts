@@ -5,13 +5,13 @@ import { homeRegion, saveHome } from '../region/home.ts';
 import type { HomeRegion, MapFailure } from '../region/map.ts';
 import { adopt, nextMapRefresh, type RefreshState, regionChange } from '../region/renewal.ts';
 import { afterFailure } from '../service/after-failure.ts';
-import { sentenceOf } from '../service/describe.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
 import type { Service } from '../service/service.ts';
 import { after, between, hours, type Instant, milliseconds, type Place } from '../units.ts';
 import { type Cancel, type Clock, type Disk, DiskError, type Log, type Random } from '../world.ts';
 import type { Store } from './store.ts';
 import type { Troubles } from './troubles.ts';
+import { failureKind, failureWords } from './words.ts';
 
 export interface RegionKeeperParts {
   readonly service: Pick<Service, 'map' | 'regionFromLoc'>;
@@ -58,6 +58,8 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
   let refreshing = false;
   let timer: Cancel | undefined;
 
+  const words = (failure: Failure) => failureWords(failure, clock.now().trusted);
+
   const schedule = (): void => {
     timer?.();
     if (stop.signal.aborted || refreshing) return;
@@ -78,7 +80,12 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
     state = failed ? { ...state, failures: state.failures + 1, failedAt: now } : { failures: 0, checkedAt: now };
     if (!failed) void store.save(DOCUMENT, new TextEncoder().encode(JSON.stringify({ checkedAt: now })));
     if (trouble === undefined) troubles.clear(SUBJECT);
-    else troubles.raise(SUBJECT, `${trouble}; ${inUse(found ?? home)}`);
+    else
+      troubles.raise(
+        SUBJECT,
+        `${trouble}; ${inUse(found ?? home)}`,
+        failure === undefined ? trouble : failureKind(failure),
+      );
     take(found);
     // Without a region nothing can be driven: then it is asked for as often as any other answer.
     if (home === undefined && failure !== undefined) {
@@ -108,7 +115,7 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
     const answer = await service.map({ signalType });
     if (!answer.ok) {
       if (answer.failure.kind === 'gated') return fromService();
-      return { trouble: `no new map: ${sentenceOf(answer.failure)}`, failed: true, failure: answer.failure };
+      return { trouble: `no new map: ${words(answer.failure)}`, failed: true, failure: answer.failure };
     }
     // Geometry code is loaded here alone: a start with a stored region never needs it.
     const { importMap } = await import('../region/import.ts');
@@ -144,12 +151,12 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
     const answer = await service.regionFromLoc({ place, signalType });
     if (!answer.ok && answer.failure.kind !== 'outside-coverage')
       return {
-        trouble: `the region was not found: ${sentenceOf(answer.failure)}`,
+        trouble: `the region was not found: ${words(answer.failure)}`,
         failed: true,
         failure: answer.failure,
       };
     const change = regionChange(place, home, answered(answer));
-    if (change === undefined) return { trouble: sentenceOf({ kind: 'outside-coverage' }), failed: false };
+    if (change === undefined) return { trouble: words({ kind: 'outside-coverage' }), failed: false };
     if (change.kind === 'vanished') return { home: change.home, trouble: change.message, failed: false };
     return kept(adopt(change.home));
   };

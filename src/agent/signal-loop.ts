@@ -17,6 +17,7 @@ export type Source = 'live-index' | 'forecast';
 /** Two days of autonomy from one answer, and a day more. */
 const HORIZON_HOURS = 72;
 const PROBE = days(1);
+const AT_ONCE = milliseconds(0);
 /** A timer by the wall clock is never set closer than this, so that a clock stepping back cannot spin. */
 const CLOSEST = milliseconds(1);
 
@@ -41,8 +42,8 @@ export interface SignalLoopParts {
 }
 
 export interface SignalLoop {
-  /** The device's region, as soon as it is known and when it changes; everything held is re-keyed at once. */
-  setRegion(region: string): void;
+  /** The device's region, as soon as it is known and when it changes; everything held is re-keyed at once. How long the first request waits. */
+  setRegion(region: string): Duration;
   /** What the account's plan has of a source: a closed one is asked for once a day, an opened one at once. */
   setGate(source: Source, gate: 'open' | 'closed'): void;
   /** Tells the view anew: the clock has changed. */
@@ -143,20 +144,17 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
 
   return {
     setRegion(found) {
-      if (found === region) return;
+      if (found === region) return AT_ONCE;
       const isFirst = region === undefined;
       region = found;
       held = held === undefined ? emptyHeld(found, signalType) : forRegion(held, found);
       closed.clear();
-      delete asked.forecast;
-      delete asked['live-index'];
       look();
-      if (isFirst && firstWait !== undefined && hasForecast()) {
-        const first = { at: clock.now(), wait: firstWait };
-        asked.forecast = first;
-        asked['live-index'] = first;
-      }
+      const wait = isFirst && firstWait !== undefined && hasForecast() ? firstWait : AT_ONCE;
+      asked.forecast = { at: clock.now(), wait };
+      asked['live-index'] = asked.forecast;
       schedule();
+      return wait;
     },
     setGate(source, gate) {
       if ((gate === 'closed') === closed.has(source)) return;

@@ -23,8 +23,8 @@ export interface PlanWatchParts {
 }
 
 export interface PlanWatch {
-  /** The plan of this region and signal from now on; unknown until it is read, which happens at once. */
-  watch(query: SignalQuery): void;
+  /** The plan of this region and signal from now on; unknown until it is read, which happens at once or after `wait`. */
+  watch(query: SignalQuery, wait?: Duration): void;
   /** Undefined before the first `watch`. */
   plan(): Plan | undefined;
   /** A request of this part was gated, or answered. */
@@ -67,11 +67,11 @@ export function createPlanWatch({ service, clock, random, told, failed }: PlanWa
   }
 
   return {
-    watch({ region, signalType }) {
+    watch({ region, signalType }, wait = milliseconds(0)) {
       if (stopped || (plan?.region === region && plan.signalType === signalType)) return;
       plan = unknownPlan(region, signalType);
       failures = 0;
-      lookAfter(milliseconds(0));
+      lookAfter(wait);
     },
     plan: () => plan,
     met(part, gate) {

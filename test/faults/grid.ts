@@ -76,7 +76,13 @@ function usualOf({ path }: Asked, now: Instant): Usual {
   }
 }
 
-export async function startGrid(clock: VirtualClock, bend: Bend = () => undefined): Promise<ScriptedService> {
+type Tls = Parameters<typeof startScripted>[1];
+
+export async function startGrid(
+  clock: VirtualClock,
+  bend: Bend = () => undefined,
+  tls?: Tls,
+): Promise<ScriptedService> {
   return startScripted(async (asked) => {
     const now = clock.now().wall;
     const date = { date: new Date(now).toUTCString() };
@@ -84,7 +90,7 @@ export async function startGrid(clock: VirtualClock, bend: Bend = () => undefine
       asked.path === '/v3/maps' ? json({ error: 'Invalid scope.', message: 'not in the plan' }, 403) : undefined;
     const answer = (await bend(asked, now, () => usualOf(asked, now))) ?? gated ?? json(usualOf(asked, now));
     return typeof answer === 'function' ? answer : { ...answer, headers: { ...date, ...answer.headers } };
-  });
+  }, tls);
 }
 
 export { json };

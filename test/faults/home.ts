@@ -46,8 +46,6 @@ export interface HomeOptions {
   readonly url?: string;
   readonly place?: string;
   readonly device?: string;
-  /** Longest time an answer may take here, where the fault is that it takes too long. */
-  readonly deadline?: number;
   readonly ca?: string;
   readonly disk?: MemoryDisk;
   readonly clock?: VirtualClock;
@@ -66,10 +64,12 @@ export interface Home {
   readonly device: { ahead: number; trusted: boolean };
   /** Pulls the network plug. */
   readonly network: { isDown: boolean };
+  /** Milliseconds an answer may take from now on, where the fault is that it takes too long. */
+  readonly patience: { ms: number | undefined };
   readonly credentials: { username: string; password: string };
   start(): Promise<void>;
-  /** An orderly end and a new beginning within the same boot. */
-  restart(): Promise<void>;
+  /** An orderly end and a new beginning within the same boot, some time later. */
+  restart(away?: Duration): Promise<void>;
   pass(length: Duration): Promise<void>;
   fault(...rules: readonly FaultRule[]): void;
   /** Troubles as they were said, of one subject. */
@@ -94,7 +94,7 @@ export async function openHome(options: HomeOptions): Promise<Home> {
   // A chunk read late would not hold the clock.
   await import('../../src/region/import.ts');
   await import('undici');
-  const { seed, start, loads = LOADS, plan = 'basic', deadline } = options;
+  const { seed, start, loads = LOADS, plan = 'basic' } = options;
   const from = (start === undefined ? START : Date.parse(start)) as Instant;
   const clock = options.clock ?? createVirtualClock(from);
   const reference =
@@ -111,6 +111,7 @@ ${loads}`);
 
   const device = { ahead: 0, trusted: true };
   const network = { isDown: false };
+  const patience: Home['patience'] = { ms: undefined };
   const credentials = { ...WORDS };
   const levels = new Map<number, boolean>();
   const edges: Edge[] = [];
@@ -132,7 +133,7 @@ ${loads}`);
     const wire = heldHttp(createHttp(options.ca === undefined ? {} : { ca: options.ca }), clock);
     const before = (request: HttpRequest): HttpRequest => {
       asked.push({ at: clock.now().wall, path: new URL(request.url).pathname, deadline: request.deadline });
-      return deadline === undefined ? request : { ...request, deadline: deadline as Duration };
+      return patience.ms === undefined ? request : { ...request, deadline: patience.ms as Duration };
     };
     const away = { kind: 'unreachable', cause: 'the network is down (ENETUNREACH)' } as const;
     const http: Http = {
@@ -175,6 +176,7 @@ ${loads}`);
     disk,
     device,
     network,
+    patience,
     credentials,
     get agent() {
       return agent;
@@ -183,8 +185,9 @@ ${loads}`);
       await clock.during(agent.start());
       await clock.settled();
     },
-    async restart() {
+    async restart(away = minutes(0)) {
       await clock.during(agent.stop());
+      await clock.runUntil(after(clock.now().wall, away));
       agent = createAgent({ config, world: worldOfOneLife(), version: 'test' });
       await clock.during(agent.start());
       await clock.settled();

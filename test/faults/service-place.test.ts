@@ -1,0 +1,187 @@
+/** Rows 26 to 28 of the fault table: maps that are too large, that rename or move the home's region, and places that no region covers. */
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../src/replay/clock.ts';
+import { days, hours, type Instant, minutes } from '../../src/units.ts';
+import type { Scripted } from '../doubles/scripted-service.ts';
+import { feature, hole, square, textOf } from '../region/texts.ts';
+import { json, REGION, startGrid } from './grid.ts';
+import { type Home, type HomeOptions, openHome } from './home.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const one of undo.splice(0).reverse()) await one();
+});
+
+const MORNING = '2026-03-03T06:00:00Z';
+const TANK = `
+loads:
+  water: {type: tank, powerKw: 3, failSafe: off, boot: off, onStop: hold, output: {kind: relay, pin: 17}}
+`;
+const HOME = square(-125, 35, 8);
+const asJson = { 'content-type': 'application/json' };
+const dated = (text: string, date: string) => text.replace('2026-03-01T00:00:00', `${date}T00:00:00`);
+
+/** A house whose service serves the map, and names the region, that these hold at the time. */
+async function withMap(first: { map: Scripted; named?: string }, options: Partial<HomeOptions> = {}) {
+  const world = { ...first };
+  const clock = createVirtualClock(Date.parse(MORNING) as Instant);
+  const grid = await startGrid(clock, ({ path, query }, _, usual) => {
+    if (path === '/v3/maps') return world.map;
+    if (path === '/v3/region-from-loc')
+      return world.named === undefined
+        ? json({ error: 'Coordinates not found' }, 404)
+        : json({ ...usual(), region: world.named });
+    const region = query.get('region') ?? REGION;
+    const { data, meta, ...rest } = usual();
+    if (path === '/v3/my-access') return json(JSON.parse(JSON.stringify(rest).replaceAll(REGION, region)));
+    return path === '/login' ? undefined : json({ data, meta: { ...meta, region } });
+  });
+  undo.push(() => grid.close());
+  const home: Home = await openHome({ seed: 1, clock, url: grid.url, loads: TANK, ...options });
+  undo.push(() => home.end());
+  return { home, world, grid };
+}
+
+const good = (): Scripted => ({
+  headers: asJson,
+  body: textOf(feature(REGION, [HOME]), feature('EAST', [square(-117, 35, 8)])),
+});
+const works = async (home: Home, region: string) => {
+  await home.pass(minutes(9));
+  expect(home.agent.snapshot().region?.region).toBe(region);
+  expect(home.agent.snapshot().view?.index?.basis).toBe('live-index');
+};
+
+describe('26 a map that is too much', () => {
+  const endless: Scripted = (response) => {
+    response.writeHead(200, asJson);
+    response.write('{"type":"FeatureCollection","features":[');
+    const block = Buffer.from(' '.repeat(1 << 20));
+    const more = () => {
+      while (!response.destroyed && response.write(block)) {}
+      if (!response.destroyed) response.once('drain', more);
+    };
+    more();
+  };
+  const vertices = (count: number) =>
+    JSON.stringify(
+      Array.from({ length: count }, (_, i) => [-120 + Math.cos(i / count) / 9, 38 + Math.sin(i / count) / 9]),
+    );
+  const spread = (ring: string): Scripted => ({
+    headers: asJson,
+    body: textOf(feature(REGION, [HOME])).replace(/"coordinates":\[\[\[.*?\]\]\]\]?/, `"coordinates":[[${ring}]]`),
+  });
+  const rows: readonly (readonly [string, () => Scripted])[] = [
+    ['ten times as large as any map', () => endless],
+    ['ten million vertices in a ring', () => spread(vertices(1_200_000))],
+    ['a ring of two points', () => spread('[[0,0],[1,1]]')],
+    ['coordinates that are text', () => spread('[["a","b"],["c","d"],["e","f"],["a","b"]]')],
+    ['half a map', () => ({ headers: asJson, body: textOf(feature(REGION, [HOME])).slice(0, 90) })],
+  ];
+  it.each(rows)('26 %s: refused within bounds, the old map stays in use, memory too', async (_, odd) => {
+    const { home, world } = await withMap({ map: good(), named: REGION });
+    await home.start();
+    await works(home, REGION);
+    const before = await home.disk.list();
+    const rss = process.memoryUsage().rss;
+    world.map = odd();
+    await home.restart(days(29));
+    await works(home, REGION);
+    expect(home.troubles('map').length).toBeGreaterThan(0);
+    expect(home.troubles('map').at(-1)).toMatch(/no new map: .*; region PSCO stays in use/);
+    expect((await home.disk.list()).filter((name) => name.startsWith('map'))).toEqual(
+      before.filter((name) => name.startsWith('map')),
+    );
+    expect(process.memoryUsage().rss - rss).toBeLessThan(250e6);
+  });
+});
+
+describe('27 a new map in which the home region is another or none', () => {
+  it('27 renamed, and the service names it too: taken over', async () => {
+    const { home, world } = await withMap({ map: good(), named: REGION });
+    await home.start();
+    await works(home, REGION);
+    world.map = {
+      headers: asJson,
+      body: dated(textOf(feature('PSCO_EAST', [HOME]), feature('EAST', [square(-117, 35, 8)])), '2026-03-20'),
+    };
+    world.named = 'PSCO_EAST';
+    await home.restart(days(29));
+    await works(home, 'PSCO_EAST');
+  });
+
+  it('27 renamed, but the service does not name it: the old region stays, and that is said', async () => {
+    const { home, world } = await withMap({ map: good(), named: REGION });
+    await home.start();
+    await works(home, REGION);
+    world.map = {
+      headers: asJson,
+      body: dated(textOf(feature('PSCO_EAST', [HOME]), feature('EAST', [square(-117, 35, 8)])), '2026-03-20'),
+    };
+    await home.restart(days(29));
+    await works(home, REGION);
+    expect(home.troubles('map').at(-1)).toMatch(
+      /PSCO_EAST, which the service does not confirm; region PSCO stays in use/,
+    );
+  });
+
+  it('27 gone from under the house: the old region stays, and that is said', async () => {
+    const { home, world } = await withMap({ map: good(), named: REGION });
+    await home.start();
+    await works(home, REGION);
+    world.map = {
+      headers: asJson,
+      body: dated(textOf(feature(REGION, [square(-110, 35, 8)]), feature('EAST', [square(-102, 35, 8)])), '2026-03-20'),
+    };
+    await home.restart(days(29));
+    await works(home, REGION);
+    expect(home.troubles('map').length).toBeGreaterThan(0);
+  });
+});
+
+describe('28 a place on a border, in two regions, in none', () => {
+  //  the place                          map                                                              is in
+  const west = feature('WEST', [square(-125, 35, 5)]);
+  const rows = [
+    [
+      'on a border',
+      '{latitude: 38.5, longitude: -120, timezone: America/Los_Angeles}',
+      [west, feature('EAST', [square(-120, 35, 5)])],
+    ],
+    [
+      'in two at once',
+      '{latitude: 38.5, longitude: -122, timezone: America/Los_Angeles}',
+      [west, feature('OVER', [square(-124, 36, 5)])],
+    ],
+  ] as const;
+  it.each(rows)('28 %s: one region, the same after each import and restart', async (_, place, features) => {
+    const { home } = await withMap({ map: { headers: asJson, body: textOf(...features) }, named: 'WEST' }, { place });
+    await home.start();
+    await home.pass(minutes(9));
+    const found = home.agent.snapshot().region?.region;
+    expect(found).toBeDefined();
+    for (const away of [minutes(1), days(29)]) {
+      await home.restart(away);
+      await home.pass(minutes(9));
+      expect(home.agent.snapshot().region?.region).toBe(found);
+    }
+  });
+
+  it.each([
+    ['in a hole of the map', { headers: asJson, body: textOf(feature(REGION, [HOME, hole(-123, 37, 2)])) }],
+    ['by the word of the service', json({ error: 'Invalid scope.' }, 403)],
+  ] as const)(
+    '28 in no region, %s: said once, final and quiet; the loads rest at their fail-safe level',
+    async (_, map) => {
+      const { home } = await withMap({ map });
+      await home.start();
+      await home.pass(hours(30));
+      expect(home.troubles('map').length).toBe(1);
+      expect(home.troubles('map')[0]).toMatch(/no region/i);
+      expect(home.count('/v3/maps')).toBeLessThanOrEqual(2);
+      expect(home.count('/v3/forecast') + home.count('/v3/signal-index')).toBe(0);
+      expect(home.edges.filter(({ high }) => high)).toEqual([]);
+    },
+  );
+});
