@@ -7,6 +7,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** What large packages carry and this program never calls: WebSockets, proxies, browsers' timers, HTTP/2, fetch. */
 const UNUSED = [
   { by: /\/mqtt\/build\//, path: /^(ws|socks|worker-timers)$/ },
+  { by: /\/pino\/lib\//, path: /^thread-stream$/ },
   { by: /\/undici\/lib\//, path: /(client-h2|web\/fetch\/body)(\.js)?$/ },
 ];
 
