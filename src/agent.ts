@@ -1,5 +1,6 @@
 /** The agent as one object: joins the floors for one configuration and one world; holds wiring and no rules. */
 
+import { brokerSecrets } from './agent/broker-secrets.ts';
 import { type ControlLoop, createControlLoop, type Told } from './agent/control-loop.ts';
 import { createLedgerKeeper, type JobsWritten, type LedgerKeeper } from './agent/ledger-keeper.ts';
 import { createMemory, type Memory } from './agent/memory.ts';
@@ -28,7 +29,7 @@ import type { Note } from './signal/held.ts';
 import type { SignalView } from './signal/view.ts';
 import { spreadOf } from './spread.ts';
 import { after, type Duration, iso, milliseconds, minutes, seconds } from './units.ts';
-import type { Broker, BrokerCredentials, Cancel, Clock, World } from './world.ts';
+import type { Broker, Cancel, Clock, World } from './world.ts';
 
 export interface AgentOptions {
   readonly config: Config;
@@ -300,7 +301,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       url: mqtt.url,
       clientId: clientIdOf(config),
       will: willOf(config),
-      ...brokerSecrets(config, world),
+      ...brokerSecrets(config, world.secrets),
     });
     broker.watch((state) => {
       const trouble = brokerTrouble(state);
@@ -507,20 +508,6 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     snapshot: () => {
       const { requests, logins } = service.counts();
       return { region: regions?.home(), view, decisions: [...decisions.values()], requests, logins };
-    },
-  };
-}
-
-/** The files named under `mqtt`, read anew for each attempt at a link; one that cannot be read makes the whole undefined. */
-function brokerSecrets({ mqtt }: Config, { secrets }: World) {
-  const { usernameFile, passwordFile, ca, certificate, key } = mqtt ?? {};
-  const files = { username: usernameFile, password: passwordFile, ca, certificate, key };
-  const named = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  if (named.length === 0) return {};
-  return {
-    credentials: async () => {
-      const read = await Promise.all(named.map(async ([name, path]) => [name, await secrets.read(path)] as const));
-      return read.some(([, text]) => text === undefined) ? undefined : (Object.fromEntries(read) as BrokerCredentials);
     },
   };
 }
