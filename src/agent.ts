@@ -1,8 +1,11 @@
 /** The agent as one object: joins the floors for one configuration and one world; holds wiring and no rules. */
 
+import { brokerAnswers } from './agent/broker-answers.ts';
 import { brokerSecrets } from './agent/broker-secrets.ts';
+import { createClockWatch } from './agent/clock-watch.ts';
 import { type ControlLoop, createControlLoop, type Told } from './agent/control-loop.ts';
 import { createLedgerKeeper, type JobsWritten, type LedgerKeeper } from './agent/ledger-keeper.ts';
+import { createLoadOutputs, type LoadOutputs } from './agent/load-outputs.ts';
 import { createMemory, type Memory } from './agent/memory.ts';
 import { createRegionKeeper, type RegionKeeper } from './agent/region-keeper.ts';
 import { createSignalLoop, type SignalLoop, type Source } from './agent/signal-loop.ts';
@@ -17,8 +20,6 @@ import { initialState, type State, step } from './control/step.ts';
 import type { RemoteCommand } from './monitor/commands-in.ts';
 import { brokerTrouble } from './monitor/health.ts';
 import { clientIdOf, createMonitor, type Monitor, willOf } from './monitor/monitor.ts';
-import { openOutput } from './outputs/open.ts';
-import { isFailure, type Output, type OutputFailure } from './outputs/output.ts';
 import { safeLines } from './outputs/safe-lines.ts';
 import type { HomeRegion } from './region/map.ts';
 import type { Failure } from './service/failure.ts';
@@ -29,7 +30,7 @@ import type { Note } from './signal/held.ts';
 import type { SignalView } from './signal/view.ts';
 import { spreadOf } from './spread.ts';
 import { after, type Duration, iso, milliseconds, minutes, seconds } from './units.ts';
-import type { Broker, Cancel, Clock, World } from './world.ts';
+import type { Broker, Cancel, World } from './world.ts';
 
 export interface AgentOptions {
   readonly config: Config;
@@ -58,8 +59,6 @@ const SAVE_PROGRESS = minutes(30);
 /** Signal data held, about 40 KiB: often enough to start from, seldom enough for a memory card. */
 const SAVE_SIGNAL = minutes(6 * 60);
 
-/** Nothing tells when a time source has set the clock, so it is looked at this often until one has. */
-const TRUST_AGAIN = seconds(10);
 /** Devices that boot together ask over this, and over more when more share the account (specification 8). */
 const FIRST_SPREAD = seconds(60);
 const FIRST_SPREAD_EACH = seconds(6);
@@ -67,8 +66,8 @@ const FIRST_SPREAD_EACH = seconds(6);
 /** Of a stop, in the machine's own time: to end what is under way, and to bring the loads to their levels. */
 const ENDING = seconds(1);
 const LEAVING = milliseconds(1_500);
-/** In the machine's own time: relays wait no longer than this for a broker that does not answer. */
-const BROKER_ANSWERS = seconds(2);
+/** A device that will not keep its level has been told often enough by its output: the core counts it as given up. */
+const GIVEN_UP = 3;
 
 export function createAgent({ config, world, version }: AgentOptions): Agent {
   const { disk, random, log, host } = world;
@@ -90,9 +89,8 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   let ledger: LedgerKeeper | undefined;
   let memory: Memory | undefined;
   let watchdog: Cancel | undefined;
-  let trustLook: Cancel | undefined;
   let stopping: Promise<void> | undefined;
-  const outputs = new Map<string, Output>();
+  let outputs: LoadOutputs | undefined;
   const decisions = new Map<string, Decision>();
 
   const troubles = createTroubles(clock, log, () => tellHealth());
@@ -144,54 +142,16 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     return plan === undefined ? undefined : planWords(plan);
   };
 
-  /** The clock of the service, after each answer. */
-  function checkClock(): void {
-    const skew = service.skew();
-    if (skew === undefined) return;
-    const wasConflict = clock.conflict() !== undefined;
-    const moved = clock.correct(skew);
-    const conflict = clock.conflict();
-    if (conflict === undefined) troubles.clear('clock');
-    else
-      troubles.raise(
-        'clock',
-        `this device's clock and the service's differ by ${Math.round(conflict / 60_000)} min though this one is synchronised; the signal drives nothing until they agree; check the time source`,
-      );
-    if (moved)
-      log('info', `going by the service's time, ${Math.round(clock.correction() / 1_000)} s from this device's clock`);
-    if (moved || wasConflict !== (conflict !== undefined)) timeChanged();
-  }
-
-  function timeChanged(): void {
-    signals?.look();
-    control?.feed({ kind: 'tick' });
-  }
-
-  /** Until somebody vouches for the clock. */
-  function watchTrust(): void {
-    if (stopping !== undefined) return;
-    const { wall, uptime, trusted } = clock.now();
-    if (trusted) {
-      troubles.clear('clock');
-      timeChanged();
-      return;
-    }
-    troubles.raise(
-      'clock',
-      `nothing vouches for this device's clock, which says ${iso(wall)}; the signal drives nothing until a time source or the service tells the time; check the network`,
-      'untrusted',
-    );
-    trustLook = clock.wakeAt(after(uptime, TRUST_AGAIN), 'trust', watchTrust);
-  }
-
-  /** Two clocks that disagree place no datum. */
-  const signalClock: Clock = {
-    ...clock,
-    now: () => {
-      const moment = clock.now();
-      return { ...moment, trusted: moment.trusted && clock.conflict() === undefined };
+  const clocks = createClockWatch({
+    clock,
+    service,
+    troubles,
+    log,
+    changed: () => {
+      signals?.look();
+      control?.feed({ kind: 'tick' });
     },
-  };
+  });
 
   function startPlans(): void {
     let last: Plan | undefined;
@@ -216,7 +176,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   function startSignals(): void {
     signals = createSignalLoop({
       service,
-      clock: signalClock,
+      clock: clocks.signalClock,
       random,
       signalType: config.service.signalType,
       firstWait: milliseconds(
@@ -235,7 +195,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
         control?.feed({ kind: 'signal', view: news });
       },
       heard: (source, { failure, note, held }) => {
-        checkClock();
+        clocks.heard();
         if (failure?.kind === 'stopped') return;
         if (failure === undefined) memory?.keepSignal(held, clock.now(), SAVE_SIGNAL);
         if (failure?.kind === 'refused' && isInPlan(source)) regions?.lookEarly('region-refused');
@@ -311,60 +271,19 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     monitor = createMonitor({ config, broker, clock, random, log, version });
   }
 
-  /** A broker that is there answers in a moment; without the wait its devices would begin with a fault. */
-  function brokerAnswers(): Promise<void> {
-    const link = broker;
-    if (link === undefined || link.state.kind !== 'connecting') return Promise.resolve();
-    return new Promise((resolve) => {
-      const done = () => {
-        forget();
-        late();
-        resolve();
-      };
-      const forget = link.watch(({ kind }) => {
-        if (kind !== 'connecting') done();
-      });
-      const wait = (BROKER_ANSWERS * (world.clock.speed ?? 1)) as Duration;
-      const late = clock.wakeAt(after(clock.now().uptime, wait), 'broker', done);
+  function createOutputs(): LoadOutputs {
+    return createLoadOutputs({
+      config,
+      clock,
+      log,
+      troubles,
+      pins: world.pins,
+      broker,
+      reported: (load, level) => {
+        if (level === undefined) control?.feed({ kind: 'failed', load, disagreements: GIVEN_UP });
+        else control?.feed({ kind: 'confirmed', load, level });
+      },
     });
-  }
-
-  /** Opens every output; what is found there is where control begins. */
-  async function openOutputs(): Promise<Record<string, Level>> {
-    const levels: Record<string, Level> = {};
-    const openOne = async (load: LoadConfig): Promise<void> => {
-      const output = openOutput(load, {
-        device: config.device,
-        clock,
-        log,
-        ...(world.pins === undefined ? {} : { pins: world.pins }),
-        ...(broker === undefined ? {} : { broker }),
-      });
-      outputs.set(load.name, output);
-      output.watch((news) => reported(load, news));
-      const found = await output.open();
-      if (isFailure(found)) outputFault(load.name, found);
-      else if (found.level !== undefined) levels[load.name] = found.level;
-    };
-    // Side by side: a device that is slow to say its state delays no other load.
-    await Promise.all(config.loads.map(openOne));
-    return levels;
-  }
-
-  function reported({ name }: LoadConfig, news: Level | OutputFailure): void {
-    if (isFailure(news)) {
-      outputFault(name, news);
-      control?.feed({ kind: 'failed', load: name, disagreements: 3 });
-      return;
-    }
-    outputFault(name, undefined);
-    confirmed(name, news);
-    control?.feed({ kind: 'confirmed', load: name, level: news });
-  }
-
-  function outputFault(load: string, failure: OutputFailure | undefined): void {
-    if (failure === undefined) troubles.clear(`outputs:${load}`);
-    else troubles.raise(`outputs:${load}`, `load ${load}: ${failure.detail}`);
   }
 
   const confirmed = (load: string, level: Level) => ledger?.confirmed(load, level, clock.now());
@@ -391,7 +310,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     memory?.keepControl(state, { now, jobs: ledger?.jobs() ?? {}, atMost: matters ? (0 as Duration) : SAVE_PROGRESS });
   }
 
-  function startControl(levels: Record<string, Level>): void {
+  function startControl({ byLoad, fault }: LoadOutputs, levels: Record<string, Level>): void {
     const saved = memory?.control;
     control = createControlLoop<State>({
       site,
@@ -402,10 +321,10 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
         saved !== undefined && world.boot !== undefined && saved.boot === world.boot,
       ),
       clock,
-      outputs,
+      outputs: byLoad,
       beforeTick: () => signals?.lookIfDue(),
       told,
-      fault: outputFault,
+      fault,
     });
     for (const [load, level] of Object.entries(levels)) confirmed(load, level);
     control.begin(levels);
@@ -435,7 +354,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   async function stop(): Promise<void> {
     host.stopping();
     watchdog?.();
-    trustLook?.();
+    clocks.stop();
     plans?.stop();
     regions?.stop();
     signals?.stop();
@@ -448,7 +367,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     await ledger?.stop(clock.now());
     await memory?.close();
     await monitor?.stop();
-    for (const output of outputs.values()) await output.close();
+    await outputs?.close();
     await world.http.close();
   }
 
@@ -464,13 +383,9 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
 
   /** True unless the load should have been told and was not. */
   async function leave(load: LoadConfig): Promise<boolean> {
-    const output = outputs.get(load.name);
-    if (output === undefined || load.onStop === 'hold' || load.shadow) return true;
-    const failure = await output.apply(load.failSafe);
-    if (isFailure(failure)) log('warn', `load ${load.name} was not brought to ${load.failSafe}: ${failure.detail}`);
-    else control?.left(load.name, load.failSafe);
-    await output.release();
-    return !isFailure(failure);
+    const left = await outputs?.leave(load);
+    if (left !== undefined && left !== 'held') control?.left(load.name, left);
+    return left !== undefined;
   }
 
   return {
@@ -485,13 +400,13 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       startBroker();
       broker?.start();
       await world.failsafe?.leave(safeLines(config.loads));
-      await brokerAnswers();
-      const levels = await openOutputs();
-      startControl(levels);
+      await brokerAnswers(broker, world.clock);
+      outputs = createOutputs();
+      startControl(outputs, await outputs.open());
       monitor?.start({ command });
       startSignals();
       startPlans();
-      watchTrust();
+      clocks.start();
       await startRegions();
       tellInfo();
       tellHealth();
