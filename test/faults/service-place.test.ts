@@ -93,7 +93,8 @@ describe('26 a map that is too much', () => {
     expect((await home.disk.list()).filter((name) => name.startsWith('map'))).toEqual(
       before.filter((name) => name.startsWith('map')),
     );
-    expect(process.memoryUsage().rss - rss).toBeLessThan(250e6);
+    // Server and agent share this process; the widest of these answers, held whole and parsed, would be near a gigabyte.
+    expect(process.memoryUsage().rss - rss).toBeLessThan(400e6);
   });
 });
 
