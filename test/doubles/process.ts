@@ -9,6 +9,9 @@ export interface RunningProcess {
   readonly lines: readonly string[];
   /** SIGTERM; resolves to the exit code. */
   terminate(): Promise<number | null>;
+  signal(name: NodeJS.Signals): void;
+  /** Resolves to the exit code when it has ended by itself. */
+  exit(): Promise<number | null>;
   /** SIGKILL if it still runs. */
   stop(): Promise<void>;
 }
@@ -55,6 +58,8 @@ export function startProcess(
       child.kill('SIGTERM');
       return over;
     },
+    signal: (name) => void child.kill(name),
+    exit: () => over,
     async stop() {
       if (!isOver) child.kill('SIGKILL');
       await over;
