@@ -8,6 +8,7 @@ import { createLedgerKeeper, type JobsWritten, type LedgerKeeper } from './agent
 import { createLoadOutputs, type LoadOutputs } from './agent/load-outputs.ts';
 import { createMemory, type Memory } from './agent/memory.ts';
 import { createRegionKeeper, type RegionKeeper } from './agent/region-keeper.ts';
+import { createSettler, type Settler } from './agent/settler.ts';
 import { createSignalLoop, type SignalLoop, type Source } from './agent/signal-loop.ts';
 import { createStore } from './agent/store.ts';
 import { createTimekeeper } from './agent/time.ts';
@@ -85,6 +86,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   let regions: RegionKeeper | undefined;
   let signals: SignalLoop | undefined;
   let plans: PlanWatch | undefined;
+  let settler: Settler | undefined;
   let control: ControlLoop | undefined;
   let ledger: LedgerKeeper | undefined;
   let memory: Memory | undefined;
@@ -223,6 +225,20 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     }
   }
 
+  function startSettling(): void {
+    settler = createSettler({
+      service,
+      clock: clocks.signalClock,
+      random,
+      disk,
+      signalType: config.service.signalType,
+      phase: spreadOf(`${config.device} settle`),
+      settled: async (entry) => ledger?.settled(entry),
+      answered: (history) => signals?.measured(history),
+      failed: (failure) => log('debug', `what ran stays an estimate: ${failureWords(failure, clock.now().trusted)}`),
+    });
+  }
+
   function startRegions(): Promise<void> {
     regions = createRegionKeeper({
       service,
@@ -238,6 +254,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       found: (home) => {
         const wait = signals?.setRegion(home.region);
         plans?.watch({ region: home.region, signalType: config.service.signalType }, wait);
+        settler?.setRegion(home.region);
         tellInfo();
       },
     });
@@ -356,6 +373,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     watchdog?.();
     clocks.stop();
     plans?.stop();
+    settler?.stop();
     regions?.stop();
     signals?.stop();
     service.stop();
@@ -406,6 +424,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       monitor?.start({ command });
       startSignals();
       startPlans();
+      startSettling();
       clocks.start();
       await startRegions();
       tellInfo();

@@ -2,7 +2,7 @@
 
 import type { Level, LoadConfig } from '../config/config.ts';
 import type { Decision } from '../control/control.ts';
-import type { Entry } from '../ledger/entries.ts';
+import type { Entry, SettledEntry } from '../ledger/entries.ts';
 import { fileOf, lineOf } from '../ledger/lines.ts';
 import { type Cause, type Meter, newMeter, read } from '../ledger/meter.ts';
 import type { SignalView } from '../signal/view.ts';
@@ -17,6 +17,8 @@ export interface LedgerKeeper {
   decision(decision: Decision, now: Moment): void;
   confirmed(load: string, level: Level, now: Moment): void;
   view(view: SignalView, now: Moment): void;
+  /** Published rates, appended at once. */
+  settled(entry: SettledEntry): Promise<void>;
   jobs(): JobsWritten;
   /** Appends what has gathered. */
   flush(): Promise<void>;
@@ -110,6 +112,10 @@ export function createLedgerKeeper(loads: readonly LoadConfig[], store: Store, w
       lastSeen = rate.at;
       const model = outlook?.model;
       add({ kind: 'seen', region, at: rate.at, period, rate: rate.value, ...(model === undefined ? {} : { model }) });
+    },
+    settled(entry) {
+      waiting.push(entry);
+      return flush();
     },
     jobs: () => jobs,
     flush,

@@ -2,10 +2,20 @@
 
 import type { SignalType } from '../config/config.ts';
 import { afterFailure } from '../service/after-failure.ts';
+import type { History } from '../service/answers.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
 import type { Service } from '../service/service.ts';
 import { type Asked, nextAsk } from '../signal/cadence.ts';
-import { emptyHeld, forRegion, type Held, type Note, type Taken, withForecast, withLiveIndex } from '../signal/held.ts';
+import {
+  emptyHeld,
+  forRegion,
+  type Held,
+  type Note,
+  type Taken,
+  withForecast,
+  withHistory,
+  withLiveIndex,
+} from '../signal/held.ts';
 import { coveredUntil, viewAt } from '../signal/ladder.ts';
 import type { Ties } from '../signal/local-index.ts';
 import type { SignalView } from '../signal/view.ts';
@@ -46,6 +56,8 @@ export interface SignalLoop {
   setRegion(region: string): Duration;
   /** What the account's plan has of a source: a closed one is asked for once a day, an opened one at once. */
   setGate(source: Source, gate: 'open' | 'closed'): void;
+  /** Measured values for the archive; those of another region are left out. */
+  measured(history: History): void;
   /** Tells the view anew: the clock has changed. */
   look(): void;
   /** Tells the view anew when it is another one by now; its own timer may come a moment later. */
@@ -166,6 +178,13 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
         delete asked[source];
       }
       schedule();
+    },
+    measured(history) {
+      if (region === undefined || stopped) return;
+      const taken = withHistory(held ?? emptyHeld(region, signalType), history, clock.now());
+      if (!taken.accepted) return;
+      held = taken.held;
+      look();
     },
     look,
     lookIfDue() {

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { createLedgerKeeper } from '../../src/agent/ledger-keeper.ts';
+import { createSettler } from '../../src/agent/settler.ts';
+import { createStore } from '../../src/agent/store.ts';
+import { fileOf, lineOf, readLines } from '../../src/ledger/lines.ts';
+import { totals } from '../../src/ledger/totals.ts';
+import { createVirtualClock } from '../../src/replay/clock.ts';
+import { createMemoryDisk } from '../../src/replay/disk.ts';
+import type { History } from '../../src/service/answers.ts';
+import type { Failure } from '../../src/service/failure.ts';
+import type { HistoryQuery } from '../../src/service/queries.ts';
+import { after, days, hours, minutes } from '../../src/units.ts';
+import { at, hour, seen } from '../ledger/samples.ts';
+
+/** A car that ran from 01:00 to 02:00 UTC; the agent starts at noon. */
+const NOON = at(12);
+
+async function setUp(failure: () => Failure | undefined = () => undefined) {
+  const disk = createMemoryDisk();
+  const entries = [
+    ...seen(
+      0,
+      Array.from({ length: 24 }, () => 600),
+    ),
+    ...hour(1),
+  ];
+  await disk.append(fileOf(NOON), new TextEncoder().encode(entries.map(lineOf).join('')), { sync: true });
+  const clock = createVirtualClock(NOON);
+  const asked: (HistoryQuery & { now: number })[] = [];
+  const failures: Failure[] = [];
+  const archived: History[] = [];
+  const store = createStore(disk, () => {});
+  const settler = createSettler({
+    service: {
+      async history(query) {
+        asked.push({ ...query, now: clock.now().wall });
+        const wrong = failure();
+        if (wrong !== undefined) return { ok: false, failure: wrong };
+        const since = query.updatedSince;
+        const points = Array.from({ length: 27 * 12 }, (_, i) => ({ at: after(at(-24), minutes(5 * i)), value: 500 }));
+        const envelope = { region: query.region, signalType: 'co2_moer', period: minutes(5) };
+        const rest = { units: 'lbs_co2_per_mwh', warnings: [], refusedPoints: 0, model: '2026-01-01' };
+        return { ok: true, value: { ...envelope, ...rest, points: since === undefined ? points : [] } };
+      },
+    },
+    clock,
+    random: { fraction: () => 0.5 },
+    disk,
+    signalType: 'co2_moer',
+    phase: 0.25,
+    settled: createLedgerKeeper([], store, {}).settled,
+    answered: (history) => archived.push(history),
+    failed: (one) => failures.push(one),
+  });
+  const standing = async () => {
+    const bytes = await disk.read(fileOf(NOON));
+    const { entries: read } = readLines(new TextDecoder().decode(bytes));
+    return totals(read, { timezone: 'UTC', by: 'all', now: clock.now().wall })[0];
+  };
+  return { clock, settler, asked, failures, archived, standing };
+}
+
+describe('settling what ran', () => {
+  it('asks nothing before the region is known', async () => {
+    const { clock, asked } = await setUp();
+    await clock.runUntil(after(NOON, days(3)));
+    expect(asked).toEqual([]);
+  });
+
+  it('turns an estimate into published rates, and those into settled ones after a week', async () => {
+    const { clock, settler, asked, archived, standing } = await setUp();
+    settler.setRegion('CAISO_NORTH');
+    expect((await standing())?.standing).toBe('estimate');
+    await clock.runUntil(after(NOON, hours(2)));
+    expect(await standing()).toMatchObject({ standing: 'provisional', models: ['2026-01-01'] });
+    expect((await standing())?.emitted).toBeCloseTo(6 * 0.5 * 0.45359237, 9);
+    expect(archived).toHaveLength(1);
+    await clock.runUntil(after(NOON, days(8)));
+    expect((await standing())?.standing).toBe('settled');
+    expect(asked[0]).toMatchObject({ region: 'CAISO_NORTH', includeImputedMarker: true });
+    settler.stop();
+    expect(clock.waiting()).toEqual([]);
+  });
+
+  it('asks at its own moment of each day for what has changed since, and no more once all is settled', async () => {
+    const { clock, settler, asked } = await setUp();
+    settler.setRegion('CAISO_NORTH');
+    await clock.runUntil(after(NOON, days(20)));
+    // The first look 25 minutes after the start, then daily at 06:00 until the week is over.
+    expect(asked.map(({ now }) => new Date(now).toISOString().slice(8, 16))).toEqual([
+      '01T12:25',
+      ...['02', '03', '04', '05', '06', '07', '08'].map((day) => `${day}T06:00`),
+    ]);
+    expect(asked.slice(1).every(({ updatedSince }) => updatedSince === asked[0]?.now)).toBe(true);
+  });
+
+  const rows: readonly (readonly [string, Failure, number, number])[] = [
+    ['without a subscription it stays an estimate, asked for again once a day', { kind: 'gated', message: 'no' }, 3, 3],
+    ['a service that is unwell is asked again once an hour', { kind: 'unwell', message: 'no', status: 503 }, 70, 72],
+  ];
+  it.each(rows)('%s', async (_, failure, fewest, most) => {
+    const { clock, settler, asked, failures, standing } = await setUp(() => failure);
+    settler.setRegion('CAISO_NORTH');
+    await clock.runUntil(after(NOON, days(3)));
+    expect(asked.length).toBeGreaterThanOrEqual(fewest);
+    expect(asked.length).toBeLessThanOrEqual(most);
+    expect(failures).toHaveLength(asked.length);
+    expect((await standing())?.standing).toBe('estimate');
+  });
+
+  it('asks nothing while no clock can be gone by', async () => {
+    const { clock, settler, asked } = await setUp();
+    clock.trust(false);
+    settler.setRegion('CAISO_NORTH');
+    await clock.runUntil(after(NOON, hours(5)));
+    expect(asked).toEqual([]);
+    clock.trust(true);
+    await clock.runUntil(after(NOON, hours(7)));
+    expect(asked).toHaveLength(1);
+  });
+});
