@@ -24,6 +24,7 @@ import { clientIdOf, createMonitor, type Monitor, willOf } from './monitor/monit
 import { safeLines } from './outputs/safe-lines.ts';
 import type { HomeRegion } from './region/map.ts';
 import type { Failure } from './service/failure.ts';
+import { modelToAsk } from './service/models.ts';
 import { type Plan, planWords } from './service/plan.ts';
 import { createPlanWatch, type PlanWatch } from './service/plan-watch.ts';
 import { createService, type Service } from './service/service.ts';
@@ -69,6 +70,9 @@ const ENDING = seconds(1);
 const LEAVING = milliseconds(1_500);
 /** A device that will not keep its level has been told often enough by its output: the core counts it as given up. */
 const GIVEN_UP = 3;
+
+/** What the index says of a load that stays as it is. */
+const isOfIndex = (why: Decision['why']) => why === 'clean' || why === 'between' || why === 'dirty';
 
 export function createAgent({ config, world, version }: AgentOptions): Agent {
   const { disk, random, log, host } = world;
@@ -165,6 +169,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
         for (const change of changes) log('info', change);
         signals?.setGate('forecast', plan.forecast === 'closed' ? 'closed' : 'open');
         signals?.setGate('live-index', plan.index === 'closed' ? 'closed' : 'open');
+        goByModel(plan);
         // One that was never listed is not missed: a free account may list nothing of it.
         if (!plan.isListed && last?.region === plan.region && last.isListed && last.history !== 'unknown')
           regions?.lookEarly('region-not-in-access');
@@ -173,6 +178,14 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       },
       failed: (failure) => log('debug', `the account's plan was not read: ${failureWords(failure, true)}`),
     });
+  }
+
+  /** A pinned model that makes no new data, or that nobody knows, is said and not asked for (specification 3, 9). */
+  function goByModel({ models }: Plan): void {
+    const { model, note } = modelToAsk(config.service.model, models, clock.now().wall);
+    if (note === undefined) troubles.clear('service:model');
+    else troubles.raise('service:model', `service.model: ${note}`);
+    signals?.setModel(model);
   }
 
   function startSignals(): void {
@@ -186,7 +199,6 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
           spreadOf(`${config.device} first`) * Math.max(FIRST_SPREAD, FIRST_SPREAD_EACH * (config.service.fleet ?? 1)),
         ),
       ),
-      ...(config.service.model === undefined ? {} : { model: config.service.model }),
       ties: config.ties,
       phase: spreadOf(config.device),
       ...(memory?.held === undefined ? {} : { held: memory.held }),
@@ -207,6 +219,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
         tellHealth();
       },
     });
+    signals.setModel(config.service.model);
   }
 
   const isInPlan = (source: Source) => plans?.plan()?.[source === 'forecast' ? 'forecast' : 'index'] !== 'closed';
@@ -312,8 +325,8 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       decisions.set(load, decision);
       ledger?.decision(decision, now);
       const words = explain(decision, site.timezone);
-      // A plan that moves its next start is news for whoever watches, not for the log on a memory card.
-      const isNews = before?.level !== level || before.why !== why;
+      // A plan that moves its next start, or an index that hovers, is news for whoever watches, not for the log on a memory card.
+      const isNews = before?.level !== level || (before.why !== why && !(isOfIndex(before.why) && isOfIndex(why)));
       log(isNews ? 'info' : 'debug', `${load} ${level}: ${words}`, { load, why, priority });
       monitor?.decision(decision, words);
     }

@@ -6,16 +6,7 @@ import type { History } from '../service/answers.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
 import type { Service } from '../service/service.ts';
 import { type Asked, nextAsk } from '../signal/cadence.ts';
-import {
-  emptyHeld,
-  forRegion,
-  type Held,
-  type Note,
-  type Taken,
-  withForecast,
-  withHistory,
-  withLiveIndex,
-} from '../signal/held.ts';
+import { emptyHeld, forRegion, type Held, type Note, type Taken, withForecast, withHistory, withLiveIndex } from '../signal/held.ts';
 import { coveredUntil, viewAt } from '../signal/ladder.ts';
 import type { Ties } from '../signal/local-index.ts';
 import type { SignalView } from '../signal/view.ts';
@@ -36,7 +27,6 @@ export interface SignalLoopParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly signalType: SignalType;
-  readonly model?: string;
   readonly ties: Ties;
   /** This device's own moment within a period, in [0, 1). */
   readonly phase: number;
@@ -56,6 +46,8 @@ export interface SignalLoop {
   setRegion(region: string): Duration;
   /** What the account's plan has of a source: a closed one is asked for once a day, an opened one at once. */
   setGate(source: Source, gate: 'open' | 'closed'): void;
+  /** The data model the forecast is asked of from now on, at once when it is another; undefined for the service's default. */
+  setModel(model: string | undefined): void;
   /** Measured values for the archive; those of another region are left out. */
   measured(history: History): void;
   /** Tells the view anew: the clock has changed. */
@@ -67,9 +59,10 @@ export interface SignalLoop {
 }
 
 export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
-  const { service, clock, random, signalType, model, ties, phase, firstWait } = parts;
+  const { service, clock, random, signalType, ties, phase, firstWait } = parts;
   let held = parts.held;
   let region: string | undefined;
+  let model: string | undefined;
   let stopped = false;
   let asking = false;
   let nextRequest: Cancel | undefined;
@@ -177,6 +170,13 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
         closed.delete(source);
         delete asked[source];
       }
+      schedule();
+    },
+    setModel(wanted) {
+      if (wanted === model) return;
+      model = wanted;
+      if (closed.has('forecast')) return;
+      delete asked.forecast;
       schedule();
     },
     measured(history) {
