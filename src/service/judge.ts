@@ -105,7 +105,13 @@ export function judge(reply: HttpReply, now: Instant): Verdict {
     if (json !== undefined) return { kind: 'answer', body: json.value };
     if (text.trimStart().startsWith('<'))
       return fail({ kind: 'unreachable', reason: 'captive-portal', cause: 'the answer is a page, expected JSON' });
-    return fail({ kind: 'nonsense', where: 'body', expected: 'whole JSON', received: quoted(text.slice(-40)) });
+    // Not quoted: the half answer to a login holds most of a token.
+    return fail({
+      kind: 'nonsense',
+      where: 'body',
+      expected: 'whole JSON',
+      received: `${reply.body.length} bytes that are none`,
+    });
   }
   if (status >= 300 && status < 400)
     return fail({
