@@ -31,14 +31,24 @@ function healthOfPart(name: PartName, troubles: readonly Trouble[]): Part {
 export const basisOf = (view: SignalView | undefined): Basis =>
   view?.outlook?.basis ?? view?.index?.basis ?? 'fail-safe';
 
+/** More than this nobody reads; the log has them all. */
+const MOST_WARNINGS = 10;
+
+const warningsOf = (held: Held | undefined): readonly string[] => {
+  const all = [...(held?.forecast?.warnings ?? []), ...(held?.live?.warnings ?? [])];
+  return [...new Set(all.map(({ message }) => message))].slice(0, MOST_WARNINGS);
+};
+
 export function healthOf({ troubles, view, held, requests, logins, region, plan }: Condition): Health {
   const parts = Object.fromEntries(PARTS.map((name) => [name, healthOfPart(name, troubles)])) as Record<PartName, Part>;
   const lastForecast = held?.forecast?.generatedAt;
+  const warnings = warningsOf(held);
   return {
     parts,
     basis: basisOf(view),
     requests,
     logins,
+    ...(warnings.length === 0 ? {} : { warnings }),
     ...(lastForecast === undefined ? {} : { lastForecast }),
     ...(region === undefined ? {} : { region }),
     ...(plan === undefined ? {} : { plan }),

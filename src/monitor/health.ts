@@ -19,13 +19,15 @@ export interface Health {
   readonly logins: number;
   readonly region?: string;
   readonly plan?: string;
+  /** What the service warns of in the data held (specification 2.6), each once. */
+  readonly warnings?: readonly string[];
 }
 
 const partJson = (part: Part) =>
   part.ok ? { ok: true } : { ok: false, trouble: part.trouble, since: iso(part.since) };
 
 /** The document under `…/health`. `fresh` is what the signal entities' availability hangs on. */
-export function healthJson({ parts, basis, lastForecast, requests, logins, region, plan }: Health) {
+export function healthJson({ parts, basis, lastForecast, requests, logins, region, plan, warnings }: Health) {
   const troubles = PARTS.flatMap((name) => {
     const part = parts[name];
     return part.ok ? [] : [`${name}: ${part.trouble}`];
@@ -41,6 +43,7 @@ export function healthJson({ parts, basis, lastForecast, requests, logins, regio
     logins,
     region: region ?? null,
     plan: plan ?? null,
+    warnings: warnings ?? [],
   };
 }
 
