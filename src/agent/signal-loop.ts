@@ -6,7 +6,16 @@ import type { History } from '../service/answers.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
 import type { Service } from '../service/service.ts';
 import { type Asked, nextAsk } from '../signal/cadence.ts';
-import { emptyHeld, forRegion, type Held, type Note, type Taken, withForecast, withHistory, withLiveIndex } from '../signal/held.ts';
+import {
+  emptyHeld,
+  forRegion,
+  type Held,
+  type Note,
+  type Taken,
+  withForecast,
+  withHistory,
+  withLiveIndex,
+} from '../signal/held.ts';
 import { coveredUntil, viewAt } from '../signal/ladder.ts';
 import type { Ties } from '../signal/local-index.ts';
 import type { SignalView } from '../signal/view.ts';
