@@ -4,13 +4,20 @@ import type { LoadConfig } from '../config/config.ts';
 import { readSeries, recordedSpan, SeriesError, seriesUnits } from '../reference/series.ts';
 import { faultNames, faultsOf, faultWords, isFault } from '../replay/backtest/faults.ts';
 import { builtIn, jobsOf } from '../replay/backtest/loads.ts';
-import { type Record, recordOf, timeOf } from '../replay/backtest/record.ts';
+import { type Record, recordOf, TEACHING_DAYS, timeOf } from '../replay/backtest/record.ts';
+import { type SeededRange, seededSeries } from '../replay/backtest/seeded.ts';
 import { type Backtest, backtest, type Policy, policies, type Result } from '../replay/backtest.ts';
-import { type Instant, iso, type Kilowatt } from '../units.ts';
+import { after, before, days, type Instant, iso, type Kilowatt } from '../units.ts';
 import { timeAsked } from './asked.ts';
 import { csvOf, textOf } from './backtest-text.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { loadConfig } from './configuration.ts';
+
+const SEEDED_REGION = 'CAISO_NORTH';
+/** A month of jobs when a seeded grid is asked for without `--from` and `--to`. */
+const SEEDED_FROM = Date.UTC(2026, 2, 1) as Instant;
+const SEEDED_SPAN = days(31);
+const SEEDED_MOST = days(3 * 366);
 
 export const spec = {
   name: 'backtest',
@@ -18,6 +25,8 @@ export const spec = {
   positionals: '[FILE…]',
   options: {
     series: { value: 'FILE', help: 'recorded file, .gz too; several are one history', many: true },
+    seed: { value: 'N', help: 'without a file: the grid of the reference service with this seed' },
+    region: { value: 'REGION', help: 'region of the seeded grid', default: SEEDED_REGION },
     units: { value: 'UNIT', help: `unit of a time,value file: ${Object.keys(seriesUnits).join(', ')}` },
     config: { value: 'FILE', help: 'loads, time zone and power budget of a configuration' },
     load: { value: 'NAME', help: 'only this load; built in: ev-overnight, ev-day, heat-pump', many: true },
@@ -33,6 +42,7 @@ export const spec = {
     'The first 9 days of the history only teach the profile; only jobs wholly inside count.',
     ...faultNames.map((name) => `fault ${name}: ${faultWords(name)}`),
     'Ends with 1 when any rule of a load was broken or a deadline missed.',
+    'example: gridtide backtest --seed 7 --from 2026-03-01 --to 2026-04-01',
     'example: gridtide backtest --series 2020-03.csv.gz --load heat-pump --policy plan-rolling,hindsight',
   ],
 } satisfies CommandSpec;
@@ -41,7 +51,7 @@ type Row = keyof typeof spec.options;
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const asked = await askedFor(args);
-  const record = await recordFor(asked.files, args.text('units'));
+  const record = await recordFor(asked, args.text('units'));
   const progress = progressOf(terminal);
   const test: Backtest = {
     record,
@@ -72,6 +82,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
 
 interface Asked {
   readonly files: readonly string[];
+  readonly seeded?: SeededRange;
   readonly loads: readonly LoadConfig[];
   readonly policies: readonly Policy[];
   readonly timezone: string;
@@ -83,8 +94,11 @@ interface Asked {
 async function askedFor(args: Arguments<Row>): Promise<Asked> {
   const mistakes: string[] = [];
   const files = [...args.all('series'), ...args.positionals];
-  if (files.length === 0)
-    mistakes.push('no series; give --series FILE, a recorded file of time,moer,f1,… or time,value');
+  const seed = args.number('seed');
+  if (files.length === 0 && seed === undefined)
+    mistakes.push('no series; give --series FILE, a recorded file of time,moer,f1,… or time,value, or --seed N');
+  if (files.length > 0 && seed !== undefined) mistakes.push('--seed and a file: one of the two');
+  if (seed !== undefined && !Number.isSafeInteger(seed)) mistakes.push(`--seed ${seed}: expected a whole number`);
   const units = args.text('units');
   if (units !== undefined && seriesUnits[units] === undefined)
     mistakes.push(`--units ${units}: expected one of ${Object.keys(seriesUnits).join(', ')}`);
@@ -98,6 +112,8 @@ async function askedFor(args: Arguments<Row>): Promise<Asked> {
     if (!isFault(name)) mistakes.push(`--faults ${name}: expected some of ${faultNames.join(', ')}`);
   const from = timeAsked(args, 'from');
   const to = timeAsked(args, 'to');
+  const history = seed === undefined ? undefined : seededRange(from, to);
+  if (typeof history === 'string') mistakes.push(history);
   const timezone = args.text('timezone') ?? 'America/Los_Angeles';
   if (!isZone(timezone)) mistakes.push(`--timezone ${timezone}: expected a zone such as Europe/Berlin`);
   if (args.flag('json') && args.flag('csv')) mistakes.push('--json and --csv: one of the two');
@@ -107,6 +123,9 @@ async function askedFor(args: Arguments<Row>): Promise<Asked> {
   const config = file === undefined ? undefined : await loadConfig(file);
   return {
     files,
+    ...(seed === undefined || typeof history !== 'object'
+      ? {}
+      : { seeded: { seed, region: args.text('region') ?? SEEDED_REGION, ...history } }),
     loads: chosen(config?.loads ?? builtIn, args.all('load')),
     policies: known,
     timezone: config?.place.timezone ?? timezone,
@@ -150,7 +169,29 @@ function chosen(loads: readonly LoadConfig[], names: readonly string[]): readonl
   return usable.map((load) => ({ ...load, jitter: 0 as LoadConfig['jitter'], shadow: false }));
 }
 
-async function recordFor(files: readonly string[], units: string | undefined): Promise<Record> {
+/** The days to measure and those before them that teach, or what is wrong with them. */
+function seededRange(
+  from: Instant | undefined,
+  to: Instant | undefined,
+): Omit<SeededRange, 'seed' | 'region'> | string {
+  const start = from ?? (to === undefined ? SEEDED_FROM : before(to, SEEDED_SPAN));
+  const end = to ?? after(start, SEEDED_SPAN);
+  if (end <= start || end - start > SEEDED_MOST)
+    return `--from ${iso(start)} --to ${iso(end)}: expected a span of up to 3 years`;
+  return { from: before(start, days(TEACHING_DAYS)), to: end };
+}
+
+async function recordFor({ files, seeded }: Asked, units: string | undefined): Promise<Record> {
+  if (seeded !== undefined) {
+    const series = seededSeries(seeded);
+    if (series === undefined)
+      throw new JobError(`${seeded.region} is not a region of the reference service; nothing was replayed`);
+    if (series.slots.length === 0)
+      throw new JobError(
+        `the seeded grid has no rates from ${iso(seeded.from)} to ${iso(seeded.to)}; nothing was replayed`,
+      );
+    return recordOf(series);
+  }
   try {
     return recordOf(await readSeries(files, units));
   } catch (error) {

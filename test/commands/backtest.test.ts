@@ -63,12 +63,35 @@ describe('gridtide backtest', () => {
     expect(out).toContain('3456 slots of 5 minutes');
     expect(out).toMatch(/hindsight +█+ 100/);
   });
+  it('--seed replays the grid of the reference service, the same each time', async () => {
+    const words = [
+      '--from',
+      '2026-03-01',
+      '--to',
+      '2026-03-04',
+      '--load',
+      'ev-overnight',
+      '--policy',
+      'hindsight',
+      '--json',
+    ];
+    const first = await replay('--seed', '7', ...words);
+    expect((await replay('--seed', '7', ...words)).out).toBe(first.out);
+    expect((await replay('--seed', '8', ...words)).out).not.toBe(first.out);
+    expect(JSON.parse(first.out)).toMatchObject({
+      series: { from: '2026-02-20T00:00:00+00:00', to: '2026-03-03T23:55:00+00:00', points: 12 * 288 },
+      results: [{ policy: 'hindsight', deadlines: { met: 3, missed: 0 }, violations: 0 }],
+    });
+  });
   it('--csv has a head and one line a result', async () => {
     const { out } = await replay(file, ...some, '--csv');
     expect(out.split('\n').map((line) => line.split(',').length)).toEqual([11, 11, 11, 11, 1]);
   });
   it.each([
     [[], 'no series; give --series FILE'],
+    [['x.csv', '--seed', '7'], '--seed and a file: one of the two'],
+    [['--seed', '7', '--region', 'NOWHERE'], 'NOWHERE is not a region of the reference service'],
+    [['--seed', '7', '--from', '2026-03-04', '--to', '2026-03-01'], 'expected a span of up to 3 years'],
     [['x.csv', '--policy', 'best'], '--policy best: expected some of immediate'],
     [['x.csv', '--faults', 'fire'], '--faults fire: expected some of outage'],
     [['x.csv', '--load', 'sauna'], '--load sauna: expected one of ev-overnight, ev-day, heat-pump'],

@@ -33,7 +33,8 @@ function forecastAt(record: Record, row: number): Forecast {
 /** The live index as the service would tell it: the forecast's 3 hours and the same-time mean of up to 7 days before it. */
 function liveIndexAt(record: Record, row: number): LiveIndex {
   const { forecasts, values } = record.series;
-  const present = forecasts[row * ISSUED] ?? values[row] ?? 0;
+  const nowcast = forecasts[row * ISSUED] ?? Number.NaN;
+  const present = Number.isNaN(nowcast) ? (values[row] ?? 0) : nowcast;
   let below = 0;
   let equal = 0;
   let pool = 0;
