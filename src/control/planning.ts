@@ -49,8 +49,10 @@ export function plan(context: Context, states: readonly Draft[]) {
   for (const { state } of pending) wakeAtEdges(context, state.plan);
 }
 
-function isDue(context: Context, outlook: Outlook, { plan, level }: Draft, job: Job): boolean {
+function isDue(context: Context, outlook: Outlook, { plan, level, edgeAt }: Draft, job: Job): boolean {
   if (plan === undefined || plan.by !== job.by || context.jumped) return true;
+  // A start that waits out its spread is begun: a forecast that moves it by a slot would put it off for ever.
+  if (edgeAt !== undefined && planNow(plan, context.now.wall).run) return false;
   if (plan.generatedAt !== outlook.generatedAt || plan.profile !== (outlook.basis === 'own-profile')) return true;
   const last = plan.runs.at(-1);
   if (last !== undefined && context.now.wall >= last.to) return true;
