@@ -36,6 +36,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'months in seconds: what it would have done and saved, against hindsight',
     load: () => import('./backtest.ts'),
   },
+  tune: {
+    summary: 'proposes thresholds and goals from the last days; writes nothing',
+    load: () => import('./tune.ts'),
+  },
   report: { summary: 'what was saved, provisional and settled', load: () => import('./report.ts') },
   reference: { summary: 'the whole service interface on loopback', load: () => import('./reference.ts') },
 };

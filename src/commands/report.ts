@@ -61,7 +61,8 @@ function zoneOf(timezone: string): string {
   }
 }
 
-async function ledgerIn(directory: string): Promise<{ readonly entries: readonly Entry[]; readonly damaged: number }> {
+/** All entries of a state directory, in the order of their files. Throws `JobError` when there are none. */
+export async function ledgerIn(directory: string): Promise<{ readonly entries: readonly Entry[]; readonly damaged: number }> {
   const names = await readdir(directory).catch(() => undefined);
   const files = names?.filter(isLedgerFile).sort() ?? [];
   if (files.length === 0)

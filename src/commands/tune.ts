@@ -1,0 +1,177 @@
+/** Proposes thresholds and wider goals from what the last days would have been with them. A proposal only: writes nothing, switches nothing. */
+
+import type { LoadConfig } from '../config/config.ts';
+import { bestRate, type Entry, ratesOf } from '../ledger/entries.ts';
+import { readSeries, type Series, SeriesError, seriesUnits } from '../reference/series.ts';
+import { builtIn } from '../replay/backtest/loads.ts';
+import { ISSUED, recordOf, SLOT, TEACHING_DAYS } from '../replay/backtest/record.ts';
+import { type Proposal, type Slack, type Threshold, tune } from '../replay/tune.ts';
+import { days, type Instant, iso } from '../units.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
+import { loadConfig } from './configuration.ts';
+import { ledgerIn } from './report.ts';
+import { STATE_ROW, stateDirectory } from './state-directory.ts';
+
+/** The days that teach, and one in which the first job may begin. */
+const BEFORE = TEACHING_DAYS + 1;
+
+export const spec = {
+  name: 'tune',
+  summary: 'proposes thresholds and goals from the last days; writes nothing',
+  positionals: '',
+  options: {
+    series: { value: 'FILE', help: 'recorded file, .gz too; without it the rates of the ledger', many: true },
+    units: { value: 'UNIT', help: `unit of a time,value file: ${Object.keys(seriesUnits).join(', ')}` },
+    state: STATE_ROW,
+    config: { value: 'FILE', help: 'loads and time zone; else ev-overnight, ev-day and heat-pump' },
+    load: { value: 'NAME', help: 'only this load', many: true },
+    days: { value: 'N', help: 'how many of the last days to try on, 3 to 60', default: '14' },
+    json: { help: 'one JSON document' },
+  },
+  notes: [
+    `Needs ${BEFORE} days more than --days: they teach the profile.`,
+    'A load without a scheduled goal: thresholds that run at least as many hours as today, the cleanest first.',
+    'A load with one: what an hour or two more before or after its window would have been worth.',
+    'example: gridtide tune --config gridtide.yaml --days 21',
+  ],
+} satisfies CommandSpec;
+
+type Row = keyof typeof spec.options;
+
+const MOST_DAYS = 60;
+const LEAST_DAYS = 3;
+
+export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  const wanted = args.number('days') ?? 14;
+  if (!Number.isInteger(wanted) || wanted < LEAST_DAYS || wanted > MOST_DAYS)
+    throw new UsageError(`--days ${wanted}: expected a whole number of days, ${LEAST_DAYS} to ${MOST_DAYS}`);
+  const units = args.text('units');
+  if (units !== undefined && seriesUnits[units] === undefined)
+    throw new UsageError(`--units ${units}: expected one of ${Object.keys(seriesUnits).join(', ')}`);
+  const file = args.text('config');
+  const config = file === undefined ? undefined : await loadConfig(file);
+  const loads = chosen(config?.loads ?? builtIn, args.all('load'));
+  const state = stateDirectory(terminal.env, { option: args.text('state'), config: config?.state });
+  const files = args.all('series');
+  const series = lastDays(files.length > 0 ? await seriesOf(files, units) : await ledgerSeries(state), wanted);
+  const to = ((series.slots.at(-1) ?? 0) + 1) * SLOT;
+  const from = (to - days(wanted)) as Instant;
+  const timezone = config?.place.timezone ?? 'America/Los_Angeles';
+  const proposals = tune({ record: recordOf(series), loads, timezone, from });
+  if (args.flag('json'))
+    terminal.out(`${JSON.stringify({ from: iso(from), to: iso(to as Instant), days: wanted, proposals })}\n`);
+  else terminal.out(proposals.map((proposal) => textOf(proposal, wanted)).join('\n'));
+  return 0;
+}
+
+function chosen(loads: readonly LoadConfig[], names: readonly string[]): readonly LoadConfig[] {
+  const unknown = names.filter((name) => !loads.some((load) => load.name === name));
+  if (unknown.length > 0)
+    throw new UsageError(
+      ...unknown.map((name) => `--load ${name}: expected one of ${loads.map((load) => load.name).join(', ')}`),
+    );
+  return names.length === 0 ? loads : loads.filter(({ name }) => names.includes(name));
+}
+
+async function seriesOf(files: readonly string[], units: string | undefined): Promise<Series> {
+  try {
+    return await readSeries(files, units);
+  } catch (error) {
+    if (error instanceof SeriesError) throw new JobError(`${error.message}; nothing was tried`);
+    throw error;
+  }
+}
+
+/** The best rates the ledger knows of the region it speaks of last. */
+async function ledgerSeries(state: string): Promise<Series> {
+  const { entries } = await ledgerIn(state);
+  const last = entries.findLast((entry: Entry) => entry.kind === 'seen');
+  const rates = last?.kind === 'seen' ? ratesOf(entries, last.region) : undefined;
+  const known = [...(rates?.bySlot ?? [])]
+    .flatMap(([at, record]) => {
+      const rate = bestRate(record);
+      return rate === undefined || at % SLOT !== 0 ? [] : [{ slot: at / SLOT, rate }];
+    })
+    .sort((a, b) => a.slot - b.slot);
+  return {
+    slots: Int32Array.from(known, ({ slot }) => slot),
+    values: Float64Array.from(known, ({ rate }) => rate),
+    forecasts: new Float64Array(known.length * ISSUED).fill(Number.NaN),
+  };
+}
+
+/** The days to try on and those that teach before them. */
+function lastDays({ slots, values, forecasts }: Series, wanted: number): Series {
+  const perDay = days(1) / SLOT;
+  const whole = (wanted + BEFORE) * perDay;
+  const end = (slots.at(-1) ?? 0) + 1;
+  const span = slots.length === 0 ? 0 : (end - (slots[0] ?? 0)) / perDay;
+  if (span < wanted + BEFORE)
+    throw new JobError(
+      `the rates span ${span.toFixed(1)} days; --days ${wanted} needs ${wanted + BEFORE}, for the first ${BEFORE} only teach the profile; let the agent run longer, or give --series FILE`,
+    );
+  const first = slots.findIndex((slot) => slot >= end - whole);
+  return { slots: slots.slice(first), values: values.slice(first), forecasts: forecasts.slice(first * ISSUED) };
+}
+
+const thresholdCells = (one: Threshold) => [
+  String(one.onBelow),
+  String(one.offAbove),
+  one.hoursPerDay.toFixed(1),
+  one.startsPerDay.toFixed(1),
+  one.lbsPerMwh.toFixed(0),
+  `${one.cleanerPercent.toFixed(0)} %`,
+];
+const slackCells = (one: Slack) => [
+  `${one.earlierMinutes / 60} h`,
+  `${one.laterMinutes / 60} h`,
+  String(one.jobs),
+  one.kgPerJob.toFixed(2),
+  one.startsPerJob.toFixed(1),
+  String(one.missed),
+];
+const HEADS = {
+  thresholds: ['onBelow', 'offAbove', 'h/day', 'starts/day', 'lb/MWh', 'cleaner'],
+  goal: ['earlier', 'later', 'jobs', 'kg/job', 'starts/job', 'missed'],
+} as const;
+const SHOWN = 5;
+
+function textOf(proposal: Proposal, wanted: number): string {
+  const { load, kind } = proposal;
+  const rows = kind === 'thresholds' ? thresholdRows(proposal) : slackRows(proposal);
+  const lines = [[...HEADS[kind], ''], ...rows];
+  const widths = HEADS[kind].map((_, i) => Math.max(...lines.map((line) => (line[i] ?? '').length)));
+  const table = lines.map((line) => `  ${line.map((cell, i) => cell.padStart(widths[i] ?? 0)).join('  ')}`.trimEnd());
+  return `${load}, the last ${wanted} days: ${saidOf(proposal)}\n${table.join('\n')}\n`;
+}
+
+function thresholdRows({ now, proposed, tried }: Extract<Proposal, { kind: 'thresholds' }>): readonly string[][] {
+  const enough = tried.filter(({ hoursPerDay }) => hoursPerDay >= now.hoursPerDay && hoursPerDay > 0);
+  const next = enough.sort((a, b) => a.lbsPerMwh - b.lbsPerMwh).filter((one) => one !== proposed);
+  return [
+    [...thresholdCells(now), 'now'],
+    ...(proposed === undefined ? [] : [[...thresholdCells(proposed), 'proposed']]),
+    ...next.slice(0, SHOWN).map((one) => [...thresholdCells(one), '']),
+  ];
+}
+
+const slackRows = ({ now, proposed, tried }: Extract<Proposal, { kind: 'goal' }>): readonly string[][] => [
+  [...slackCells(now), 'now'],
+  ...tried.map((one) => [...slackCells(one), one === proposed ? 'proposed' : '']),
+];
+
+function saidOf(proposal: Proposal): string {
+  if (proposal.kind === 'thresholds') {
+    const { now, proposed } = proposal;
+    if (proposed === undefined) return `onBelow ${now.onBelow}, offAbove ${now.offAbove} are as good as any tried`;
+    return `onBelow ${proposed.onBelow}, offAbove ${proposed.offAbove} would have run as long on a cleaner grid`;
+  }
+  const { now, proposed } = proposal;
+  if (now.jobs === 0) return 'no job lies wholly inside';
+  if (proposed === undefined) return 'a wider window would have been worth nothing';
+  const less = now.kgPerJob - proposed.kgPerJob;
+  const what = proposed.earlierMinutes > 0 ? 'beginning' : 'ending';
+  const when = proposed.earlierMinutes > 0 ? 'earlier' : 'later';
+  const hours = (proposed.earlierMinutes + proposed.laterMinutes) / 60;
+  return `${what} ${hours} h ${when} would have saved ${less.toFixed(2)} kg a job`;
+}
