@@ -62,7 +62,9 @@ function zoneOf(timezone: string): string {
 }
 
 /** All entries of a state directory, in the order of their files. Throws `JobError` when there are none. */
-export async function ledgerIn(directory: string): Promise<{ readonly entries: readonly Entry[]; readonly damaged: number }> {
+export async function ledgerIn(
+  directory: string,
+): Promise<{ readonly entries: readonly Entry[]; readonly damaged: number }> {
   const names = await readdir(directory).catch(() => undefined);
   const files = names?.filter(isLedgerFile).sort() ?? [];
   if (files.length === 0)
