@@ -40,6 +40,7 @@ export function plan(context: Context, states: readonly Draft[]) {
     const state = states[i];
     if (state?.job === undefined || isDone(state.job)) continue;
     pending.push({ load, state, job: state.job });
+    keepWhileBeginning(context, outlook, state);
     if (!state.job.latched) due ||= isDue(context, outlook, state, state.job);
   }
   const { budget } = context.site;
@@ -49,11 +50,17 @@ export function plan(context: Context, states: readonly Draft[]) {
   for (const { state } of pending) wakeAtEdges(context, state.plan);
 }
 
-function isDue(context: Context, outlook: Outlook, { plan, level, edgeAt }: Draft, job: Job): boolean {
+/** A start that waits out its spread is begun: each newer forecast would move it by a slot and put it off for ever. The one after it plans anew. */
+function keepWhileBeginning({ now, jumped }: Context, outlook: Outlook, state: Draft) {
+  const { plan, edgeAt } = state;
+  if (plan === undefined || edgeAt === undefined || jumped || !planNow(plan, now.wall).run) return;
+  if (plan.profile === (outlook.basis === 'own-profile')) state.plan = { ...plan, generatedAt: outlook.generatedAt };
+}
+
+function isDue(context: Context, outlook: Outlook, { plan, level }: Draft, job: Job): boolean {
   if (plan === undefined || plan.by !== job.by || context.jumped) return true;
-  // A start that waits out its spread is begun: a forecast that moves it by a slot would put it off for ever.
-  if (edgeAt !== undefined && planNow(plan, context.now.wall).run) return false;
-  if (plan.generatedAt !== outlook.generatedAt || plan.profile !== (outlook.basis === 'own-profile')) return true;
+  if (plan.profile !== (outlook.basis === 'own-profile')) return true;
+  if (plan.generatedAt !== outlook.generatedAt) return true;
   const last = plan.runs.at(-1);
   if (last !== undefined && context.now.wall >= last.to) return true;
   if (context.event === 'tick') return false;
