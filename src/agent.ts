@@ -444,9 +444,13 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       tellHealth();
       host.ready();
       feedWatchdog();
-      log('info', `gridtide ${version} runs ${config.loads.length} loads as "${config.device}"`, {
-        at: iso(startedAt),
-      });
+      log(
+        'info',
+        `gridtide ${version} runs ${config.loads.length} load${config.loads.length === 1 ? '' : 's'} as "${config.device}"`,
+        {
+          at: iso(startedAt),
+        },
+      );
     },
     stop() {
       stopping ??= stop();

@@ -48,7 +48,10 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   });
   if (terminal.stop.aborted) throw new JobError('stopped before the end of the day; nothing is left running');
   if (json) return 0;
-  if (terminal.interactive) terminal.out(`\n${strip(cells, LOADS, from, TIMEZONE)}\n`);
+  if (terminal.interactive)
+    terminal.out(
+      `\n${strip(cells, { loads: LOADS, from, timezone: TIMEZONE, columns: terminal.columns, coloured: !terminal.env.NO_COLOR })}\n`,
+    );
   terminal.out(`\n${summary(result)}\n`);
   return 0;
 }

@@ -119,23 +119,48 @@ const colour = (index: number) =>
 const painted = (index: number | undefined, text: string) =>
   index === undefined ? text : `\u001b[38;5;${colour(index)}m${text}\u001b[0m`;
 
-/** The day in one row a load, coloured by the index: full where it ran, a dot where it did not. */
-export function strip(cells: readonly StripCell[], loads: readonly string[], from: Instant, timezone: string): string {
-  const width = Math.max(...loads.map((load) => load.length), 'index'.length);
-  const hourOf = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', hourCycle: 'h23' });
-  const every = 3 * 4;
-  const ruler = cells
-    .map((_, i) => (i % every === 0 ? hourOf.format(new Date(from + i * 900_000)).padEnd(every) : ''))
-    .join('')
-    .slice(0, cells.length);
-  const rows = loads.map(
-    (load) =>
-      `${load.padEnd(width)}  ${cells.map(({ index, running }) => painted(index, running.has(load) ? '█' : '·')).join('')}`,
-  );
-  const index = `${'index'.padEnd(width)}  ${cells.map((cell) => painted(cell.index, '▄')).join('')}`;
-  return [`${' '.repeat(width)}  ${ruler}`, index, ...rows].join('\n');
+export interface StripOptions {
+  readonly loads: readonly string[];
+  /** Of the first cell. */
+  readonly from: Instant;
+  readonly timezone: string;
+  /** Width of the terminal: longer days get coarser cells. */
+  readonly columns: number;
+  readonly coloured: boolean;
 }
 
+const QUARTER = 900_000;
+
+/** `size` cells as one: the first index, and every load that ran in any of them. */
+function joined(cells: readonly StripCell[], size: number): StripCell[] {
+  return Array.from({ length: Math.ceil(cells.length / size) }, (_, i) => {
+    const group = cells.slice(i * size, (i + 1) * size);
+    return { index: group[0]?.index, running: new Set(group.flatMap(({ running }) => [...running])) };
+  });
+}
+
+/** The day in one row a load, coloured by the index: full where it ran, a dot where it did not. */
+export function strip(cells: readonly StripCell[], { loads, from, timezone, columns, coloured }: StripOptions): string {
+  const width = Math.max(...loads.map((load) => load.length), 'index'.length);
+  const size = Math.max(1, Math.ceil(cells.length / Math.max(12, columns - width - 2)));
+  const shown = joined(cells, size);
+  const paint = (index: number | undefined, text: string) => (coloured ? painted(index, text) : text);
+  const hourOf = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', hourCycle: 'h23' });
+  const every = Math.max(3, Math.round(12 / size));
+  const ruler = shown
+    .map((_, i) => (i % every === 0 ? hourOf.format(new Date(from + i * size * QUARTER)).padEnd(every) : ''))
+    .join('')
+    .slice(0, shown.length);
+  const rows = loads.map(
+    (load) =>
+      `${load.padEnd(width)}  ${shown.map(({ index, running }) => paint(index, running.has(load) ? '█' : '·')).join('')}`,
+  );
+  const index = `${'index'.padEnd(width)}  ${shown.map((cell) => paint(cell.index, '▄')).join('')}`;
+  const legend = `${' '.repeat(width)}  █ ran, · did not${coloured ? '; green is clean, red is dirty' : ''}`;
+  return [`${' '.repeat(width)}  ${ruler}`, index, ...rows, legend].join('\n');
+}
+
+const counted = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : what.endsWith('ch') ? 'es' : 's'}`;
 const kg = (value: number) => `${value.toFixed(2)} kg`;
 
 /** The end of the story. */
@@ -147,12 +172,12 @@ export function summary(result: DemoResult): string {
       comparedWith === null
         ? ''
         : `  ${kg(insteadKg)} ${versus[comparedWith]}: ${savedKg < 0 ? `${kg(-savedKg)} more` : `${kg(savedKg)} saved`}`;
-    return `  ${load.padEnd(width)}  ${energyKwh.toFixed(1).padStart(5)} kWh  ${kg(mine).padStart(9)} CO2${saved}  (${switches} switches)`;
+    return `  ${load.padEnd(width)}  ${energyKwh.toFixed(1).padStart(5)} kWh  ${kg(mine).padStart(9)} CO2${saved}  (${counted(switches, 'switch')})`;
   });
   const { met, missed } = result.deadlines;
   return [
-    `${result.hours} hours: ${kg(result.kg)} CO2, ${kg(result.savedKg)} saved`,
+    `${counted(result.hours, 'hour')}: ${kg(result.kg)} CO2, ${result.savedKg < 0 ? `${kg(-result.savedKg)} more` : `${kg(result.savedKg)} saved`}`,
     ...rows,
-    `  deadlines: ${met} met, ${missed} missed; ${result.requests} requests, ${result.logins} logins`,
+    `  deadlines: ${met} met, ${missed} missed; ${counted(result.requests, 'request')}, ${counted(result.logins, 'login')}`,
   ].join('\n');
 }
