@@ -9,8 +9,9 @@ export const REGION = 'PSCO';
 
 /** An answer to be bent before it is sent, or another in its place; nothing: as it is. */
 export type Bend = (asked: Asked, now: Instant, usual: () => Usual) => Scripted | Promise<Scripted> | undefined;
-// biome-ignore lint/suspicious/noExplicitAny: documents are bent in ways no type allows
-export type Usual = { data: any; meta: any } & Record<string, any>;
+/** A document of the service, open to be bent. */
+export type Usual = { data: BentPoint[]; meta: Record<string, unknown> } & Record<string, unknown>;
+export type BentPoint = { point_time: string; value: unknown };
 
 export const slotOf = (at: number) => (Math.floor(at / PERIOD) * PERIOD) as Instant;
 /** Clean from 02:00 to 06:00 at the house's local time, and a little different in each slot. */
