@@ -124,7 +124,7 @@ describeWithMosquitto('the end of the process', () => {
     expect(spy.heard.findLast(({ topic }) => topic === COMMAND)?.text).toBe('off');
     expect(spy.heard.indexOf(offline)).toBeGreaterThan(spy.heard.findLastIndex(({ topic }) => topic === COMMAND));
     const again = run(house);
-    await again.line(/runs 1 loads/);
+    await again.line(/runs 1 load/);
     expect(again.lines.filter((line) => /damaged|cannot be read/.test(line))).toEqual([]);
   }, 30_000);
 

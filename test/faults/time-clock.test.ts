@@ -121,7 +121,7 @@ loads:
       join(directory, 'gridtide.yaml'),
     ]);
     undo.push(() => agent.stop());
-    await agent.line(/gridtide .* runs 1 loads/);
+    await agent.line(/gridtide .* runs 1 load/);
     expect(await agent.line(/"time":"1970-01-01/)).toContain('1970');
     await agent.line(/no new map|was not reached/);
     expect(agent.lines.filter((line) => /water on/.test(line))).toEqual([]);
