@@ -80,12 +80,15 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
   const asked: Partial<Record<Source, Asked>> = {};
   const failures: Record<Source, number> = { 'live-index': 0, forecast: 0 };
   const closed = new Set<Source>();
+  /** The first round of requests is over, whatever came of it. */
+  let hasAsked = false;
 
   const look = (): void => {
-    // Before the region is known nothing is said: a restart must not take its own haste for a lack of signal.
+    // Before the region is known, or while nothing is held and the first answers are due, nothing is said: a restart must not take its own haste for a lack of signal.
     if (stopped || region === undefined) return;
     const now = clock.now();
     const view = viewAt(held ?? emptyHeld('', signalType), now, { ties, ownRegion: region });
+    if (!hasAsked && view.index === undefined && view.outlook === undefined) return;
     nextLook?.();
     changesAt = view.changesAt;
     const wait = milliseconds(Math.max(CLOSEST, between(now.wall, view.changesAt)));
@@ -115,6 +118,10 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
       if (!stopped && region !== undefined && waitFor(source, clock.now()) <= 0) await ask(source, region);
     }
     asking = false;
+    if (!hasAsked) {
+      hasAsked = true;
+      look();
+    }
     schedule();
   };
 

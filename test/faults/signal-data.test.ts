@@ -352,8 +352,9 @@ loads:
   await home.start();
   for (let life = 0; life < 10; life++) {
     await home.pass(minutes(60 + random.fraction() * 600));
-    // A start asks at once and may hear of a newer slot: that an unchanged wish makes no edge is row 62.
+    const before = home.edges.length;
     await home.restart();
+    expect(home.edges.length).toBe(before);
   }
   const starts = home.edges.filter(({ high }) => high).map(({ at }) => at);
   expect(starts.length).toBeGreaterThan(8);
