@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
+import { AccountsError } from '../reference/accounts.ts';
 import { type FaultRule, faultNames, readFaultScript, ruleNamed } from '../reference/fault-rules.ts';
 import { isPlan, planNames } from '../reference/plans.ts';
 import { createReference, isLoopback, type ReferenceOptions } from '../reference/reference.ts';
@@ -50,7 +51,7 @@ export const spec: CommandSpec<Row> = {
     'tls-cert': { value: 'FILE', help: 'certificate, PEM' },
     'tls-key': { value: 'FILE', help: 'its key, PEM' },
     series: { value: 'FILE', help: 'recorded signal (time,moer,f1,…,f36 or time,value; .gz too)', many: true },
-    region: { value: 'R', help: 'whose co2_moer the series is', default: 'CAISO_NORTH' },
+    region: { value: 'R', help: 'whose co2_moer the series is; CAISO_NORTH unless said' },
     units: { value: 'UNIT', help: 'of a series of two columns: kg_co2_per_kwh or lbs_co2_per_mwh' },
     'auth-errors': { value: 'STYLE', help: 'body of authentication errors: json or html', default: 'json' },
     faults: { value: 'NAME|FILE', help: 'a fault by name, or a script of them (JSON)', many: true },
@@ -93,13 +94,18 @@ function wordOf<Word extends string>({ args, mistakes }: Reading, name: Row, wor
 }
 
 function accountsOf({ args, mistakes }: Reading) {
+  const named = new Set<string>();
   return args.all('account').flatMap((said) => {
     const [first, last] = [said.indexOf(':'), said.lastIndexOf(':')];
     const [username, password, plan] = [said.slice(0, first), said.slice(first + 1, last), said.slice(last + 1)];
     // What was typed may be a password: it is not repeated.
     if (first <= 0 || last <= first + 1) mistakes.push('--account: expected USER:PASSWORD:PLAN');
     else if (!isPlan(plan)) mistakes.push(`--account ${username}: the plan is not one of ${planNames.join(', ')}`);
-    else return [{ username, password, plan }];
+    else if (named.has(username)) mistakes.push(`--account ${username}: the same name is given twice`);
+    else {
+      named.add(username);
+      return [{ username, password, plan }];
+    }
     return [];
   });
 }
@@ -133,10 +139,16 @@ function nowOf({ args, mistakes }: Reading): number | undefined {
 function seriesOf({ args, mistakes }: Reading): Pick<ReferenceOptions, 'series'> {
   const more = args.positionals;
   const files = [...args.all('series'), ...more];
-  if (files.length === 0) return {};
-  if (files.length === more.length) mistakes.push(`"${more.join(' ')}" is not expected without --series`);
-  const units = args.text('units');
-  return { series: { files, region: args.text('region') ?? 'CAISO_NORTH', ...(units === undefined ? {} : { units }) } };
+  const [region, units] = [args.text('region'), args.text('units')];
+  if (args.all('series').length === 0) {
+    if (more.length > 0) mistakes.push(`"${more.join(' ')}" is not expected without --series`);
+    if (region !== undefined) mistakes.push(`--region ${region}: says whose series it is; --series FILE is missing`);
+    if (units !== undefined) mistakes.push(`--units ${units}: says what a series is in; --series FILE is missing`);
+    return {};
+  }
+  return {
+    series: { files, ...(region === undefined ? {} : { region }), ...(units === undefined ? {} : { units }) },
+  };
 }
 
 interface CertificateFiles {
@@ -209,6 +221,23 @@ async function readCertificate({ cert, key }: CertificateFiles) {
   return tls;
 }
 
+/** Why a port cannot be listened on, with the cure where there is one. */
+function notListening(error: unknown, host: string, port: number): unknown {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return new JobError(
+        `port ${port} of ${host} is taken by another program; name another with --port, or --port 0 for any free one`,
+      );
+    case 'EACCES':
+      return new JobError(`port ${port} of ${host} may not be opened by this user; name one above 1023 with --port`);
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new UsageError(`--host ${host}: is not an address of this machine`);
+    default:
+      return error;
+  }
+}
+
 async function started({ options, host, port, now, speed, certificate }: Wishes, terminal: Terminal) {
   const tls = certificate === undefined ? undefined : await readCertificate(certificate);
   let start = now ?? Date.now();
@@ -221,14 +250,18 @@ async function started({ options, host, port, now, speed, certificate }: Wishes,
   if (now === undefined && recorded !== undefined) start = Math.min(recorded.to, recorded.from + TEACHING_DAYS * DAY);
   // Reading a long series takes its time; the clock starts when the service does.
   began = performance.now();
-  return { reference, url: (await reference.listen({ host, port })).url };
+  const { url } = await reference.listen({ host, port }).catch((error: unknown) => {
+    throw notListening(error, host, port);
+  });
+  return { reference, url };
 }
 
 export const run: CommandModule['run'] = async (args: Arguments<Row>, terminal: Terminal) => {
   const wishes = await wishesOf(args);
   const { reference, url } = await started(wishes, terminal).catch((error: unknown) => {
-    if (error instanceof UsageError) throw error;
+    if (error instanceof UsageError || error instanceof JobError) throw error;
     if (error instanceof SeriesError) throw new UsageError(`--series: ${error.message}`);
+    if (error instanceof AccountsError) throw new JobError(`--data: ${error.message}`);
     throw new JobError(`${sentence(error)}; the reference service was not started`);
   });
   terminal.out(`${JSON.stringify({ listening: url })}\n`);

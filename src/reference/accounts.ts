@@ -56,10 +56,15 @@ const secretsOf = (made: Buffer, salt: Buffer) => ({
   apiToken: made.subarray(KEY_BYTES).toString('hex'),
 });
 
-/** Durable under its name, or not there at all. */
+/** What keeps the accounts of a directory from being used, with the cure. */
+export class AccountsError extends Error {
+  override readonly name = 'AccountsError';
+}
+
+/** Durable under its name, or not there at all; what a killed process left half written is written over. */
 async function replaceFile(path: string, text: string): Promise<void> {
-  const part = `${path}.${randomBytes(4).toString('hex')}.part`;
-  const file = await open(part, 'wx', 0o600);
+  const part = `${path}.part`;
+  const file = await open(part, 'w', 0o600);
   try {
     await file.writeFile(text);
     await file.sync();
@@ -88,18 +93,33 @@ async function readAccounts(path: string): Promise<readonly Account[]> {
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return [];
+    throw new AccountsError(`${path} cannot be read (${code}); name another directory`);
   }
-  const list: unknown = JSON.parse(text);
-  if (!Array.isArray(list) || !list.every(isAccount)) throw new Error(`${path} is not a list of accounts`);
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {}
+  if (!Array.isArray(list) || !list.every(isAccount))
+    throw new AccountsError(`${path} is not a list of accounts; move it away to begin anew, or name another directory`);
   return list;
+}
+
+/** Makes the directory with its outbox. */
+async function prepare(directory: string): Promise<void> {
+  try {
+    await mkdir(join(directory, 'outbox'), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new AccountsError(`${directory} cannot be made or written (${code}); name another directory`);
+  }
 }
 
 /** Opens the accounts of `directory`, or an empty book in memory. */
 export async function openAccounts(directory: string | undefined): Promise<Accounts> {
   const path = directory === undefined ? undefined : join(directory, 'accounts.json');
-  if (directory !== undefined) await mkdir(join(directory, 'outbox'), { recursive: true, mode: 0o700 });
+  if (directory !== undefined) await prepare(directory);
   const book = new Map<string, Account>();
   for (const account of path === undefined ? [] : await readAccounts(path)) book.set(account.username, account);
 
@@ -133,8 +153,16 @@ export async function openAccounts(directory: string | undefined): Promise<Accou
       const made = known ?? secretsOf(await derive(password, salt), salt);
       if (book.has(username) && !replace) return false;
       const { apiToken, hash } = made;
+      const before = book.get(username);
       book.set(username, { username, plan, email, org, apiToken, salt: made.salt, hash });
-      await save();
+      try {
+        await save();
+      } catch (error) {
+        // What could not be kept was not made: the caller may try again under the same name.
+        if (before === undefined) book.delete(username);
+        else book.set(username, before);
+        throw error;
+      }
       return true;
     },
     verify,

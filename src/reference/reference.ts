@@ -79,7 +79,7 @@ async function serviceOf(options: ReferenceOptions, series: Series | undefined):
     mapDetail: options.mapDetail ?? 5,
     ...(series === undefined ? {} : { recorded: { region, series } }),
   });
-  if (!catalogue.co2_moer.places.has(region)) throw new SeriesError(`"${region}" is not a region of co2_moer`);
+  if (!catalogue.co2_moer.places.has(region)) throw new SeriesError(`its region "${region}" is not one of co2_moer`);
   return {
     seed: options.seed,
     catalogue,

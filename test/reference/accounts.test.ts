@@ -1,6 +1,6 @@
 /** Accounts in a data directory: they survive, secrets are hashed, reset mails lie in the outbox. */
 
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -52,6 +52,21 @@ describe('a data directory', () => {
   it('refuses a book it cannot read', async () => {
     await writeFile(join(folder, 'accounts.json'), '[{"username":"home"}]');
     await expect(openAccounts(folder)).rejects.toThrow(/not a list of accounts/);
+  });
+  it('writes over what a killed process left half written', async () => {
+    await writeFile(join(folder, 'accounts.json.part'), '[{"user');
+    const accounts = await openAccounts(folder);
+    await accounts.create(home);
+    expect((await readdir(folder)).sort()).toEqual(['accounts.json', 'outbox']);
+    expect((await openAccounts(folder)).named('home')?.plan).toBe('basic');
+  });
+  it('an account that could not be kept was not made', async () => {
+    const accounts = await openAccounts(folder);
+    await mkdir(join(folder, 'accounts.json.part'));
+    await expect(accounts.create(home)).rejects.toThrow(/EISDIR/);
+    expect(accounts.named('home')).toBeUndefined();
+    await rmdir(join(folder, 'accounts.json.part'));
+    expect(await accounts.create(home)).toBe(true);
   });
   it('puts the reset mail into the outbox', async () => {
     const service = await startPlain({ data: folder });

@@ -1,8 +1,8 @@
 /** `gridtide reference` as somebody types it: the first line, the flags, each mistake in a sentence, an end when told. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JobError, readArguments, type Terminal, UsageError } from '../../src/commands/command.ts';
 import { run, spec } from '../../src/commands/reference.ts';
@@ -126,6 +126,7 @@ describe('mistakes', () => {
     [['--new-plan', 'gold'], /--new-plan gold: expected free, basic, analyst or pro/],
     [['--account', 'me:secret'], /--account: expected USER:PASSWORD:PLAN$/],
     [['--account', 'me:secret:gold'], /--account me: the plan is not one of free, basic/],
+    [['--account', 'me:secret:pro', '--account', 'me:secret:free'], /--account me: the same name is given twice/],
     [['--auth-errors', 'xml'], /--auth-errors xml: expected json or html/],
     [['--host', '0.0.0.0'], /--host 0\.0\.0\.0: only loopback is served without --tls-cert and --tls-key/],
     [['--tls-cert', 'c.pem'], /given together/],
@@ -137,6 +138,9 @@ describe('mistakes', () => {
     [['--faults', 'rain'], /--faults rain: neither the name of a fault nor a file/],
     [['--series', '/nowhere.csv'], /--series: \/nowhere\.csv: cannot be read \(ENOENT\)/],
     [['more.csv'], /"more\.csv" is not expected without --series/],
+    [['--region', 'PSCO'], /--region PSCO: says whose series it is; --series FILE is missing/],
+    [['--units', 'lbs_co2_per_mwh'], /--units lbs_co2_per_mwh: says what a series is in; --series FILE is missing/],
+    [['--host', '127.0.0.1', '--port', '1.5'], /--port 1\.5: expected a whole number/],
   ];
   it.each(rows)('%j', async (argv, sentence) => {
     const error = await refusedWith(argv);
@@ -148,11 +152,38 @@ describe('mistakes', () => {
     const error = await refusedWith(['--port', '-1', '--new-plan', 'gold', '--now', 'noon']);
     expect(error.message.split('\n')).toHaveLength(3);
   });
-  it('a port in use is a failed job', async () => {
+  it('a port in use is a failed job, with the cure', async () => {
     await running([], async (url) => {
-      const error = await refusedWith(['--port', new URL(url).port]);
+      const { port } = new URL(url);
+      const error = await refusedWith(['--port', port]);
       expect(error).toBeInstanceOf(JobError);
-      expect(error.message).toMatch(/EADDRINUSE.*not started/);
+      expect(error.message).toBe(
+        `port ${port} of 127.0.0.1 is taken by another program; name another with --port, or --port 0 for any free one`,
+      );
     });
+  });
+
+  //  in the way of --data          file or folder        sentence
+  it.each([
+    [
+      'accounts that are not JSON',
+      'broken/accounts.json',
+      '{',
+      /accounts\.json is not a list of accounts; move it away/,
+    ],
+    [
+      'a file in place of the directory',
+      'broken',
+      'x',
+      /broken cannot be made or written \((ENOTDIR|EEXIST)\); name another/,
+    ],
+  ])('%s', async (_, path, text, sentence) => {
+    await rm(join(folder, 'broken'), { recursive: true, force: true });
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+    const error = await refusedWith(['--data', join(folder, 'broken')]);
+    expect(error).toBeInstanceOf(JobError);
+    expect(error.message).toMatch(/^--data: /);
+    expect(error.message).toMatch(sentence);
   });
 });
