@@ -23,7 +23,10 @@ interface Scope {
 }
 
 function describe(signal: Signal, place: Place, { account, now }: Scope) {
-  const models = modelsAt(signal.monthDay, now).map((model) => describeModel(model, place.modelType, now));
+  const { since, until } = place.source();
+  const models = modelsAt(signal.monthDay, now).map((model) =>
+    describeModel(model, { type: place.modelType, since, until }, now),
+  );
   const withModels = (endpoint: string) => endpoint !== 'v3/maps' && endpoint !== 'v3/region-from-loc';
   return {
     region: place.region,

@@ -40,8 +40,8 @@ function readRegistration(body: Buffer): Registration | readonly Problem[] {
   const email = text('email');
   const org = fields.org === undefined || fields.org === null ? null : text('org');
 
-  if (username !== undefined && (username.trim() === '' || username.includes(':')))
-    say('username', 'must not be empty nor hold a colon');
+  if (username !== undefined && (username.trim() === '' || /[:\p{Cc}]/u.test(username)))
+    say('username', 'must not be empty nor hold a colon or a control character');
   const fault = password === undefined ? undefined : passwordFault(password);
   if (fault !== undefined) say('password', fault);
   if (email !== undefined && !isEmail(email)) say('email', 'must be an e-mail address');

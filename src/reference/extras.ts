@@ -8,6 +8,7 @@ import { defaultModel, describeModel, type Model, modelsAt } from './models.ts';
 import { opensData } from './plans.ts';
 import { asking } from './query.ts';
 import type { AccountPath } from './service.ts';
+import type { Source } from './source.ts';
 import { writeTime } from './times.ts';
 
 export const FUEL_MIX = 'marginal_fuel_mix';
@@ -16,15 +17,18 @@ const MODEL_TYPE = 'binned_regression';
 
 /** The signal as my-access tells it; empty where the plan opens no region. */
 export function fuelMixAccess(signal: Signal, account: Account, wanted: { now: number; region: string | undefined }) {
-  const models = modelsAt(signal.monthDay, wanted.now).map((model) => describeModel(model, MODEL_TYPE, wanted.now));
+  const modelsOf = ({ since, until }: Source) =>
+    modelsAt(signal.monthDay, wanted.now).map((model) =>
+      describeModel(model, { type: MODEL_TYPE, since, until }, wanted.now),
+    );
   const regions = [...signal.places.values()]
     .filter(({ region }) => opensData(account.plan, region) && (wanted.region ?? region) === region)
-    .map(({ region, fullName, parent }) => ({
+    .map(({ region, fullName, parent, source }) => ({
       region,
       region_full_name: fullName,
       parent: parent ?? null,
       data_point_period_seconds: signal.period / 1_000,
-      endpoints: [{ endpoint: 'v3/fuel-mix', models }],
+      endpoints: [{ endpoint: 'v3/fuel-mix', models: modelsOf(source()) }],
     }));
   return regions.length === 0 ? [] : [{ signal_type: FUEL_MIX, regions }];
 }

@@ -29,7 +29,7 @@ export function insteadOf(service: Service, call: Call, rule: FaultRule): Answer
   switch (rule.fault) {
     case '401-mid-life':
       return diesEarly(service, call, rule)
-        ? refusal(401, 'unauthorised', 'The access token is no longer valid.')
+        ? refusal(401, 'unauthorized', 'The access token is no longer valid.')
         : undefined;
     case 'html-401':
       return diesEarly(service, call, rule) ? htmlPage(401, 'Authorization Required') : undefined;

@@ -1,6 +1,6 @@
 /** The timetable of data models: which labels exist at a moment of the service's clock, in which phase, trained on what (specification 3 and 9). */
 
-import { readDate, writeDate } from './times.ts';
+import { writeDate } from './times.ts';
 
 const DAY = 86_400_000;
 /** Days after its label's date at which a model leaves each phase; the README tells it in words. */
@@ -24,11 +24,15 @@ export interface Model {
   readonly trainEnd: string;
 }
 
-/** Month and day of each year's label, as `03-01`. */
+/** When the label of a year appears; `monthDay` is that of each year's label, as `03-01`. */
+function releaseOf(monthDay: string, year: number): number {
+  const [month = 1, day = 1] = monthDay.split('-').map(Number);
+  return Date.UTC(year, month - 1, day);
+}
+
 function modelOf(monthDay: string, year: number, now: number): Model {
-  const releaseOf = (y: number) => readDate(`${y}-${monthDay}`) ?? 0;
-  const released = releaseOf(year);
-  const superseded = releaseOf(year + 1) + PREVIEW_DAYS * DAY;
+  const released = releaseOf(monthDay, year);
+  const superseded = releaseOf(monthDay, year + 1) + PREVIEW_DAYS * DAY;
   const until = superseded + OVERLAP_DAYS * DAY;
   const phase =
     now < released + PREVIEW_DAYS * DAY
@@ -67,11 +71,25 @@ export function defaultModel(models: readonly Model[]): Model {
   return found;
 }
 
-/** A model as my-access tells it, with bare dates (specification 2.7). */
-export const describeModel = (model: Model, type: string, now: number) => ({
+/** When the newest label appeared. */
+export function newestRelease(monthDay: string, now: number): number {
+  const year = new Date(now).getUTCFullYear();
+  const release = releaseOf(monthDay, year);
+  return release <= now ? release : releaseOf(monthDay, year - 1);
+}
+
+/** What a place's values come from: the model's type, and the first and last time of its data. */
+export interface ModelledPlace {
+  readonly type: string;
+  readonly since: number;
+  readonly until: number;
+}
+
+/** A model as my-access tells it, with bare dates, the last one that of its last point (specification 2.7). */
+export const describeModel = (model: Model, { type, since, until }: ModelledPlace, now: number) => ({
   model: model.date,
-  data_start: writeDate(BACKFILL_FROM),
-  data_end: writeDate(Math.min(now, model.until)),
+  data_start: writeDate(since),
+  data_end: writeDate(Math.min(now, until, model.until - 1)),
   train_start: model.trainStart,
   train_end: model.trainEnd,
   type,

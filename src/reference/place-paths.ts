@@ -2,6 +2,7 @@
 
 import { type Answer, ok, outOfScope, refusal, unprocessable } from './answer.ts';
 import { type Signal, signalTypes } from './catalogue.ts';
+import { newestRelease } from './models.ts';
 import { opensMaps } from './plans.ts';
 import { asking } from './query.ts';
 import type { AccountPath } from './service.ts';
@@ -25,13 +26,6 @@ export const regionFromLoc: AccountPath = ({ catalogue }, call) => {
 };
 
 /** Maps change with each yearly model label, so `last_updated` is the newest label's date. */
-export function mapUpdatedAt(signal: Signal, now: number): number {
-  const year = new Date(now).getUTCFullYear();
-  const [month = 1, day = 1] = signal.monthDay.split('-').map(Number);
-  const released = Date.UTC(year, month - 1, day);
-  return released <= now ? released : Date.UTC(year - 1, month - 1, day);
-}
-
 function* mapPieces(signal: Signal, updated: number): Generator<string> {
   yield '{"type":"FeatureCollection","features":[';
   let separator = '';
@@ -50,5 +44,5 @@ export const maps: AccountPath = ({ catalogue }, call, account): Answer => {
   if (ask.problems.length > 0) return unprocessable(...ask.problems);
   if (!opensMaps(account.plan)) return outOfScope('/v3/maps');
   const signal = catalogue[type];
-  return { status: 200, body: { kind: 'pieces', pieces: mapPieces(signal, mapUpdatedAt(signal, call.now)) } };
+  return { status: 200, body: { kind: 'pieces', pieces: mapPieces(signal, newestRelease(signal.monthDay, call.now)) } };
 };

@@ -20,6 +20,8 @@ export interface Asking {
   object(name: string, message: string): void;
 }
 
+const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
 export function asking(query: URLSearchParams): Asking {
   const problems: Problem[] = [];
   const say = (name: string, message: string, kind: Problem['kind'] = 'value_error') => {
@@ -43,7 +45,7 @@ export function asking(query: URLSearchParams): Asking {
   };
   const numberIn = (name: string, text: string | undefined, test: (n: number) => boolean, wanted: string) => {
     if (text === undefined) return undefined;
-    const n = Number(text);
+    const n = DECIMAL.test(text) ? Number(text) : Number.NaN;
     if (Number.isFinite(n) && test(n)) return n;
     say(name, `"${text.slice(0, 40)}" is not ${wanted}`, Number.isFinite(n) ? 'value_error' : 'type_error');
     return undefined;

@@ -15,6 +15,7 @@ import { send } from './send.ts';
 import { readSeries, recordedSpan, type Series, SeriesError } from './series.ts';
 import type { Call, Counts, Service } from './service.ts';
 import { createTokens } from './tokens.ts';
+import { V1 } from './v1.ts';
 import { windowsOf } from './window.ts';
 
 const MINUTE = 60_000;
@@ -25,7 +26,8 @@ const WINDOW = 5 * MINUTE;
 /** The earlier interface, without a token: 25 an hour an address. */
 const ANONYMOUS = 25;
 const MOST_BODY = 64 * 1024;
-const MOST_URL = 16 * 1024;
+/** Below what node:http itself would take, so that the refusal has words. */
+const MOST_URL = 8 * 1024;
 const MOST_NAMES = 100;
 /** Longer than most callers keep an idle connection, so that it is they who close it. */
 const KEEP_ALIVE = 65_000;
@@ -117,10 +119,12 @@ async function callOf(request: IncomingMessage, now: number): Promise<Call | Ans
   if (body === undefined)
     return refusal(413, 'too_large', `The body has more than ${MOST_BODY} bytes.`, { connection: 'close' });
   const cut = target.indexOf('?');
+  const path = cut < 0 ? target : target.slice(0, cut);
   const scheme = 'encrypted' in request.socket ? 'https' : 'http';
   return {
     method: request.method ?? 'GET',
-    path: cut < 0 ? target : target.slice(0, cut),
+    // The earlier interface ends every path in a slash; the others are known with one and without.
+    path: path.startsWith(V1) ? path : path.replace(/(.)\/$/, '$1'),
     query: new URLSearchParams(cut < 0 ? '' : target.slice(cut + 1)),
     headers: request.headers,
     body,

@@ -47,7 +47,7 @@ async function withAccount(service: Service, call: Call, path: AccountPath): Pro
 /** Answers one call. Authentication comes before validation. */
 export async function route(service: Service, call: Call): Promise<Answer> {
   if (call.path.startsWith(V1)) return routeV1(service, call);
-  const path = call.path.length > 1 && call.path.endsWith('/') ? call.path.slice(0, -1) : call.path;
+  const { path } = call;
   const found =
     service.extras && path === '/v3/fuel-mix' ? extra : Object.hasOwn(routes, path) ? routes[path] : undefined;
   if (found === undefined) return notFound(call.path);

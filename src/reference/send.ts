@@ -10,7 +10,9 @@ import type { Answer } from './answer.ts';
 const WORTH_ZIPPING = 1_024;
 
 export const takesGzip = (request: IncomingMessage) =>
-  /(^|[\s,])(gzip|\*)\s*(;\s*q=(1|0\.\d*[1-9]))?\s*(,|$)/i.test(String(request.headers['accept-encoding'] ?? ''));
+  /(^|[\s,])(gzip|\*)\s*(;\s*q=(1(\.0*)?|0\.\d*[1-9]\d*)\s*)?\s*(,|$)/i.test(
+    String(request.headers['accept-encoding'] ?? ''),
+  );
 
 /** The body as one text, for whoever must change it. */
 export function wholeText({ body }: Answer): string {

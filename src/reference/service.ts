@@ -9,7 +9,7 @@ import type { Windows } from './window.ts';
 
 export interface Call {
   readonly method: string;
-  /** Without the query. */
+  /** Without the query, and without a slash at its end outside the earlier interface. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -3,11 +3,11 @@
 import { gzipSync } from 'node:zlib';
 import type { Account } from './accounts.ts';
 import { type Answer, invalid, ok, outOfScope } from './answer.ts';
-import { type Catalogue, type DataPath, type Place, type Signal, signalTypes } from './catalogue.ts';
+import { type Catalogue, type DataPath, type Place, type Signal, type SignalType, signalTypes } from './catalogue.ts';
 import { defaultModel, type Model, modelsAt } from './models.ts';
 import { opensData } from './plans.ts';
 import { type Asking, asking } from './query.ts';
-import type { AccountPath, Call, Service } from './service.ts';
+import type { AccountPath, Service } from './service.ts';
 import { writeTime } from './times.ts';
 
 const HOUR = 3_600_000;
@@ -29,9 +29,9 @@ interface Wanted {
 function wantedOf(
   ask: Asking,
   path: DataPath,
-  scope: { catalogue: Catalogue; account: Account; now: number },
+  scope: { catalogue: Catalogue; account: Account; now: number; unsaid?: SignalType },
 ): Wanted | Answer {
-  const type = ask.word('signal_type', signalTypes);
+  const type = ask.word('signal_type', signalTypes, scope.unsaid === undefined ? {} : { fallback: scope.unsaid });
   const region = ask.text('region');
   const asked = ask.optional('model');
   const signal = scope.catalogue[type];
@@ -219,10 +219,10 @@ function midRank(values: Float64Array): number {
 }
 
 /** `/v3/signal-index`: the current value among the next 24 h of the forecast, free everywhere. */
-export const signalIndex: AccountPath = ({ catalogue, extras }, call: Call, account) => {
+export const signalIndex: AccountPath = ({ catalogue, extras }, call, account) => {
   // Some clients omit the signal type.
-  if (extras && !call.query.has('signal_type')) call.query.set('signal_type', 'co2_moer');
-  const wanted = wantedOf(asking(call.query), 'v3/signal-index', { catalogue, account, now: call.now });
+  const scope = { catalogue, account, now: call.now, ...(extras ? { unsaid: 'co2_moer' as const } : {}) };
+  const wanted = wantedOf(asking(call.query), 'v3/signal-index', scope);
   if (isRefusal(wanted)) return wanted;
   const { signal, place, model } = wanted;
   const issued = lastIssue(wanted, call.now);

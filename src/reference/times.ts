@@ -9,7 +9,7 @@ const BARE_DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 function dayOf(year: number, month: number, day: number): number | undefined {
   const at = Date.UTC(year, month - 1, day);
   const back = new Date(at);
-  const exists = back.getUTCMonth() === month - 1 && back.getUTCDate() === day && year >= 1970;
+  const exists = back.getUTCFullYear() === year && back.getUTCMonth() === month - 1 && back.getUTCDate() === day;
   return exists ? at : undefined;
 }
 
@@ -23,7 +23,9 @@ export function readTime(text: string): number | undefined {
   const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0));
   const midnight = dayOf(year ?? 0, month ?? 0, day ?? 0);
   if (midnight === undefined || (hour ?? 0) > 23 || (minute ?? 0) > 59 || (second ?? 0) > 59) return undefined;
-  const zone = (Number(parts[9] ?? 0) * 60 + Number(parts[10] ?? 0)) * (parts[8] === '-' ? -1 : 1);
+  const [zoneHour, zoneMinute] = [Number(parts[9] ?? 0), Number(parts[10] ?? 0)];
+  if (zoneHour > 23 || zoneMinute > 59) return undefined;
+  const zone = (zoneHour * 60 + zoneMinute) * (parts[8] === '-' ? -1 : 1);
   const within = ((hour ?? 0) * 60 + (minute ?? 0) - zone) * 60 + (second ?? 0);
   return midnight + within * 1_000 + Math.floor(Number(`0.${parts[7] ?? 0}`) * 1_000);
 }

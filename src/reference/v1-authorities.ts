@@ -68,7 +68,7 @@ export function readPoint(text: string): readonly [number, number] | undefined {
 
 function matching(signal: Signal, query: URLSearchParams): readonly Place[] | Answer {
   const loc = query.get('loc');
-  if (loc === null) return [...signal.places.values()];
+  if (loc === null || loc === '') return [...signal.places.values()];
   const point = readPoint(loc);
   if (point === undefined)
     return {
@@ -82,8 +82,8 @@ function matching(signal: Signal, query: URLSearchParams): readonly Place[] | An
 export const authorities: OpenPath = ({ catalogue }, call) => {
   const places = matching(catalogue.co2_aoer, call.query);
   if ('status' in places) return places;
-  const abbrev = call.query.get('abbrev');
-  const type = call.query.get('ba_type');
+  const abbrev = call.query.get('abbrev') || undefined;
+  const type = call.query.get('ba_type') || undefined;
   return ok(
     places
       .filter(

@@ -96,7 +96,7 @@ function wantedOf({ catalogue, seed }: Service, { query, now }: Call): Wanted | 
   const said = query.get('page');
   const page = said === null ? 1 : positive(said);
   if (page === undefined) return detail(404, 'Invalid page.');
-  const [ba, market, freq] = ['ba', 'market', 'freq'].map((name) => query.get(name) ?? undefined);
+  const [ba, market, freq] = ['ba', 'market', 'freq'].map((name) => query.get(name) || undefined);
   const rows = [...catalogue.co2_aoer.places.values()]
     .filter(({ region }) => (ba ?? region) === region)
     .flatMap((place) =>

@@ -117,7 +117,7 @@ it('its models tell that a pinned one has ended', async () => {
   const now = pair.clock.now().wall;
   expect(modelToAsk('2026-03-01', models, now)).toEqual({ model: '2026-03-01' });
   expect(modelToAsk('2025-03-01', models, now)).toEqual({
-    note: "model 2025-03-01 has made no new data since 2026-04-14; the service's default is used",
+    note: "model 2025-03-01 has made no new data since 2026-04-13; the service's default is used",
   });
   watch.stop();
 });

@@ -60,7 +60,7 @@ describe('4.1 GET /v3/my-access', () => {
         {
           model: '2025-03-01',
           data_start: '2019-01-01',
-          data_end: '2026-04-14',
+          data_end: '2026-04-13',
           train_start: '2022-07-01',
           train_end: '2025-06-30',
           type: 'proxy',
@@ -169,6 +169,18 @@ describe('3 and 9: the life of a model', () => {
     expect(preview.json.data).toHaveLength(13);
     expect(standard.json.data).toHaveLength(13);
     expect(preview.json.data).not.toEqual(standard.json.data);
+  });
+  //  the service's clock        default        newest map
+  it.each([
+    ['1970-01-05T00:00:00Z', '1969-03-01', '1969-03-01'],
+    ['2019-01-01T00:00:00Z', '2018-03-01', '2018-03-01'],
+    ['2100-03-01T00:00:00Z', '2099-03-01', '2100-03-01'],
+    ['9999-12-31T00:00:00Z', '9999-03-01', '9999-03-01'],
+  ])('at %s there is a default too', async (time, standard, map) => {
+    service.at(Date.parse(time));
+    expect((await forecast()).json.meta.model.date).toBe(standard);
+    const { json } = await service.get('/v3/maps?signal_type=co2_moer');
+    expect(json.meta.last_updated).toBe(`${map}T00:00:00+00:00`);
   });
   it('an unknown model is 400', async () => {
     expect((await forecast('2024-03-01')).status).toBe(400);

@@ -40,6 +40,8 @@ describe('4.1 POST /register', () => {
     ['no special character', { ...person, password: 'abcdefg1' }, 'password', 'special'],
     ['not an address', { ...person, email: 'nobody' }, 'email', 'e-mail'],
     ['a number for a name', { ...person, username: 5 }, 'username', 'text'],
+    ['a colon in the name', { ...person, username: 'a:b' }, 'username', 'colon'],
+    ['two lines of a name', { ...person, username: 'a\nb' }, 'username', 'control character'],
     ['not JSON', '{', undefined, 'JSON'],
     ['a list', [], undefined, 'JSON'],
   ];

@@ -81,6 +81,7 @@ describe('4.3 GET /v3/forecast', () => {
     ['a horizon above 72', { horizon_hours: 73 }],
     ['half an hour', { horizon_hours: 0.5 }],
     ['a horizon in words', { horizon_hours: 'long' }],
+    ['a horizon in another numeral', { horizon_hours: '0x18' }],
     ['an unknown model', { model: '1999-01-01' }],
   ])('%s is 400 {error, message, docs}', async (_, fields) => {
     const { status, json } = await forecast(fields);

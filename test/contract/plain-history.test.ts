@@ -70,8 +70,9 @@ describe('4.4 GET /v3/historical', () => {
     const { status, json } = await history(NOW + DAY, NOW + 2 * DAY);
     expect([status, json.data, json.meta.model.date]).toEqual([200, [], '2026-03-01']);
   });
-  it('a range before the data begin is empty', async () => {
-    expect((await history(Date.parse('2018-06-01Z'), Date.parse('2018-06-02Z'))).json.data).toEqual([]);
+  it.each(['2018-06-01', '1969-06-01'])('a range before the data begin is empty: %s', async (day) => {
+    const { status, json } = await history(Date.parse(`${day}Z`), Date.parse(`${day}Z`) + DAY);
+    expect([status, json.data]).toEqual([200, []]);
   });
   it('3: reaches back to 2019-01-01', async () => {
     const first = Date.parse('2019-01-01T00:00:00Z');
@@ -166,6 +167,9 @@ describe('the spellings of time', () => {
     ['2026-05-01T00:00:00.0010000Z', '2026-05-01T00:05:00+00:00'],
     ['2026-04-30T17:00:00-07:00', '2026-05-01T00:00:00+00:00'],
     ['2026-05-01T02:00:00%2B0200', '2026-05-01T00:00:00+00:00'],
+    ['2026-05-01T00:00:00.1234567%2B00:00', '2026-05-01T00:05:00+00:00'],
+    ['2026-05-01T00:00:00%2B24:00', 400],
+    ['2026-05-01T00:00:00%2B00:60', 400],
     ['2026-05-01T00:00:00', 400],
     ['2026-05-01', 400],
     ['2026-02-30T00:00:00Z', 400],

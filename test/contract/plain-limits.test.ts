@@ -70,7 +70,22 @@ describe('the weight of answers', () => {
       expect(zipped.bytes * 4).toBeLessThan(plain.bytes);
       const refused = await ask(url, { headers: { authorization, 'accept-encoding': 'gzip;q=0' } });
       expect(refused.headers['content-encoding']).toBeUndefined();
+      const weighed = await ask(url, { headers: { authorization, 'accept-encoding': 'gzip;q=1.0, identity;q=0.50' } });
+      expect(weighed.headers['content-encoding']).toBe('gzip');
     }));
+
+  //  what is too long        status   request
+  it.each([
+    ['a body', 413, { path: '/register', method: 'POST', body: 'x'.repeat(65_537) }],
+    ['an address', 414, { path: `/v3/forecast?region=${'x'.repeat(8_192)}` }],
+  ])('%s is %s, in JSON and with its id', (_, status, { path, ...request }) =>
+    withService(async (service) => {
+      const reply = await ask(service.url + path, request);
+      expect(reply.status).toBe(status);
+      expect(Object.keys(JSON.parse(reply.text))).toEqual(['error', 'message', 'docs']);
+      expect(reply.headers['x-request-id']).toMatch(/./);
+    }),
+  );
 
   it('a stream is the same zipped', () =>
     withService(async (service) => {

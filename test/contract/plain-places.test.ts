@@ -56,6 +56,7 @@ describe('4.2 GET /v3/region-from-loc', () => {
     ['latitude', 'co2_moer', 91, 0],
     ['longitude', 'co2_moer', 0, -181],
     ['latitude', 'co2_moer', 'north', 0],
+    ['latitude', 'co2_moer', '0x26', 0],
     ['latitude', 'co2_moer', '', 0],
     ['signal_type', 'co2', 0, 0],
   ])('a wrong %s is 422', async (name, signal, latitude, longitude) => {

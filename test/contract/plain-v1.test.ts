@@ -100,6 +100,10 @@ describe('4.5 GET balancing_authorities', () => {
     const { json } = await get('balancing_authorities/?loc={"type":"Point","coordinates":[-122.0,38.5]}');
     expect(json[0].abbrev).toBe('CAISO');
   });
+  it('overlooks empty parameters', async () => {
+    const all = (await get('balancing_authorities/')).json.length;
+    expect((await get('balancing_authorities/?loc=&abbrev=&ba_type=')).json).toHaveLength(all);
+  });
   it('refuses a loc it cannot read', async () => {
     expect((await get('balancing_authorities/?loc=home')).status).toBe(400);
   });
@@ -170,6 +174,7 @@ describe('4.5 GET datapoints', () => {
     ['+0000', 'start_at=2026-06-01T00:00:00%2B0000&end_at=2026-06-01T01:00:00%2B0000', 13],
     ['+00:00', 'start_at=2026-06-01T00:00:00%2B00:00&end_at=2026-06-01T01:00:00%2B00:00', 13],
     ['one instant', 'start_at=2026-06-01T00:00:00Z&end_at=2026-06-01T00:00:00Z', 1],
+    ['empty parameters', 'start_at=2026-06-01T00:00:00Z&end_at=2026-06-01T01:00:00Z&freq=&page_size=', 13],
     ['an unknown authority', 'ba=NONE&start_at=2026-06-01', 0],
     ['another frequency', 'freq=10m&start_at=2026-06-01', 0],
   ])('%s', async (_, range, count) => {

@@ -135,6 +135,15 @@ describe('the service on a series', () => {
     const index = await service.get(`/v3/signal-index?${query(moer)}`);
     expect(index.json.data[0].value).toBeCloseTo((100 * (below + equal / 2)) / 288, 9);
   });
+  it('my-access tells the days of the record', async () => {
+    const { json } = await service.get(`/v3/my-access?${query(moer)}`);
+    const [newest] = json.signal_types[0].regions[0].endpoints[0].models;
+    expect([newest.data_start, newest.data_end]).toEqual(['2020-03-01', '2020-03-10']);
+    service.at(now + 30 * 86_400_000);
+    const later = (await service.get(`/v3/my-access?${query(moer)}`)).json;
+    expect(later.signal_types[0].regions[0].endpoints[0].models[0].data_end).toBe('2020-03-12');
+    service.at(now);
+  });
   it('serves past forecasts only for the record', async () => {
     const fields = { ...moer, start: '2020-02-29T23:00Z', end: '2020-03-01T00:10Z', horizon_hours: 1 };
     const { json } = await service.get(`/v3/forecast/historical?${query(fields)}`);
