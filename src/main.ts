@@ -4,18 +4,19 @@
 import { help, JobError, readArguments, type Terminal, UsageError } from './commands/command.ts';
 import { commands } from './commands/index.ts';
 import { VERSION } from './commands/version.ts';
+import { nearest } from './config/nearest.ts';
 
-function terminalOf(stop: AbortSignal): Terminal {
-  // Each stream is made when it is first used, a millisecond of a start each. A closed pipe (`gridtide … | head`) ends the
-  // writing, not the program.
+/** `lost` hears why what is printed gets nowhere. */
+function terminalOf(stop: AbortSignal, lost: (why: NodeJS.ErrnoException) => void): Terminal {
+  // Each stream is made when it is first used, a millisecond of a start each. One that fails must not bring the process down.
   const opened = new Set<NodeJS.WriteStream>();
-  const ready = (stream: NodeJS.WriteStream) => {
-    if (!opened.has(stream)) opened.add(stream.on('error', () => {}));
+  const ready = (stream: NodeJS.WriteStream, failed: (why: NodeJS.ErrnoException) => void) => {
+    if (!opened.has(stream)) opened.add(stream.on('error', failed));
     return stream;
   };
   return {
-    out: (text) => ready(process.stdout).write(text),
-    err: (text) => ready(process.stderr).write(text),
+    out: (text) => ready(process.stdout, lost).write(text),
+    err: (text) => ready(process.stderr, () => {}).write(text),
     get input() {
       return process.stdin;
     },
@@ -36,44 +37,68 @@ function overview(): string {
   return `gridtide ${VERSION}: runs EV chargers and heat pumps when the grid is clean\n\nusage: gridtide COMMAND [options]\n\n${lines.join('\n')}\n\ngridtide COMMAND --help tells more. Start with: gridtide demo\n`;
 }
 
+/** What a command's own errors say, with the exit code of each. */
+function codeOf(error: unknown, name: string, { err }: Terminal): number {
+  if (error instanceof UsageError) {
+    for (const mistake of error.mistakes) err(`gridtide ${name}: ${mistake}\n`);
+    return 2;
+  }
+  if (error instanceof JobError) {
+    err(`gridtide ${name}: ${error.message}\n`);
+    return 1;
+  }
+  throw error;
+}
+
+const isHelp = (word: string) => word === '--help' || word === '-h';
+
 async function main(argv: readonly string[]): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  const terminal = terminalOf(stop.signal);
+  let lost: NodeJS.ErrnoException | undefined;
+  const terminal = terminalOf(stop.signal, (why) => {
+    lost ??= why;
+    // Nobody reads on (`gridtide … | head`): nothing more is asked of anybody.
+    stop.abort();
+  });
 
-  const [name, ...rest] = argv;
-  if (name === '--version') {
+  const [first, ...words] = argv;
+  const isAboutHelp = first === 'help' || (first !== undefined && isHelp(first));
+  const [name, ...rest] = isAboutHelp ? words : argv;
+  if (name === '--version' || name === '-V') {
     terminal.out(`${VERSION}\n`);
     return 0;
   }
-  if (name === undefined || name === '--help' || name === 'help') {
+  if (name === undefined) {
     terminal.out(overview());
-    return name === undefined ? 2 : 0;
+    return isAboutHelp ? 0 : 2;
   }
-  const entry = commands[name];
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (entry === undefined) {
-    terminal.err(`gridtide: there is no command "${name}"; gridtide --help lists them\n`);
+    const meant = nearest(name, Object.keys(commands));
+    terminal.err(
+      `gridtide: there is no command "${name}"${meant === undefined ? '' : ` (${meant}?)`}; gridtide --help lists them\n`,
+    );
     return 2;
   }
 
   const command = await entry.load();
-  if (rest.includes('--help')) {
+  if (isAboutHelp || rest.some(isHelp)) {
     terminal.out(help(command.spec));
     return 0;
   }
+  let code: number;
   try {
-    return await command.run(readArguments(command.spec, rest), terminal);
+    code = await command.run(readArguments(command.spec, rest), terminal);
   } catch (error) {
-    if (error instanceof UsageError) {
-      for (const mistake of error.mistakes) terminal.err(`gridtide ${name}: ${mistake}\n`);
-      return 2;
-    }
-    if (error instanceof JobError) {
-      terminal.err(`gridtide ${name}: ${error.message}\n`);
-      return 1;
-    }
-    throw error;
+    // Who closed the pipe has what was wanted.
+    code = error instanceof JobError && lost?.code === 'EPIPE' ? 0 : codeOf(error, name, terminal);
   }
+  // A stream tells its failure a tick after the write.
+  await new Promise((resume) => setImmediate(resume));
+  if (lost === undefined || lost.code === 'EPIPE') return code;
+  terminal.err(`gridtide ${name}: what was printed is not whole (${lost.code}); make room or print elsewhere\n`);
+  return code === 0 ? 1 : code;
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -3,7 +3,7 @@
 import type { Access } from '../service/answers.ts';
 import type { Credentials } from '../service/queries.ts';
 import { inMinutes } from '../units.ts';
-import { type Arguments, type CommandSpec, type Terminal, UsageError } from './command.ts';
+import { type Arguments, actOf, type CommandSpec, type Terminal, UsageError } from './command.ts';
 import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
 
 type Row = 'username' | 'email' | 'org' | 'region' | 'signal-type' | 'json' | ServiceRow;
@@ -11,13 +11,13 @@ type Row = 'username' | 'email' | 'org' | 'region' | 'signal-type' | 'json' | Se
 export const spec: CommandSpec<Row> = {
   name: 'account',
   summary: 'register, log in, reset the password, see what the account opens',
-  positionals: 'register|login|reset-password|access',
+  positionals: ['register', 'login', 'reset-password', 'access'],
   options: {
-    username: { value: 'NAME', help: 'register, reset-password: instead of --username-file' },
-    email: { value: 'ADDRESS', help: 'register: for notices of outages and updates' },
-    org: { value: 'NAME', help: 'register: organisation' },
-    region: { value: 'REGION', help: 'access: only this region' },
-    'signal-type': { value: 'TYPE', help: 'access: only this signal' },
+    username: { value: 'NAME', help: 'instead of --username-file', only: ['register', 'reset-password'] },
+    email: { value: 'ADDRESS', help: 'for notices of outages and updates', only: ['register'] },
+    org: { value: 'NAME', help: 'organisation', only: ['register'] },
+    region: { value: 'REGION', help: 'only this region', only: ['access'] },
+    'signal-type': { value: 'TYPE', help: 'only this signal', only: ['access'] },
     json: { help: 'one JSON document; of login it holds the token' },
     ...serviceOptions,
   },
@@ -105,13 +105,9 @@ const access: Act = async (args, terminal, { service }) => {
 const acts: Readonly<Record<string, Act>> = { register, login, 'reset-password': resetPassword, access };
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const [name = '', ...more] = args.positionals;
-  const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
-  if (act === undefined || more.length > 0)
-    throw new UsageError(`"${args.positionals.join(' ')}": expected one of ${Object.keys(acts).join(', ')}`);
   const open = await openService(args, terminal);
   try {
-    await act(args, terminal, open);
+    await actOf(acts, args)(args, terminal, open);
     return 0;
   } finally {
     await open.close();

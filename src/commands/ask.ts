@@ -1,9 +1,9 @@
 /** Asks at the terminal, one line an answer, until each is good. Knows no option. */
 
-import { Readable } from 'node:stream';
 import type { GivenValue } from '../config/example.ts';
 import type { Kind } from '../config/kind.ts';
 import { JobError, type Terminal } from './command.ts';
+import { linesOf } from './lines.ts';
 
 export interface Question {
   readonly text: string;
@@ -21,20 +21,6 @@ export interface Asker {
   close(): void;
 }
 
-const LONGEST_LINE = 4096;
-
-async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder();
-  let held = '';
-  for await (const chunk of input) {
-    held += decoder.decode(chunk, { stream: true });
-    const lines = held.split('\n');
-    held = (lines.pop() ?? '').slice(0, LONGEST_LINE);
-    for (const line of lines) yield line.trim().slice(0, LONGEST_LINE);
-  }
-  if (held.trim() !== '') yield held.trim();
-}
-
 const numberOf = (text: string) => (text === '' || Number.isNaN(Number(text)) ? text : Number(text));
 
 /** The text of an answer as YAML would read it for this kind. */
@@ -50,18 +36,14 @@ function valueFrom(text: string, { schema }: Kind<unknown>): GivenValue {
 
 const NOT_WRITTEN = 'nothing was written; gridtide init --yes writes an example without asking';
 
-export function createAsker({ input, out, stop }: Terminal): Asker {
-  const lines = linesOf(input);
-  const stopped = new Promise<'stopped'>((resolve) => {
-    if (stop.aborted) resolve('stopped');
-    stop.addEventListener('abort', () => resolve('stopped'), { once: true });
-  });
+export function createAsker(terminal: Terminal): Asker {
+  const { out, stop } = terminal;
+  const lines = linesOf(terminal);
 
   async function line(): Promise<string> {
-    const next = await Promise.race([lines.next(), stopped]);
-    if (next === 'stopped') throw new JobError(`stopped; ${NOT_WRITTEN}`);
-    if (next.done === true) throw new JobError(`the answers ended before the questions did; ${NOT_WRITTEN}`);
-    return next.value;
+    const next = await lines.next();
+    if (next.done !== true) return next.value.trim();
+    throw new JobError(`${stop.aborted ? 'stopped' : 'the answers ended before the questions did'}; ${NOT_WRITTEN}`);
   }
 
   return {
@@ -78,9 +60,6 @@ export function createAsker({ input, out, stop }: Terminal): Asker {
         for (const mistake of mistakes) out(`  ${mistake}\n`);
       }
     },
-    close() {
-      // A read that still waits would keep the process.
-      if (input instanceof Readable) input.destroy();
-    },
+    close: () => void lines.return(),
   };
 }

@@ -1,6 +1,7 @@
 /** The shape of a command: its options as rows, its help made from them, its arguments checked against them. */
 
 import { parseArgs } from 'node:util';
+import { nearest } from '../config/nearest.ts';
 
 /** What a command may touch of the process; tests hand in their own. */
 export interface Terminal {
@@ -23,14 +24,16 @@ export interface OptionRow {
   readonly short?: string;
   readonly many?: boolean;
   readonly default?: string;
+  /** The actions it belongs to; absent: all of them. */
+  readonly only?: readonly string[];
 }
 
 export interface CommandSpec<Row extends string = string> {
   readonly name: string;
   /** One line for `gridtide --help`. */
   readonly summary: string;
-  /** What stands after the name, such as `[LOAD]` or `now|forecast`; empty when nothing may. */
-  readonly positionals: string;
+  /** What stands after the name, such as `[LOAD]`; empty when nothing may. A list: one of these actions, such as `import FILE`. */
+  readonly positionals: string | readonly string[];
   readonly options: Readonly<Record<Row, OptionRow>>;
   /** Lines of examples or notes under the options. */
   readonly notes?: readonly string[];
@@ -38,6 +41,9 @@ export interface CommandSpec<Row extends string = string> {
 
 /** A command's arguments after the check: values as text, ready for the command's own reading. */
 export interface Arguments<Row extends string = string> {
+  /** One of those the command knows; empty where it knows none. */
+  readonly action: string;
+  /** What stands after the action, or after the name. */
   readonly positionals: readonly string[];
   /** The value of an option, its default, or undefined. */
   text(name: Row): string | undefined;
@@ -84,6 +90,41 @@ function withNegativeNumbersJoined(argv: readonly string[]): string[] {
   return joined;
 }
 
+/** The first word as one of the command's actions, with as many words after it as that takes. Throws `UsageError`. */
+function actionOf(
+  { name, positionals }: CommandSpec,
+  words: readonly string[],
+): Pick<Arguments, 'action' | 'positionals'> {
+  if (typeof positionals === 'string') {
+    if (positionals === '' && words.length > 0)
+      throw new UsageError(`"${words.join(' ')}" is not expected; gridtide ${name} takes options only`);
+    return { action: '', positionals: words };
+  }
+  const [said, ...rest] = words;
+  const known = positionals.map((action) => action.split(' '));
+  const found = known.find(([action]) => action === said);
+  if (found !== undefined && rest.length === found.length - 1) return { action: found[0] ?? '', positionals: rest };
+  const meant =
+    said === undefined || found !== undefined
+      ? undefined
+      : nearest(
+          said,
+          known.flatMap(([action]) => action ?? []),
+        );
+  throw new UsageError(
+    `${said === undefined ? '' : `"${words.join(' ')}": `}expected one of ${positionals.join(', ')}${
+      meant === undefined ? '' : ` (${meant}?)`
+    }; gridtide ${name} --help tells of each`,
+  );
+}
+
+/** What the command does at the action it was given. */
+export function actOf<Act>(acts: Readonly<Record<string, Act>>, { action }: Pick<Arguments, 'action'>): Act {
+  const act = acts[action];
+  if (act === undefined) throw new Error(`the action ${action} is listed, and nothing does it`);
+  return act;
+}
+
 /** Checks `argv` (what follows the command's name) against the rows. Throws `UsageError`. */
 export function readArguments(spec: CommandSpec, argv: readonly string[]): Arguments {
   const rows = spec.options;
@@ -104,8 +145,14 @@ export function readArguments(spec: CommandSpec, argv: readonly string[]): Argum
     const what = error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error);
     throw new UsageError(`${what}; gridtide ${spec.name} --help lists what it takes`);
   }
-  if (spec.positionals === '' && parsed.positionals.length > 0)
-    throw new UsageError(`"${parsed.positionals.join(' ')}" is not expected; gridtide ${spec.name} takes options only`);
+  const { action, positionals } = actionOf(spec, parsed.positionals);
+  const strays = Object.keys(parsed.values).filter((name) => rows[name]?.only?.includes(action) === false);
+  if (strays.length > 0)
+    throw new UsageError(
+      ...strays.map(
+        (name) => `--${name} is for ${rows[name]?.only?.join(', ')}; ${spec.name} ${action} has no use for it`,
+      ),
+    );
 
   const values = parsed.values as Record<string, string | boolean | readonly string[] | undefined>;
   const text = (name: string) => {
@@ -113,7 +160,8 @@ export function readArguments(spec: CommandSpec, argv: readonly string[]): Argum
     return typeof value === 'string' ? value : rows[name]?.default;
   };
   return {
-    positionals: parsed.positionals,
+    action,
+    positionals,
     text,
     all: (name) => {
       const value = values[name];
@@ -146,9 +194,11 @@ export function help(spec: CommandSpec): string {
   const width = Math.min(34, Math.max(...heads.map((head) => head.length)));
   const lines = rows.map(([, row], i) => {
     const fallback = row.default === undefined ? '' : ` (${row.default})`;
-    return `  ${(heads[i] ?? '').padEnd(width)}  ${row.help}${fallback}`;
+    const only = row.only === undefined ? '' : `${row.only.join(', ')}: `;
+    return `  ${(heads[i] ?? '').padEnd(width)}  ${only}${row.help}${fallback}`;
   });
-  const usage = `gridtide ${spec.name}${spec.positionals === '' ? '' : ` ${spec.positionals}`} [options]`;
+  const after = typeof spec.positionals === 'string' ? spec.positionals : spec.positionals.join('|');
+  const usage = `gridtide ${spec.name}${after === '' ? '' : ` ${after}`} [options]`;
   return [
     `${usage}\n  ${spec.summary}`,
     '',

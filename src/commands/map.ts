@@ -5,7 +5,7 @@ import { mapInfo } from '../region/held.ts';
 import { importMap } from '../region/import.ts';
 import type { ImportOptions, ImportProgress, ImportResult, MapInfo } from '../region/map.ts';
 import { type Instant, iso } from '../units.ts';
-import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal } from './command.ts';
 import { type Here, hereOf, hereOptions, placeAsked, placeOptions } from './here.ts';
 import { serviceOptions } from './service-options.ts';
 
@@ -14,10 +14,13 @@ type Row = 'force' | 'json' | keyof typeof placeOptions | keyof typeof hereOptio
 export const spec: CommandSpec<Row> = {
   name: 'map',
   summary: 'the region map held: download it, import a file, show it',
-  positionals: 'update|import FILE|info',
+  positionals: ['update', 'import FILE', 'info'],
   options: {
     ...placeOptions,
-    force: { help: 'take the map even when it is unchanged, or has lost regions or the own place' },
+    force: {
+      help: 'take the map even when it is unchanged, or has lost regions or the own place',
+      only: ['update', 'import'],
+    },
     json: { help: 'one JSON document' },
     ...hereOptions,
     ...serviceOptions,
@@ -116,15 +119,13 @@ function tell(result: ImportResult, json: boolean, terminal: Terminal): number {
 }
 
 async function importFile(args: Arguments<Row>, here: Here, terminal: Terminal): Promise<number> {
-  const [, name, ...more] = args.positionals;
-  if (name === undefined || more.length > 0) throw new UsageError('map import takes one FILE, or - for stdin');
+  const [name = '-'] = args.positionals;
   const { openMapSource } = await import('./map-source.ts');
   const source = await openMapSource(name, terminal.input);
   return tell(await take(source, args, here, terminal), args.flag('json'), terminal);
 }
 
 async function update(args: Arguments<Row>, here: Here, terminal: Terminal): Promise<number> {
-  if (args.positionals.length > 1) throw new UsageError('map update takes options only');
   const { openService, answerOf } = await import('./service-access.ts');
   const access = await openService(args, terminal);
   try {
@@ -141,9 +142,6 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const place = placeAsked(args, told);
   // The region of the place is stored beside the map.
   const here: Here = place === undefined ? told : { ...told, place };
-  const [what] = args.positionals;
-  if (what === 'info') return showInfo(here, args.flag('json'), terminal);
-  if (what === 'import') return importFile(args, here, terminal);
-  if (what === 'update') return update(args, here, terminal);
-  throw new UsageError(`map ${what ?? ''}: expected update, import FILE or info`);
+  if (args.action === 'info') return showInfo(here, args.flag('json'), terminal);
+  return args.action === 'import' ? importFile(args, here, terminal) : update(args, here, terminal);
 }

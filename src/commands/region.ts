@@ -8,6 +8,7 @@ import { iso, type Place } from '../units.ts';
 import { DiskError } from '../world.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { type Here, hereOf, hereOptions, placeAsked, placeOptions } from './here.ts';
+import { linesOf } from './lines.ts';
 import { serviceOptions } from './service-options.ts';
 
 type Row =
@@ -122,18 +123,6 @@ async function tellOne(place: Place, { here, resolve, online, json, terminal }: 
   return 0;
 }
 
-/** The lines of stdin, without their ends; a line longer than any pair of numbers is cut. */
-async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of input) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = (lines.pop() ?? '').slice(0, 1_000);
-    yield* lines;
-  }
-  if (rest !== '') yield rest;
-}
-
 function placeOfLine(line: string): Place | string {
   const [north, east, ...more] = line.trim().split(/[\s,;]+/);
   if (north === undefined || east === undefined || north === '' || east === '' || more.length > 0)
@@ -144,7 +133,7 @@ function placeOfLine(line: string): Place | string {
 async function tellBatch({ here, resolve, json, terminal }: Telling): Promise<number> {
   let bad = 0;
   let nth = 0;
-  for await (const line of linesOf(terminal.input)) {
+  for await (const line of linesOf(terminal)) {
     nth++;
     if (line.trim() === '') continue;
     const place = placeOfLine(line);
@@ -159,6 +148,7 @@ async function tellBatch({ here, resolve, json, terminal }: Telling): Promise<nu
       terminal.out(`${JSON.stringify(found === undefined ? { error: OUTSIDE } : document(found, here, place))}\n`);
     else terminal.out(`${found?.region ?? '-'}\n`);
   }
+  if (terminal.stop.aborted) throw new JobError(`stopped after line ${nth}`);
   return bad === 0 ? 0 : 1;
 }
 

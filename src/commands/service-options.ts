@@ -6,7 +6,7 @@ export type ServiceRow = 'config' | 'url' | 'username-file' | 'password-file' | 
 
 /** To be spread into the options of each command that asks the service. */
 export const serviceOptions: Readonly<Record<ServiceRow, OptionRow>> = {
-  config: { value: 'FILE', help: 'configuration that tells service and account' },
+  config: { value: 'FILE', help: 'configuration that tells service, account, place and state directory' },
   url: { value: 'URL', help: 'address of the service ($GRIDTIDE_URL)' },
   'username-file': { value: 'FILE', help: 'holds the user name ($GRIDTIDE_USERNAME)' },
   'password-file': { value: 'FILE', help: 'holds the password ($GRIDTIDE_PASSWORD)' },

@@ -7,7 +7,7 @@ import type { ForecastQuery } from '../service/queries.ts';
 import { localIndex } from '../signal/local-index.ts';
 import { after, between, iso, type Place } from '../units.ts';
 import { placeAsked, savedForecast, timeAsked } from './asked.ts';
-import { type Arguments, type CommandSpec, type Terminal, UsageError } from './command.ts';
+import { type Arguments, actOf, type CommandSpec, type Terminal, UsageError } from './command.ts';
 import { type Here, hereOf, hereOptions } from './here.ts';
 import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
 import { printHistory, printPastForecasts } from './signal-range.ts';
@@ -31,25 +31,31 @@ export type SignalRow =
   | keyof typeof hereOptions
   | ServiceRow;
 
+const RANGES = ['history', 'past-forecasts'];
+
 export const spec: CommandSpec<SignalRow> = {
   name: 'signal',
   summary: 'the signal: now, forecast, history, past forecasts, index',
-  positionals: 'now|forecast|history|past-forecasts|index',
+  positionals: ['now', 'forecast', 'history', 'past-forecasts', 'index'],
   options: {
     region: { value: 'REGION', help: 'abbreviation; else the place is looked up' },
     latitude: { value: 'DEGREES', help: 'with --longitude: the place, looked up in the map held, else by the service' },
     longitude: { value: 'DEGREES', help: 'east of Greenwich' },
-    model: { value: 'DATE', help: "label of a data model; the service's default without" },
-    'horizon-hours': { value: 'N', help: 'forecast, past-forecasts: 0 to 72 (24)' },
-    start: { value: 'TIME', help: 'history, past-forecasts: first time, inclusive' },
-    end: { value: 'TIME', help: 'last time, inclusive; now without' },
-    'include-imputed-marker': { help: 'history: say which values were imputed' },
-    'updated-since': { value: 'TIME', help: 'history: only values changed after' },
-    'in-flight': { value: 'N', help: 'requests of a range under way at once', default: '3' },
-    forecast: { value: 'FILE', help: 'index: computed here from a saved forecast answer' },
-    at: { value: 'TIME', help: 'index: of this moment; now without' },
+    model: {
+      value: 'DATE',
+      help: "label of a data model; the service's default without",
+      only: ['now', 'forecast', ...RANGES],
+    },
+    'horizon-hours': { value: 'N', help: '0 to 72 (24)', only: ['forecast', 'past-forecasts'] },
+    start: { value: 'TIME', help: 'first time, inclusive', only: RANGES },
+    end: { value: 'TIME', help: 'last time, inclusive; now without', only: RANGES },
+    'include-imputed-marker': { help: 'say which values were imputed', only: ['history'] },
+    'updated-since': { value: 'TIME', help: 'only values changed after', only: ['history'] },
+    'in-flight': { value: 'N', help: 'requests of a range under way at once', default: '3', only: RANGES },
+    forecast: { value: 'FILE', help: 'computed here from a saved forecast answer', only: ['index'] },
+    at: { value: 'TIME', help: 'with --forecast: of this moment; now without', only: ['index'] },
     json: { help: 'the JSON of the interface' },
-    csv: { help: 'time,value' },
+    csv: { help: 'time,value', only: ['forecast', 'index', ...RANGES] },
     ...hereOptions,
     ...serviceOptions,
   },
@@ -153,7 +159,6 @@ async function now({ args, terminal, access, query }: Asking): Promise<void> {
       rate: ahead.ok && rate !== undefined ? { ...pointJson(rate), units: ahead.value.units } : null,
       warnings: index.warnings,
     });
-  if (args.flag('csv')) throw new UsageError('--csv is for forecast, history, past-forecasts and index');
   const rateLine = !ahead.ok
     ? `no rate: ${sentenceOf(ahead.failure)}`
     : rate === undefined
@@ -197,20 +202,17 @@ const parts: Readonly<Record<string, (asking: Asking) => Promise<void>>> = {
 };
 
 export async function run(args: Arguments<SignalRow>, terminal: Terminal): Promise<number> {
-  const [name = '', ...more] = args.positionals;
-  const part = Object.hasOwn(parts, name) ? parts[name] : undefined;
-  if (part === undefined || more.length > 0)
-    throw new UsageError(`"${args.positionals.join(' ')}": expected one of ${Object.keys(parts).join(', ')}`);
   if (args.flag('json') && args.flag('csv')) throw new UsageError('--json and --csv: expected one of them');
   const file = args.text('forecast');
   if (file !== undefined) {
-    if (name !== 'index') throw new UsageError(`--forecast is for signal index, not for ${name}`);
     await ownIndex(args, terminal, file);
     return 0;
   }
+  if (args.text('at') !== undefined)
+    throw new UsageError('--at goes with --forecast FILE: the service tells the index of now alone');
   const access = await openService(args, terminal);
   try {
-    await part({ args, terminal, access, query: await queryOf(args, access, terminal) });
+    await actOf(parts, args)({ args, terminal, access, query: await queryOf(args, access, terminal) });
     return 0;
   } finally {
     await access.close();

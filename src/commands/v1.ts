@@ -5,7 +5,7 @@ import type { Outcome } from '../service/failure.ts';
 import type { V1Query } from '../service/queries.ts';
 import { type Instant, iso } from '../units.ts';
 import { placeAsked, timeAsked } from './asked.ts';
-import { type Arguments, type CommandSpec, type Terminal, UsageError } from './command.ts';
+import { type Arguments, actOf, type CommandSpec, type Terminal, UsageError } from './command.ts';
 import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
 import { shown } from './signal-text.ts';
 import { jsonWriter, rowWriter, written } from './writer.ts';
@@ -25,23 +25,29 @@ type Row =
   | 'csv'
   | ServiceRow;
 
+const POINTS = ['datapoints', 'marginal'];
+
 export const spec: CommandSpec<Row> = {
   name: 'v1',
   summary: 'the earlier interface: token, authorities, datapoints, marginal',
-  positionals: 'token|authorities|datapoints|marginal',
+  positionals: ['token', 'authorities', 'datapoints', 'marginal'],
   options: {
-    loc: { value: 'POINT', help: 'authorities: GeoJSON point, longitude first' },
-    latitude: { value: 'DEGREES', help: 'authorities: with --longitude, instead of --loc' },
-    longitude: { value: 'DEGREES', help: 'east of Greenwich' },
-    ba: { value: 'ABBREV', help: 'balancing authority' },
-    'start-at': { value: 'TIME', help: 'first time, inclusive' },
-    'end-at': { value: 'TIME', help: 'last time, inclusive' },
-    market: { value: 'MARKET', help: 'RT5M for the past in 5 minutes, DAHR for the day ahead by the hour' },
-    'page-size': { value: 'N', help: "points a page; the service's default without" },
-    page: { value: 'N', help: 'this page; from it on with --all' },
-    all: { help: 'all pages to the end' },
+    loc: { value: 'POINT', help: 'GeoJSON point, longitude first', only: ['authorities'] },
+    latitude: { value: 'DEGREES', help: 'with --longitude, instead of --loc', only: ['authorities'] },
+    longitude: { value: 'DEGREES', help: 'east of Greenwich', only: ['authorities'] },
+    ba: { value: 'ABBREV', help: 'balancing authority', only: POINTS },
+    'start-at': { value: 'TIME', help: 'first time, inclusive', only: POINTS },
+    'end-at': { value: 'TIME', help: 'last time, inclusive', only: POINTS },
+    market: {
+      value: 'MARKET',
+      help: 'RT5M for the past in 5 minutes, DAHR for the day ahead by the hour',
+      only: POINTS,
+    },
+    'page-size': { value: 'N', help: "points a page; the service's default without", only: POINTS },
+    page: { value: 'N', help: 'this page; from it on with --all', only: POINTS },
+    all: { help: 'all pages to the end', only: POINTS },
     json: { help: 'one JSON document; of token it holds the token' },
-    csv: { help: 'time,ba,market,value,… of data points and marginal' },
+    csv: { help: 'time,ba,market,value,…', only: POINTS },
     ...serviceOptions,
   },
   notes: [
@@ -195,14 +201,10 @@ const parts: Readonly<Record<string, (asking: Asking) => Promise<void>>> = {
 };
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const [name = '', ...more] = args.positionals;
-  const part = Object.hasOwn(parts, name) ? parts[name] : undefined;
-  if (part === undefined || more.length > 0)
-    throw new UsageError(`"${args.positionals.join(' ')}": expected one of ${Object.keys(parts).join(', ')}`);
   if (args.flag('json') && args.flag('csv')) throw new UsageError('--json and --csv: expected one of them');
   const access = await openService(args, terminal);
   try {
-    await part({ args, terminal, access });
+    await actOf(parts, args)({ args, terminal, access });
     return 0;
   } finally {
     await access.close();

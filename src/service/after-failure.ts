@@ -33,6 +33,9 @@ export function afterFailure(failure: Failure, inARow: number, fraction: number)
     case 'throttled':
       // Never earlier than told; up to a tenth later, so that those told the same do not return together.
       return obeyed(milliseconds(failure.retryAfter * (1 + fraction / 10)));
+    case 'no-credentials':
+      // The files may be there by then; looking costs no request.
+      return minutes(5);
     case 'unauthorised':
       // While the breaker is open a call only looks whether the credentials have changed.
       return milliseconds(Math.min(minutes(5), obeyed(failure.retryAfter ?? minutes(5))));

@@ -63,14 +63,14 @@ async function withToken(tokens: Tokens, send: (token: string) => Promise<Sent>)
   return failure({ kind: 'unauthorised', cause: `a new token was refused as well (${cause})` });
 }
 
-function concluded<Value>(verdict: Concluded, decode: Call<Value>['decode']): Outcome<Value> {
+function concluded<Value>(verdict: Concluded, { decode, path }: Call<Value>): Outcome<Value> {
   switch (verdict.kind) {
     case 'answer':
       return decode(verdict.body);
     case 'token-refused':
       return failed({ kind: 'unauthorised', cause: verdict.cause });
     case 'failed':
-      return failed(verdict.failure);
+      return failed(verdict.failure.kind === 'gated' ? { ...verdict.failure, path } : verdict.failure);
   }
 }
 
@@ -98,7 +98,7 @@ export function createAsking(transport: Transport, { base, lane, scheme, tokens 
 
   return {
     async plain(call) {
-      return concluded(await transport.send(sending(call)), call.decode);
+      return concluded(await transport.send(sending(call)), call);
     },
     async data(call) {
       // A login would be wasted on a request that may not go out.
@@ -108,13 +108,13 @@ export function createAsking(transport: Transport, { base, lane, scheme, tokens 
         verdict: await transport.send(sending(call, token)),
       }));
       if ('stream' in sent) throw new Error('a call that is no stream gave one');
-      return concluded(sent.verdict, call.decode);
+      return concluded(sent.verdict, call);
     },
     async stream(call) {
       const why = transport.blocked(lane);
       if (why !== undefined) return failed(why);
       const sent = await withToken(tokens, (token) => transport.open(sending(call, token)));
-      return 'stream' in sent ? ok(sent.stream) : concluded(sent.verdict, call.decode);
+      return 'stream' in sent ? ok(sent.stream) : concluded(sent.verdict, call);
     },
   };
 }

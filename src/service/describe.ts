@@ -14,10 +14,27 @@ const CURES: Readonly<Record<UnreachableReason, string>> = {
   deadline: 'the link or the service is slow; try again, or ask for less',
   'too-large': 'ask for less at once',
   'cut-short': 'the link broke; try again',
-  tls: "its certificate is not accepted; check this machine's clock, the address and service.ca",
+  tls: "its certificate is not accepted; check this machine's clock, the address and the authority to be trusted (service.ca, --ca)",
+  'no-tls': 'check its port, and https:// in its address',
   redirect: 'give the address it leads to, if you trust it',
   'captive-portal': 'sign in to the network, or check the address of the service',
 };
+
+/** What opens a gate (specification 1.4, 1.5): the preview region is one for data of a region alone. */
+function opening(path: string | undefined): string {
+  switch (path) {
+    case '/v3/forecast':
+    case '/v3/forecast/historical':
+    case '/v3/historical':
+      return 'a subscription does; region CAISO_NORTH may be had without';
+    case '/v3/maps':
+      return 'an analyst or pro subscription does; the region of one place may be asked without';
+    case '/api/v1/marginal/':
+      return 'a pro account does';
+    default:
+      return 'another plan may';
+  }
+}
 
 /** One sentence without a full stop, ready for `gridtide NAME: …`, the log and the health message. */
 export function sentenceOf(failure: Failure): string {
@@ -27,10 +44,12 @@ export function sentenceOf(failure: Failure): string {
     case 'unauthorised': {
       const wait =
         failure.retryAfter === undefined ? '' : ` (the next login is tried in ${inWords(failure.retryAfter)})`;
-      return `the service does not accept the credentials: ${failure.cause}; check user name and password${wait}`;
+      return `the service does not accept the credentials (${failure.cause}); check user name and password${wait}`;
     }
+    case 'no-credentials':
+      return 'no user name and password are known, so nothing was asked; give both, in files or by the environment';
     case 'gated':
-      return `the account's plan does not include this (${failure.message}); ask with a plan that does, or for region CAISO_NORTH`;
+      return `the account's plan does not include this (${failure.message}); ${opening(failure.path)}`;
     case 'throttled':
       return `too many requests; nothing is asked for ${inWords(failure.retryAfter)}, then try again`;
     case 'refused':
@@ -44,7 +63,7 @@ export function sentenceOf(failure: Failure): string {
     case 'nonsense':
       return `the service's answer cannot be used: ${failure.where} is ${failure.received}, expected ${failure.expected}; nothing of it was kept`;
     case 'forbidden':
-      return `this may not be asked: ${failure.cause}; use an https address`;
+      return `this may not be asked: ${failure.cause}`;
     case 'stopped':
       return 'stopped before the answer came; nothing was kept';
   }

@@ -9,6 +9,7 @@ export type UnreachableReason =
   | 'too-large'
   | 'cut-short'
   | 'tls'
+  | 'no-tls'
   | 'redirect'
   | 'captive-portal';
 
@@ -17,8 +18,10 @@ export type Failure =
   | { readonly kind: 'unreachable'; readonly reason: UnreachableReason; readonly cause: string }
   /** The credentials were refused, or the login breaker is open: only new credentials or time help. Asking again early costs no request. */
   | { readonly kind: 'unauthorised'; readonly cause: string; readonly retryAfter?: Duration }
-  /** A JSON 403: the plan does not include this. Never a reason to log in. */
-  | { readonly kind: 'gated'; readonly message: string }
+  /** No user name or no password is known: nothing was asked. */
+  | { readonly kind: 'no-credentials' }
+  /** A JSON 403: the plan does not include this. Never a reason to log in. `path` is the endpoint's. */
+  | { readonly kind: 'gated'; readonly message: string; readonly path?: string }
   /** 429, or the own budget is used up; nothing is sent before `retryAfter` has passed. */
   | { readonly kind: 'throttled'; readonly retryAfter: Duration }
   /** 400, 404, 422: the request is wrong and stays wrong. */

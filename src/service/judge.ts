@@ -3,6 +3,7 @@
 import type { Duration, Instant } from '../units.ts';
 import { seconds } from '../units.ts';
 import type { HttpFailure, HttpHead, HttpReply } from '../world.ts';
+import { causeInWords, isNoTls } from './cause.ts';
 import { quoted } from './decoding.ts';
 import type { Failure } from './failure.ts';
 
@@ -19,14 +20,15 @@ const fail = (failure: Failure): Verdict => ({ kind: 'failed', failure });
 export function failureOfTransfer({ kind, cause }: HttpFailure): Failure {
   switch (kind) {
     case 'unreachable':
-      return { kind: 'unreachable', reason: 'no-connection', cause };
+      return { kind: 'unreachable', reason: 'no-connection', cause: causeInWords(cause) };
+    case 'tls':
+      return { kind: 'unreachable', reason: isNoTls(cause) ? 'no-tls' : 'tls', cause: causeInWords(cause) };
     case 'deadline':
     case 'too-large':
     case 'cut-short':
-    case 'tls':
-      return { kind: 'unreachable', reason: kind, cause };
+      return { kind: 'unreachable', reason: kind, cause: causeInWords(cause) };
     case 'bad-encoding':
-      return { kind: 'unreachable', reason: 'cut-short', cause };
+      return { kind: 'unreachable', reason: 'cut-short', cause: causeInWords(cause) };
     case 'insecure':
       return { kind: 'forbidden', cause };
     case 'stopped':

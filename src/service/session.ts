@@ -61,7 +61,7 @@ export function createSession({ clock, log, credentials, send, blocked }: Sessio
 
   async function loginNow(): Promise<Outcome<Token>> {
     const pair = await credentials();
-    if (pair === undefined) return failed(refusal('no user name and password are known'));
+    if (pair === undefined) return failed({ kind: 'no-credentials' });
     if (pair.username.includes(':'))
       return failed({ kind: 'forbidden', cause: 'a user name with a colon cannot be sent to /login' });
     breaker = breakerFor(breaker, pair);

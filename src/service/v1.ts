@@ -5,7 +5,7 @@ import { decodeToken } from './account-answers.ts';
 import type { V1Page } from './answers.ts';
 import { createAsking, requestOf, type Tokens } from './asking.ts';
 import { failed, ok } from './decoding.ts';
-import type { Failure, Outcome } from './failure.ts';
+import type { Outcome } from './failure.ts';
 import type { AuthorityQuery, Credentials, V1Query } from './queries.ts';
 import type { Call } from './requests.ts';
 import type { ServiceV1 } from './service.ts';
@@ -15,8 +15,6 @@ import { decodeAuthorities, decodeDataPage, decodeMarginalPage } from './v1-answ
 const LIMITS = { deadline: seconds(30), maxBytes: 8 * 1_024 * 1_024 };
 /** A range of pages that is still not at its end is a service that turns in a circle. */
 const MOST_PAGES = 100_000;
-
-const NO_CREDENTIALS: Failure = { kind: 'unauthorised', cause: 'no user name and password are known' };
 
 const tokenCall = ({ username, password }: Credentials): Call<{ readonly token: string }> => ({
   method: 'POST',
@@ -84,7 +82,7 @@ export interface V1Options {
 export function createV1({ base, transport, credentials }: V1Options): ServiceV1 {
   async function obtain(): Promise<Outcome<{ readonly token: string }>> {
     const pair = await credentials();
-    if (pair === undefined) return failed(NO_CREDENTIALS);
+    if (pair === undefined) return failed({ kind: 'no-credentials' });
     const call = tokenCall(pair);
     const verdict = await transport.send({ lane: 'login', name: call.path, request: requestOf(base, call) });
     if (verdict.kind === 'token-refused') return failed({ kind: 'unauthorised', cause: verdict.cause });

@@ -81,12 +81,13 @@ describe('map', () => {
   });
 
   const wrong: readonly (readonly [readonly string[], number, string])[] = [
-    [['import'], 2, 'takes one FILE'],
-    [['import', 'a', 'b'], 2, 'takes one FILE'],
+    [['import', 'a', 'b'], 2, 'expected one of update, import FILE, info'],
     [['import', '/nowhere/map.json'], 1, 'cannot be read'],
     [['import', '/'], 1, ''],
-    [['fetch'], 2, 'expected update, import FILE or info'],
-    [[], 2, 'expected update, import FILE or info'],
+    [['fetch'], 2, 'expected one of update, import FILE, info'],
+    [['import'], 2, 'expected one of update, import FILE, info'],
+    [['info', '--force'], 2, '--force is for update, import'],
+    [[], 2, 'expected one of update, import FILE, info'],
     [['info'], 1, 'no map of co2_moer is held'],
     [['info', '--signal-type', 'co2'], 2, 'expected one of co2_moer'],
     [['import', 'x', '--latitude', '5'], 2, '--longitude is missing'],

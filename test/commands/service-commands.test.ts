@@ -116,7 +116,20 @@ describe('where service and account come from', () => {
       ['a weak password', account, 'register --username n --email a@b.example', { GRIDTIDE_PASSWORD: 'short' }, 2, /8/],
       ['no e-mail', account, 'register --username n', {}, 2, /--email/],
       ['no such file', signal, 'index --forecast /nowhere.json', {}, 1, /cannot be read/],
-      ['a file for another action', signal, 'now --forecast x.json', {}, 2, /signal index/],
+      ['a file for another action', signal, 'now --forecast x.json', {}, 2, /--forecast is for index; signal now/],
+      [
+        'a range for what is now',
+        signal,
+        'now --region PSCO --start 2026-01-01',
+        {},
+        2,
+        /--start is for history, past-/,
+      ],
+      ['a model of the index', signal, 'index --region PSCO --model 2026-03-01', {}, 2, /--model is for now, forecast/],
+      ['a marker of forecasts', signal, 'past-forecasts --include-imputed-marker', {}, 2, /is for history/],
+      ['a moment of the live index', signal, 'index --region PSCO --at 2026-01-01', {}, 2, /goes with --forecast/],
+      ['the table of a list', v1, 'authorities --csv', {}, 2, /--csv is for datapoints, marginal/],
+      ['an address for a login', account, 'login --email a@b.example', {}, 2, /--email is for register/],
     ];
   it.each(rows)('%s', async (_, command, line, env, exit, words) => {
     const { code, err, out } = await run(command, line, env);

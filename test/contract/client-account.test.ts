@@ -132,7 +132,7 @@ describe('4.2 regions and maps', () => {
     const map = JSON.parse(text);
     expect([map.type, map.meta.signal_type]).toEqual(['FeatureCollection', 'co2_moer']);
     const basic = pair.client('basic');
-    expect(failure(await basic.map({ signalType: 'co2_moer' })).kind).toBe('gated');
+    expect(failure(await basic.map({ signalType: 'co2_moer' }))).toMatchObject({ kind: 'gated', path: '/v3/maps' });
     expect(basic.counts().logins).toBe(1);
   });
 

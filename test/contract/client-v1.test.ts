@@ -45,7 +45,7 @@ describe('4.5 obtain-token', () => {
 
   it('without credentials there is none to ask for', async () => {
     const service = pair.client('pro', { credentials: async () => undefined });
-    expect(failure(await service.v1.token()).kind).toBe('unauthorised');
+    expect(failure(await service.v1.token()).kind).toBe('no-credentials');
     expect(service.counts().requests).toBe(0);
   });
 });
@@ -104,7 +104,10 @@ describe('4.5 data points and marginal', () => {
     const { results } = answer(await pair.client().v1.marginal({ ba: 'CAISO', ...TWO_HOURS }));
     expect(results.find(({ marginalCarbon }) => marginalCarbon !== undefined)?.marginalCarbon?.units).toBe('lb/MW');
     const analyst = pair.client('analyst');
-    expect(failure(await analyst.v1.marginal({ ba: 'CAISO' })).kind).toBe('gated');
+    expect(failure(await analyst.v1.marginal({ ba: 'CAISO' }))).toMatchObject({
+      kind: 'gated',
+      path: '/api/v1/marginal/',
+    });
     expect(analyst.counts().logins).toBe(1);
   });
 });

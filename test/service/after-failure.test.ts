@@ -39,6 +39,7 @@ const rows: readonly (readonly [string, Failure, number, number, Duration])[] = 
   ['credentials refused', refusedLogin(), 1, 0, minutes(5)],
   ['credentials refused, breaker open', refusedLogin(minutes(12)), 4, 0, minutes(5)],
   ['credentials refused, breaker nearly closed', refusedLogin(seconds(20)), 4, 0, seconds(20)],
+  ['no credentials: looked for again', { kind: 'no-credentials' }, 9, 0, minutes(5)],
   ['not in the plan', { kind: 'gated', message: 'x' }, 1, 0.5, days(1)],
   ['wrong request', { kind: 'refused', status: 400, message: 'x' }, 1, 0.5, hours(1)],
   ['never sent', { kind: 'invalid', field: 'end', message: 'x' }, 1, 0.5, hours(1)],

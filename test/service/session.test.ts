@@ -180,7 +180,7 @@ describe('the login breaker', () => {
 
   it('without credentials nothing is sent', async () => {
     const { service, scripted } = await start(healthy, { credentials: async () => undefined });
-    expect(failureOf(await service.signalIndex(PSCO))).toBe('unauthorised');
+    expect(failureOf(await service.signalIndex(PSCO))).toBe('no-credentials');
     expect(scripted.asked).toEqual([]);
   });
 

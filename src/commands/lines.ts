@@ -1,0 +1,34 @@
+/** Reads stdin line by line, until it ends or the command is stopped. */
+
+import { Readable } from 'node:stream';
+import type { Terminal } from './command.ts';
+
+/** Longer than any answer or pair of numbers. */
+const LONGEST = 4_096;
+
+/** The lines without their ends; leaving the loop lets go of the input, so that a read that still waits does not keep the process. */
+export async function* linesOf({
+  input,
+  stop,
+}: Pick<Terminal, 'input' | 'stop'>): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  const chunks = input[Symbol.asyncIterator]();
+  const stopped = new Promise<'stopped'>((resolve) => {
+    if (stop.aborted) resolve('stopped');
+    stop.addEventListener('abort', () => resolve('stopped'), { once: true });
+  });
+  let held = '';
+  try {
+    for (;;) {
+      const next = await Promise.race([chunks.next(), stopped]);
+      if (next === 'stopped') return;
+      if (next.done === true) break;
+      const lines = (held + decoder.decode(next.value, { stream: true })).split('\n');
+      held = (lines.pop() ?? '').slice(0, LONGEST);
+      yield* lines;
+    }
+    if (held !== '') yield held;
+  } finally {
+    if (input instanceof Readable) input.destroy();
+  }
+}

@@ -1,0 +1,27 @@
+/** Says in plain words why a connection failed, from the text of the network layer, which repeats itself and quotes library internals. */
+
+import { quoted } from './decoding.ts';
+
+//  code in the text                                      words
+const KNOWN: readonly (readonly [RegExp, string])[] = [
+  [/ECONNREFUSED/, 'nothing listens at its address'],
+  [/ENOTFOUND/, 'its name is not known'],
+  [/EAI_AGAIN/, 'no name server answers'],
+  [/ENETUNREACH|EHOSTUNREACH/, 'no way leads there'],
+  [/ETIMEDOUT|CONNECT_TIMEOUT/, 'nobody answers at its address'],
+  [/ECONNRESET|EPIPE|other side closed|socket hang up/, 'the connection was closed without an answer'],
+  [/CERT_HAS_EXPIRED/, 'its certificate has run out'],
+  [/CERT_NOT_YET_VALID/, 'its certificate is not valid yet'],
+  [/ALTNAME_INVALID/, 'its certificate is for another name'],
+  [/SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/, 'its certificate is signed by nobody known here'],
+];
+
+/** What a server that speaks no TLS looks like to one that does. */
+export const isNoTls = (cause: string) => /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST/.test(cause);
+
+export function causeInWords(cause: string): string {
+  const words = isNoTls(cause) ? 'what answers there speaks no TLS' : KNOWN.find(([code]) => code.test(cause))?.[1];
+  if (words === undefined) return quoted(cause.split('\n')[0]);
+  const code = /\(([A-Z][A-Z0-9_]+)\)\s*$/.exec(cause)?.[1];
+  return code === undefined ? words : `${words}, ${code}`;
+}
