@@ -28,6 +28,11 @@ function terminalOf(stop: AbortSignal, lost: (why: NodeJS.ErrnoException) => voi
       return process.stdout.columns ?? 80;
     },
     stop,
+    crashed: (tell) =>
+      void process.once('uncaughtException', (error) => {
+        tell(error);
+        process.exit(1);
+      }),
   };
 }
 

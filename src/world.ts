@@ -239,8 +239,15 @@ export interface Host {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
+/** Not the names that every event has anyway: a reader would take one for the other. */
+export type LogFields = Readonly<Record<string, unknown>> & {
+  readonly level?: never;
+  readonly time?: never;
+  readonly msg?: never;
+};
+
 /** One event a line; `message` is for people, `fields` for machines. Secrets never enter. */
-export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void;
+export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
 /** Files outside the state directory that the configuration names: credentials, certificates. Read anew each time. */
 export interface Secrets {

@@ -15,6 +15,8 @@ export interface Terminal {
   readonly columns: number;
   /** Aborted at SIGINT and SIGTERM. */
   readonly stop: AbortSignal;
+  /** `tell` hears what nobody caught, right before the process ends with 1; absent: Node writes it to stderr. */
+  readonly crashed?: (tell: (error: unknown) => void) => void;
 }
 
 export interface OptionRow {

@@ -12,7 +12,7 @@ import { createDisk } from '../platform/disk.ts';
 import { createFailsafeFile } from '../platform/failsafe-file.ts';
 import { createHost } from '../platform/host.ts';
 import { createHttp } from '../platform/http.ts';
-import { createLog } from '../platform/log.ts';
+import { createLog, type Logging } from '../platform/log.ts';
 import { createSystemRandom } from '../platform/random.ts';
 import { createSecrets } from '../platform/secrets.ts';
 import { hours, type Instant, milliseconds, seconds } from '../units.ts';
@@ -85,7 +85,12 @@ async function certificateOf(config: Config): Promise<{ readonly ca?: string }> 
   }
 }
 
-async function worldOf(config: Located, args: Arguments<Row>, terminal: Terminal): Promise<World> {
+interface Surroundings {
+  readonly world: World;
+  readonly logging: Logging;
+}
+
+async function worldOf(config: Located, args: Arguments<Row>, terminal: Terminal): Promise<Surroundings> {
   const { env } = terminal;
   const acceleration = accelerationOf(args, config);
   const http = createHttp(await certificateOf(config));
@@ -97,7 +102,7 @@ async function worldOf(config: Located, args: Arguments<Row>, terminal: Terminal
     now: () => clock.now().wall,
   });
   const random = createSystemRandom();
-  return {
+  const world: World = {
     clock,
     random,
     http,
@@ -118,16 +123,25 @@ async function worldOf(config: Located, args: Arguments<Row>, terminal: Terminal
     // onoff is an optional dependency with a compiled part: loaded for those who have lines to drive.
     ...(usesPins(config) ? { pins: (await import('../platform/pins.ts')).createPins() } : {}),
   };
+  return { world, logging };
 }
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const config = await locatedConfig(args.text('config'), { env: terminal.env, state: args.text('state') });
-  const world = await worldOf(config, args, terminal);
+  const { world, logging } = await worldOf(config, args, terminal);
+  // Through the log, which hides secrets and waits for no reader.
+  terminal.crashed?.((error) => {
+    logging.log('error', `gridtide ends on a fault of its own: ${messageOf(error)}; started anew it goes on`, {
+      err: error,
+    });
+    logging.flush();
+  });
   const agent = createAgent({ config, world, version: VERSION });
   try {
     await agent.start();
   } catch (error) {
     await agent.stop();
+    logging.flush();
     throw error instanceof Error ? new JobError(`the agent could not start: ${error.message}`) : error;
   }
   await new Promise<void>((resolve) => {
@@ -135,5 +149,8 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     else terminal.stop.addEventListener('abort', () => resolve(), { once: true });
   });
   await agent.stop();
+  logging.flush();
   return 0;
 }
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

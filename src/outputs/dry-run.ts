@@ -14,7 +14,7 @@ export function createDryRun({ load, log }: DryRunParts): Output {
   return {
     open: async () => (level === undefined ? {} : { level }),
     async apply(next) {
-      if (next !== level) log('info', `dry run: "${load}" would be told ${next}`, { load, level: next });
+      if (next !== level) log('info', `dry run: "${load}" would be told ${next}`, { load, told: next });
       level = next;
       return undefined;
     },

@@ -115,7 +115,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       return;
     }
     reasserted = [...reasserted, uptime];
-    log('info', `"${load}": the device says ${reading}, it is told ${wanted} again`, { load, level: wanted });
+    log('info', `"${load}": the device says ${reading}, it is told ${wanted} again`, { load, told: wanted });
     void sendAgain();
   };
 

@@ -1,13 +1,16 @@
-/** Writes events through pino: one JSON line each, or coloured lines at a terminal. Hides what it was told is secret; never fails its caller. */
+/** Writes events through pino: one JSON line each, or coloured lines at a terminal. Hides what it was told is secret; never fails its caller nor holds it up. */
 
 import pino, { type DestinationStream } from 'pino';
 import type { Instant } from '../units.ts';
 import type { Log, LogLevel } from '../world.ts';
+import { createLogLines } from './log-lines.ts';
 
 export interface Logging {
   readonly log: Log;
   /** From now on `secret` is written nowhere, also not percent-encoded or in base64. */
   conceal(secret: string): void;
+  /** At the end of the process: gives whoever reads slowly a last moment for what was said. */
+  flush(): void;
 }
 
 export interface LogOptions {
@@ -38,26 +41,6 @@ function disguises(secret: string): string[] {
   );
 }
 
-/** Synchronous, so that the last words of a dying process are written; a reader who has gone away ends the log, not the program. */
-function destinationOf(fd: number): DestinationStream {
-  const destination = pino.destination({ fd, sync: true });
-  let isGone = false;
-  const giveUp = () => {
-    isGone = true;
-  };
-  destination.on('error', giveUp);
-  return {
-    write: (line) => {
-      if (isGone) return;
-      try {
-        destination.write(line);
-      } catch {
-        giveUp();
-      }
-    },
-  };
-}
-
 export async function createLog({ level, interactive = false, fd = 1, now }: LogOptions): Promise<Logging> {
   const hidden = new Set<string>();
   const withoutSecrets = (line: string) => {
@@ -66,8 +49,10 @@ export async function createLog({ level, interactive = false, fd = 1, now }: Log
     return text;
   };
 
-  const destination = destinationOf(fd);
-  const stream = interactive ? await prettyOver(destination) : destination;
+  const lines = createLogLines(fd, (count) =>
+    log('warn', `${count} line${count === 1 ? '' : 's'} of the log were lost: nobody read them for too long`),
+  );
+  const stream = interactive ? await prettyOver(lines) : lines;
   const logger = pino(
     {
       level,
@@ -79,8 +64,10 @@ export async function createLog({ level, interactive = false, fd = 1, now }: Log
     },
     stream,
   );
+  const log: Log = (at, message, fields) => logger[at](fields ?? {}, message.replace(CONTROL_CHARACTERS, ' '));
   return {
-    log: (at, message, fields) => logger[at](fields ?? {}, message.replace(CONTROL_CHARACTERS, ' ')),
+    log,
+    flush: lines.flush,
     conceal: (secret) => {
       for (const text of disguises(secret)) hidden.add(text);
     },
@@ -88,7 +75,8 @@ export async function createLog({ level, interactive = false, fd = 1, now }: Log
 }
 
 async function prettyOver(destination: DestinationStream): Promise<DestinationStream> {
-  const { prettyFactory } = await import('pino-pretty');
+  // The default is the module in Node and in a bundle's chunk alike; its names are not.
+  const { prettyFactory } = (await import('pino-pretty')).default;
   const asText = prettyFactory({ colorize: true, singleLine: true, translateTime: 'SYS:HH:MM:ss' });
   return { write: (line) => destination.write(asText(line)) };
 }

@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLog, type LogOptions } from '../../src/platform/log.ts';
 import type { Instant } from '../../src/units.ts';
+import { afterwards } from '../doubles/kept.ts';
 import { makeProgram } from '../doubles/program.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
@@ -79,20 +81,53 @@ describe('the log', () => {
     expect(text).not.toMatch(/tok[12]/);
   });
 
-  it('goes on when nobody reads any more', async () => {
+  async function talker() {
     const program = await makeProgram(join(import.meta.dirname, 'talker.ts'));
-    const child = spawn(process.execPath, [program.path]);
-    let errors = '';
-    child.stderr.on('data', (chunk) => {
-      errors += chunk;
+    const child = spawn(process.execPath, ['--expose-gc', program.path]);
+    const code = new Promise((resolve) => child.once('close', resolve));
+    afterwards(async () => {
+      child.kill('SIGKILL');
+      await code;
+      await program.remove();
     });
-    child.stdout.once('data', () => {
-      child.stdout.once('close', () => child.stdin.write('go'));
-      child.stdout.destroy();
-    });
-    const code = await new Promise((resolve) => child.once('close', resolve));
-    await program.remove();
-    expect(errors).toBe('still here');
-    expect(code).toBe(7);
+    const errors = createInterface(child.stderr)[Symbol.asyncIterator]();
+    return { child, code, nextError: async () => (await errors.next()).value };
+  }
+
+  it('goes on when nobody reads any more', async () => {
+    const { child, code, nextError } = await talker();
+    expect(await nextError()).toBe('ready');
+    child.stdout.destroy();
+    child.stdin.write('go');
+    expect(await nextError()).toMatch(/still here/);
+    child.stdin.write('go');
+    expect(await code).toBe(7);
+  });
+
+  it('goes on within its memory while nobody reads, and says how much was lost when somebody does', async () => {
+    const { child, code, nextError } = await talker();
+    expect(await nextError()).toBe('ready');
+    child.stdin.write('go');
+    const [, , kept] = `${await nextError()}`.split(' ');
+    console.log(`100,000 lines nobody read: ${kept} bytes held`);
+    expect(Number(kept)).toBeLessThan(5e6);
+
+    const heard: number[] = [];
+    let lost = 0;
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    while (lost === 0) {
+      const { n, msg } = JSON.parse((await lines.next()).value ?? '{"n":-1,"msg":"closed"}');
+      expect(n).not.toBe(-1);
+      if (n === undefined) lost = Number(/^(\d+) lines of the log were lost/.exec(msg)?.[1]);
+      else heard.push(n);
+    }
+    expect(lost).toBeGreaterThan(50_000);
+    expect(lost + heard.length).toBe(100_000);
+    expect(heard).toEqual(heard.toSorted((a, b) => a - b));
+    // The newest are those that were kept.
+    expect(heard.at(-1)).toBe(99_999);
+    child.stdin.write('go');
+    expect(JSON.parse((await lines.next()).value ?? '{}').msg).toBe('the last word');
+    expect(await code).toBe(7);
   });
 });

@@ -1,12 +1,25 @@
-/** Run by the log test as a process of its own: says "ready", and after a word on its input talks to whoever still listens. */
+/** Run by the log test as a process of its own: says "ready" on standard error, and after each word on its input talks to whoever still listens. */
 
 import { createLog } from '../../src/platform/log.ts';
 
-const { log } = await createLog({ level: 'info' });
+const LINES = 100_000;
+
+function held(): number {
+  globalThis.gc?.();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+const { log, flush } = await createLog({ level: 'info' });
 process.stdin.once('data', () => {
-  for (let n = 0; n < 2_000; n += 1) log('info', 'into the void', { n });
-  process.stderr.write('still here');
-  process.exitCode = 7;
-  process.stdin.destroy();
+  const before = held();
+  for (let n = 0; n < LINES; n += 1) log('info', 'into the void', { n });
+  process.stderr.write(`still here ${held() - before}\n`);
+  process.stdin.once('data', () => {
+    log('info', 'the last word');
+    flush();
+    process.exitCode = 7;
+    process.stdin.destroy();
+  });
 });
-log('info', 'ready');
+process.stderr.write('ready\n');
