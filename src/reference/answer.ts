@@ -57,8 +57,12 @@ export const unprocessable = (...problems: readonly Problem[]): Answer => ({
 });
 
 /** A region or path the plan does not include: 403, and never a reason to log in. */
-export const outOfScope = (what: string) =>
-  refusal(403, 'invalid_scope', `Invalid scope. ${what} is not part of this account's plan.`);
+export const outOfScope = (path: string, region?: string) =>
+  refusal(
+    403,
+    'invalid_scope',
+    `Invalid scope. ${region === undefined ? '' : `"${region}" at `}${path} is not part of this account's plan.`,
+  );
 
 export const notFound = (path: string) => refusal(404, 'not_found', `There is nothing at ${path}.`);
 

@@ -64,7 +64,7 @@ export const fuelMix: AccountPath = ({ catalogue }, call, account) => {
   if (ask.problems.length === 0 && place === undefined) ask.object('region', `"${region}" is not a region of co2_moer`);
   if (ask.problems.length === 0 && model === undefined) ask.object('model', `"${asked}" is not known`);
   if (ask.problems.length > 0 || place === undefined || model === undefined) return invalid(...ask.problems);
-  if (!opensData(account.plan, region)) return outOfScope(`${region} at /v3/fuel-mix`);
+  if (!opensData(account.plan, region)) return outOfScope('/v3/fuel-mix', region);
 
   const source = place.source();
   const meta = {

@@ -1,7 +1,7 @@
 /** What faults do to a call and to an answer's content: refusals, pages, broken values, moved maps. The wire is another file's. */
 
 import { type Answer, htmlPage, ok, refusal } from './answer.ts';
-import { amount, type FaultRule } from './fault-rules.ts';
+import { amount, type FaultRule, onData } from './fault-rules.ts';
 import { isPlan } from './plans.ts';
 import { wholeText } from './send.ts';
 import type { Call, Service } from './service.ts';
@@ -58,10 +58,11 @@ export function insteadOf(service: Service, call: Call, rule: FaultRule): Answer
   }
 }
 
-const renamed = (rule: FaultRule) => {
+/** The two names of a rule change places, so that the old one is as unknown as the new one was. */
+function renamed(name: string, rule: FaultRule): string {
   const [from = '', to = ''] = String(rule.value ?? RENAMED).split(':');
-  return { from, to };
-};
+  return name === from ? to : name === to ? from : name;
+}
 
 /** The call as the service shall see it. */
 export function changedCall(call: Call, rule: FaultRule): Call {
@@ -71,16 +72,14 @@ export function changedCall(call: Call, rule: FaultRule): Call {
     return isPlan(plan) ? { ...call, plan } : call;
   }
   const query = new URLSearchParams(call.query);
-  if (rule.fault === 'map-rename') {
-    const { from, to } = renamed(rule);
-    const region = query.get('region');
-    if (region === to) query.set('region', from);
-    // The old name is unknown from now on.
-    if (region === from) query.set('region', `${from} (renamed)`);
+  const region = query.get('region');
+  if (rule.fault === 'map-rename' && region !== null) {
+    query.set('region', renamed(region, rule));
     return { ...call, query };
   }
-  if (rule.fault === 'map-border' && call.path === '/v3/region-from-loc') {
-    query.set('longitude', String(Math.max(-180, Number(query.get('longitude')) - SHIFT)));
+  const longitude = Number.parseFloat(query.get('longitude') ?? '');
+  if (rule.fault === 'map-border' && Number.isFinite(longitude)) {
+    query.set('longitude', String(Math.max(-180, longitude - SHIFT)));
     return { ...call, query };
   }
   return call;
@@ -107,9 +106,8 @@ function onPoints(envelope: Envelope, change: (points: Point[]) => Point[]): Env
 const eachTenth = (change: (point: Point) => Point) => (points: Point[]) =>
   points.map((point, i) => (i % 10 === 0 ? change(point) : point));
 
-/** A fixed shuffle: blocks of seven turned round, and the ends swapped. */
-const unsorted = (points: Point[]) =>
-  points.map((_, i) => points[Math.min(points.length - 1, i - (i % 7) + (6 - (i % 7)))] as Point);
+/** A fixed shuffle: each block of seven turned round. */
+const unsorted = (points: Point[]) => points.flatMap((_, i) => (i % 7 === 0 ? points.slice(i, i + 7).reverse() : []));
 
 function nextLabel(meta: Record<string, unknown>): Record<string, unknown> {
   const model = meta.model as { date?: string } | undefined;
@@ -166,20 +164,17 @@ function changedEnvelope(envelope: Envelope, rule: FaultRule): Envelope {
 }
 
 interface Map {
-  features: { properties: { region: string; region_full_name: string }; geometry: { coordinates: number[][][][] } }[];
+  features: { geometry: { coordinates: number[][][][] } }[];
   meta: { last_updated: string };
 }
 
-function changedMap(map: Map, rule: FaultRule): Map {
-  const before = readTime(map.meta.last_updated) ?? 0;
-  const meta = { ...map.meta, last_updated: writeTime(rule.from ?? before + DAY) };
-  if (rule.fault === 'map-rename') {
-    const { from, to } = renamed(rule);
-    const features = map.features.map((feature) =>
-      feature.properties.region === from ? { ...feature, properties: { ...feature.properties, region: to } } : feature,
-    );
-    return { ...map, features, meta };
-  }
+/** Another map than before: its date is that of the change. */
+function newerMap({ meta, ...map }: Map, rule: FaultRule): Map {
+  const before = readTime(meta.last_updated) ?? 0;
+  return { ...map, meta: { ...meta, last_updated: writeTime(rule.from ?? before + DAY) } };
+}
+
+function movedMap(map: Map): Map {
   const moved = (x: number) => (Math.abs(x) === 180 ? x : Math.min(180, Math.round((x + SHIFT) * 1e5) / 1e5));
   const features = map.features.map((feature) => ({
     ...feature,
@@ -190,20 +185,25 @@ function changedMap(map: Map, rule: FaultRule): Map {
       ),
     },
   }));
-  return { ...map, features, meta };
+  return { ...map, features };
 }
 
-const renameText = (text: string, { from, to }: { from: string; to: string }) =>
-  text.replaceAll(`"${from}"`, `"${to}"`);
+/** Every quoted word of a JSON text renamed, also those quoted inside a message. */
+const renamedText = (text: string, rule: FaultRule) =>
+  text.replace(/"([^"\\]+)(?=\\?")/g, (_, word: string) => `"${renamed(word, rule)}`);
 
-/** The answer as a rule leaves it; only good answers are worth breaking. */
+function renamedAnswer(call: Call, answer: Answer, rule: FaultRule): Answer {
+  const value = JSON.parse(renamedText(wholeText(answer), rule));
+  const mapped = call.path === '/v3/maps' && answer.status === 200 ? newerMap(value as Map, rule) : value;
+  return { ...answer, body: { kind: 'json', value: mapped } };
+}
+
+/** The answer as a rule leaves it; but for names, only good answers are worth breaking. */
 export function changedAnswer(call: Call, answer: Answer, rule: FaultRule): Answer {
-  if (answer.status !== 200 || answer.body.kind === 'text') return answer;
-  const mapped = rule.fault === 'map-border' || rule.fault === 'map-rename';
-  if (call.path === '/v3/maps') return mapped ? ok(changedMap(JSON.parse(wholeText(answer)) as Map, rule)) : answer;
-  if (rule.fault === 'map-rename') return ok(JSON.parse(renameText(wholeText(answer), renamed(rule))));
-  if (!/^\/v3\/(forecast|historical|signal-index)/.test(call.path)) return answer;
-  const envelope = JSON.parse(wholeText(answer)) as Envelope;
-  const changed = changedEnvelope(envelope, rule);
-  return changed === envelope ? { ...answer, body: { kind: 'json', value: envelope } } : ok(changed);
+  if (answer.body.kind === 'text') return answer;
+  if (rule.fault === 'map-rename') return renamedAnswer(call, answer, rule);
+  if (answer.status !== 200) return answer;
+  if (rule.fault === 'map-border' && call.path === '/v3/maps')
+    return ok(newerMap(movedMap(JSON.parse(wholeText(answer)) as Map), rule));
+  return onData(call.path) ? ok(changedEnvelope(JSON.parse(wholeText(answer)) as Envelope, rule)) : answer;
 }

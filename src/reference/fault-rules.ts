@@ -4,40 +4,77 @@ import { isPlan, planNames } from './plans.ts';
 import type { Call } from './service.ts';
 import { readTime } from './times.ts';
 
-/** Where a fault strikes: instead of the answer, on the request, on the answer's values, or on the wire. */
-export const faultNames = [
-  '401-mid-life',
-  'html-401',
-  'html-403',
-  '429',
-  '429-bare',
-  '500',
-  '502-html',
-  '503',
-  'redirect',
-  'captive-portal',
-  'clock-skew',
-  'slow-body',
-  'cut-body',
-  'hang',
-  'gzip-bomb',
-  'truncated-json',
-  'text-values',
-  'nulls',
-  'repeated-points',
-  'unsorted-points',
-  'missing-points',
-  'older-generated-at',
-  'model-switch',
-  'wrong-units',
-  'wrong-region',
-  'no-warnings-field',
-  'warnings',
-  'map-border',
-  'map-rename',
-  'plan-change',
-] as const;
-export type FaultName = (typeof faultNames)[number];
+/** Whether a path answers with points and their `meta`. */
+export const onData = (path: string) => /^\/v3\/(forecast|historical|signal-index)/.test(path);
+
+/** Paths a fault has something to do on. */
+const places = {
+  any: () => true,
+  v3: (path: string) => path.startsWith('/v3/'),
+  data: onData,
+  forecast: (path: string) => path === '/v3/forecast',
+  map: (path: string) => path === '/v3/maps' || path === '/v3/region-from-loc',
+};
+
+const atLeast = (least: number) => (value: unknown) =>
+  typeof value === 'number' && Number.isFinite(value) && value >= least;
+const isText = (value: unknown) => typeof value === 'string';
+
+/** What a rule's `value` may be, in words and as a test. */
+const values = {
+  none: ['absent: this fault takes none', () => false],
+  text: ['a text', isText],
+  seconds: ['a number of seconds', atLeast(Number.NEGATIVE_INFINITY)],
+  minutes: ['a number of minutes of at least 0', atLeast(0)],
+  pause: ['a number of milliseconds of at least 1', atLeast(1)],
+  megabytes: [
+    'a whole number of megabytes within 1 to 1024',
+    (n: unknown) => Number.isInteger(n) && atLeast(1)(n) && Number(n) <= 1_024,
+  ],
+  wait: ['a number of seconds of at least 0, or a text', (value: unknown) => atLeast(0)(value) || isText(value)],
+  rename: [
+    'OLD:NEW, two names of regions',
+    (value: unknown) => isText(value) && /^[^:"\\]+:[^:"\\]+$/.test(String(value)),
+  ],
+  plan: [`one of ${planNames.join(', ')}`, (value: unknown) => isPlan(String(value))],
+} as const satisfies Readonly<Record<string, readonly [string, (value: unknown) => boolean]>>;
+
+/** Every fault: where it strikes, and what it may be told. */
+const faults = {
+  '401-mid-life': ['v3', 'minutes'],
+  'html-401': ['v3', 'minutes'],
+  'html-403': ['v3', 'minutes'],
+  '429': ['any', 'wait'],
+  '429-bare': ['any', 'none'],
+  '500': ['any', 'none'],
+  '502-html': ['any', 'none'],
+  '503': ['any', 'none'],
+  redirect: ['any', 'text'],
+  'captive-portal': ['any', 'none'],
+  'clock-skew': ['any', 'seconds'],
+  'slow-body': ['any', 'pause'],
+  'cut-body': ['any', 'none'],
+  hang: ['any', 'none'],
+  'gzip-bomb': ['any', 'megabytes'],
+  'truncated-json': ['any', 'none'],
+  'text-values': ['data', 'text'],
+  nulls: ['data', 'none'],
+  'repeated-points': ['data', 'none'],
+  'unsorted-points': ['data', 'none'],
+  'missing-points': ['data', 'none'],
+  'older-generated-at': ['forecast', 'minutes'],
+  'model-switch': ['data', 'none'],
+  'wrong-units': ['data', 'text'],
+  'wrong-region': ['data', 'text'],
+  'no-warnings-field': ['data', 'none'],
+  warnings: ['data', 'text'],
+  'map-border': ['map', 'none'],
+  'map-rename': ['v3', 'rename'],
+  'plan-change': ['v3', 'plan'],
+} as const satisfies Readonly<Record<string, readonly [keyof typeof places, keyof typeof values]>>;
+
+export type FaultName = keyof typeof faults;
+export const faultNames = Object.keys(faults) as readonly FaultName[];
 
 export interface FaultRule {
   readonly fault: FaultName;
@@ -85,7 +122,8 @@ function mistakeIn(name: string, value: unknown): string | undefined {
     case 'times':
       return whole && value >= 1 ? undefined : 'is not a whole number of at least 1';
     case 'value':
-      return typeof value === 'string' || typeof value === 'number' ? undefined : 'is neither text nor number';
+      // What it may be depends on the fault.
+      return undefined;
     default:
       return 'is not known here';
   }
@@ -98,14 +136,19 @@ function readRule(value: unknown, place: string): FaultRule | readonly string[] 
     const mistake = mistakeIn(name, field);
     return mistake === undefined ? [] : [`${place}.${name} ${mistake}`];
   });
-  if ('fault' in value && value.fault === 'plan-change' && !isPlan(String('value' in value ? value.value : 'free')))
-    mistakes.push(`${place}.value is not one of ${planNames.join(', ')}`);
-  if (!('fault' in value)) mistakes.push(`${place}.fault is missing`);
+  const { fault, value: told } = value as Readonly<Record<string, unknown>>;
+  if (fault === undefined) mistakes.push(`${place}.fault is missing`);
+  if (isFault(fault) && told !== undefined) {
+    const [words, fits] = values[faults[fault][1]];
+    if (!fits(told)) mistakes.push(`${place}.value is not ${words}`);
+  }
   if (mistakes.length > 0) return mistakes;
-  const times = Object.fromEntries(
-    fields.map(([name, field]) => [name, name === 'from' || name === 'until' ? readTime(String(field)) : field]),
-  );
-  return times as unknown as FaultRule;
+
+  const timed = (name: string, field: unknown) =>
+    name === 'from' || name === 'until' ? readTime(String(field)) : field;
+  const rule = Object.fromEntries(fields.map(([name, field]) => [name, timed(name, field)])) as unknown as FaultRule;
+  const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = rule;
+  return until > from ? rule : [`${place}.until is not after from`];
 }
 
 /** Rules of a script, a JSON list of objects; or all its mistakes. */
@@ -125,54 +168,9 @@ export function readFaultScript(text: string): readonly FaultRule[] | { readonly
 /** A name by itself strikes each call it can. */
 export const ruleNamed = (name: string): FaultRule | undefined => (isFault(name) ? { fault: name } : undefined);
 
-const onData = (path: string) => /^\/v3\/(forecast|historical|signal-index)/.test(path);
-const onForecast = (path: string) => path === '/v3/forecast';
-
-/** Paths a fault has something to do on. */
-function concerns(fault: FaultName, path: string): boolean {
-  switch (fault) {
-    case 'text-values':
-    case 'nulls':
-    case 'repeated-points':
-    case 'unsorted-points':
-    case 'missing-points':
-    case 'model-switch':
-    case 'wrong-units':
-    case 'wrong-region':
-    case 'no-warnings-field':
-    case 'warnings':
-      return onData(path);
-    case 'older-generated-at':
-      return onForecast(path);
-    case '401-mid-life':
-    case 'html-401':
-    case 'html-403':
-      return path.startsWith('/v3/');
-    case 'map-border':
-      return path === '/v3/maps' || path === '/v3/region-from-loc';
-    case 'map-rename':
-    case 'plan-change':
-      return path.startsWith('/v3/');
-    case '429':
-    case '429-bare':
-    case '500':
-    case '502-html':
-    case '503':
-    case 'redirect':
-    case 'captive-portal':
-    case 'clock-skew':
-    case 'slow-body':
-    case 'cut-body':
-    case 'hang':
-    case 'gzip-bomb':
-    case 'truncated-json':
-      return true;
-  }
-}
-
 function matches({ fault, path, region, from, until }: FaultRule, call: Call): boolean {
   return (
-    concerns(fault, call.path) &&
+    places[faults[fault][0]](call.path) &&
     (path === undefined || call.path.startsWith(path)) &&
     (region === undefined || call.query.get('region') === region) &&
     (from === undefined || call.now >= from) &&
@@ -199,7 +197,4 @@ export function striking(faults: readonly Fault[], call: Call): readonly FaultRu
 }
 
 /** A rule's number, or the fault's own. */
-export const amount = ({ value }: FaultRule, own: number) => {
-  const n = Number(value ?? own);
-  return Number.isFinite(n) ? n : own;
-};
+export const amount = ({ value }: FaultRule, own: number) => (typeof value === 'number' ? value : own);

@@ -44,7 +44,7 @@ function wantedOf(
   if (ask.problems.length === 0 && model === undefined)
     ask.object('model', `"${asked?.slice(0, 40)}" is not one of ${models.map(({ date }) => date).join(', ')}`);
   if (ask.problems.length > 0 || place === undefined || model === undefined) return invalid(...ask.problems);
-  if (path !== 'v3/signal-index' && !opensData(scope.account.plan, region)) return outOfScope(`${region} at /${path}`);
+  if (path !== 'v3/signal-index' && !opensData(scope.account.plan, region)) return outOfScope(`/${path}`, region);
   return { signal, place, model };
 }
 

@@ -92,6 +92,9 @@ describe('on the values', () => {
     const sorted = (points: Point[]) => points.map((point) => JSON.stringify(point)).sort();
     expect(sick.json.data).not.toEqual(healthy.json.data);
     expect(sorted(sick.json.data)).toEqual(sorted(healthy.json.data));
+    // No whole number of sevens.
+    const days = await struck({ fault: 'unsorted-points' }, `${FORECAST}&horizon_hours=72`);
+    expect(sorted(days.sick.json.data)).toEqual(sorted(days.healthy.json.data));
   });
   it('missing-points: a quarter of them', async () => {
     expect((await struck({ fault: 'missing-points' })).sick.json.data).toHaveLength(216);
@@ -159,9 +162,26 @@ describe('on the map', () => {
     expect(sick.text).toContain('"PSCO_EAST"');
     expect(sick.text).not.toContain('"PSCO"');
     expect((await lookup(-105)).json.region).toBe('PSCO_EAST');
-    expect((await service.get(INDEX)).status).toBe(400);
     const renamed = await service.get(INDEX.replace('PSCO', 'PSCO_EAST'));
     expect(renamed.json.meta.region).toBe('PSCO_EAST');
+  });
+  it('map-rename: the old name is refused in the words any unknown name is', async () => {
+    const unknown = await service.get(INDEX.replace('PSCO', 'PSCO_EAST'));
+    service.reference.setFaults([{ fault: 'map-rename' }]);
+    const old = await service.get(INDEX);
+    expect([old.status, old.text]).toEqual([400, unknown.text.replace('PSCO_EAST', 'PSCO')]);
+    expect((await service.get('/v3/my-access?region=PSCO')).status).toBe(400);
+    expect((await service.get('/v3/my-access?region=PSCO_EAST')).text).toContain('"region":"PSCO_EAST"');
+    const gated = await service.get('/v3/forecast?region=PSCO_EAST&signal_type=co2_moer', 'free');
+    expect(gated.json.message).toContain('"PSCO_EAST" at /v3/forecast');
+  });
+  it('a slash at the end of a path changes nothing', async () => {
+    const { sick } = await struck({ fault: 'map-border' }, MAP);
+    expect((await service.get(MAP.replace('maps', 'maps/'))).text).toBe(sick.text);
+  });
+  it('map-border invents no longitude', async () => {
+    service.reference.setFaults([{ fault: 'map-border' }]);
+    expect((await service.get('/v3/region-from-loc?signal_type=co2_moer&latitude=39')).status).toBe(422);
   });
 });
 
@@ -246,6 +266,13 @@ describe('rules', () => {
     ['[{"fault":"500","from":"noon"}]', /from is not a time/],
     ['[{"fault":"plan-change","value":"gold"}]', /value is not one of free, basic, analyst, pro/],
     ['[{"fault":"500","colour":"red"}]', /colour is not known/],
+    ['[{"fault":"500","value":3}]', /value is not absent: this fault takes none/],
+    ['[{"fault":"slow-body","value":0}]', /value is not a number of milliseconds of at least 1/],
+    ['[{"fault":"gzip-bomb","value":1e9}]', /value is not a whole number of megabytes within 1 to 1024/],
+    ['[{"fault":"clock-skew","value":"late"}]', /value is not a number of seconds/],
+    ['[{"fault":"map-rename","value":"PSCO"}]', /value is not OLD:NEW, two names of regions/],
+    ['[{"fault":"429","value":true}]', /value is not a number of seconds of at least 0, or a text/],
+    ['[{"fault":"500","from":"2026-06-10T01:00Z","until":"2026-06-10T00:00Z"}]', /until is not after from/],
   ])('a script of %s is refused', (text, mistake) => {
     const read = readFaultScript(text);
     expect('mistakes' in read ? read.mistakes.join('\n') : '').toMatch(mistake);
