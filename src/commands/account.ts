@@ -1,24 +1,23 @@
 /** `gridtide account`: the account endpoints (specification 4.1). Prints a token only when asked for one; takes no password on its line. */
 
-import type { Access } from '../service/answers.ts';
+import type { Access, AccessModel } from '../service/answers.ts';
 import type { Credentials } from '../service/queries.ts';
 import { inMinutes } from '../units.ts';
 import { type Arguments, actOf, type CommandSpec, type Terminal, UsageError } from './command.ts';
 import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
 
-type Row = 'username' | 'email' | 'org' | 'region' | 'signal-type' | 'json' | ServiceRow;
+type Row = 'email' | 'org' | 'region' | 'signal-type' | 'json' | ServiceRow;
 
 export const spec: CommandSpec<Row> = {
   name: 'account',
   summary: 'register, log in, reset the password, see what the account opens',
   positionals: ['register', 'login', 'reset-password', 'access'],
   options: {
-    username: { value: 'NAME', help: 'instead of --username-file', only: ['register', 'reset-password'] },
     email: { value: 'ADDRESS', help: 'for notices of outages and updates', only: ['register'] },
     org: { value: 'NAME', help: 'organisation', only: ['register'] },
     region: { value: 'REGION', help: 'only this region', only: ['access'] },
     'signal-type': { value: 'TYPE', help: 'only this signal', only: ['access'] },
-    json: { help: 'one JSON document; of login it holds the token' },
+    json: { help: 'one JSON document, in the names of the interface; of login it holds the token' },
     ...serviceOptions,
   },
   notes: [
@@ -32,14 +31,14 @@ type Act = (args: Arguments<Row>, terminal: Terminal, access: ServiceAccess) => 
 const printed = (terminal: Terminal, args: Arguments<Row>, document: unknown, words: string) =>
   terminal.out(args.flag('json') ? `${JSON.stringify(document)}\n` : `${words}\n`);
 
-async function usernameOf(args: Arguments<Row>, { username }: ServiceAccess): Promise<string> {
-  const name = args.text('username') ?? (await username());
+async function usernameOf({ username }: ServiceAccess): Promise<string> {
+  const name = await username();
   if (name === undefined) throw new UsageError('which user? give --username, --username-file or $GRIDTIDE_USERNAME');
   return name;
 }
 
-async function newCredentials(args: Arguments<Row>, access: ServiceAccess): Promise<Credentials> {
-  const username = await usernameOf(args, access);
+async function newCredentials(access: ServiceAccess): Promise<Credentials> {
+  const username = await usernameOf(access);
   const password = await access.password();
   if (password === undefined) throw new UsageError('which password? give --password-file or $GRIDTIDE_PASSWORD');
   return { username, password };
@@ -49,7 +48,7 @@ const register: Act = async (args, terminal, access) => {
   const email = args.text('email');
   const org = args.text('org');
   if (email === undefined) throw new UsageError('--email is missing: the service wants an address for its notices');
-  const credentials = await newCredentials(args, access);
+  const credentials = await newCredentials(access);
   const answer = answerOf(
     await access.service.register({ ...credentials, email, ...(org === undefined ? {} : { org }) }),
   );
@@ -61,15 +60,38 @@ const login: Act = async (args, terminal, { service }) => {
   printed(
     terminal,
     args,
-    { token, expiresInSeconds: expiresIn / 1_000 },
+    { token, expires_in_seconds: expiresIn / 1_000 },
     `the service accepts the credentials; a token lives ${inMinutes(expiresIn)} minutes (--json prints it)`,
   );
 };
 
 const resetPassword: Act = async (args, terminal, access) => {
-  const answer = answerOf(await access.service.resetPassword({ username: await usernameOf(args, access) }));
+  const answer = answerOf(await access.service.resetPassword({ username: await usernameOf(access) }));
   printed(terminal, args, answer, answer.ok);
 };
+
+/** Specification 2.7, in its own names. */
+const accessDocument = ({ signalTypes }: Access) => ({
+  signal_types: signalTypes.map(({ signalType, regions }) => ({
+    signal_type: signalType,
+    regions: regions.map(({ region, regionFullName, parent, period, endpoints }) => ({
+      region,
+      region_full_name: regionFullName,
+      parent,
+      data_point_period_seconds: period === undefined ? undefined : period / 1_000,
+      endpoints: endpoints.map(({ endpoint, models }) => ({ endpoint, models: models.map(modelDocument) })),
+    })),
+  })),
+});
+
+const modelDocument = ({ model, type, dataStart, dataEnd, trainStart, trainEnd }: AccessModel) => ({
+  model,
+  type,
+  data_start: dataStart,
+  data_end: dataEnd,
+  train_start: trainStart,
+  train_end: trainEnd,
+});
 
 /** One line a region: what it is called, what is open, which models answer. */
 function accessTable({ signalTypes }: Access): string {
@@ -99,7 +121,7 @@ const access: Act = async (args, terminal, { service }) => {
       ...(signalType === undefined ? {} : { signalType }),
     }),
   );
-  printed(terminal, args, answer, accessTable(answer));
+  printed(terminal, args, accessDocument(answer), accessTable(answer));
 };
 
 const acts: Readonly<Record<string, Act>> = { register, login, 'reset-password': resetPassword, access };

@@ -1,13 +1,12 @@
-/** Reads what commands of the service have in common from their flags: times, places, a saved forecast. Asks nothing. */
+/** Reads what commands have in common from their flags: times, lengths, places, a saved forecast. Asks nothing. */
 
 import { readFile } from 'node:fs/promises';
+import { durationOf } from '../config/written.ts';
 import { placeOf } from '../region/place.ts';
 import type { Forecast } from '../service/answers.ts';
-import { sentenceOf } from '../service/describe.ts';
-import { decodeSavedForecast } from '../service/envelopes.ts';
 import { instantOf } from '../service/times.ts';
-import type { Instant, Place } from '../units.ts';
-import { type Arguments, JobError, UsageError } from './command.ts';
+import type { Duration, Instant, Place } from '../units.ts';
+import { type Arguments, JobError, type OptionRow, UsageError } from './command.ts';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -21,11 +20,43 @@ export function timeAsked<Row extends string>(args: Arguments<Row>, row: Row): I
   return at;
 }
 
-/** The place of `--latitude` and `--longitude`; undefined when neither is given. */
-export function placeAsked(args: Arguments<'latitude' | 'longitude'>): Place | undefined {
+/** Undefined when not given; throws `UsageError`. */
+export function lengthAsked<Row extends string>(args: Arguments<Row>, row: Row): Duration | undefined {
+  const said = args.text(row);
+  if (said === undefined) return undefined;
+  const length = durationOf(said);
+  if (length === undefined) throw new UsageError(`--${row} ${said}: expected a length such as 4h, 90m or 1h30m`);
+  return length;
+}
+
+/** What each of `reads` gives, or a `UsageError` with all their mistakes. */
+export function allAsked<Reads extends Readonly<Record<string, () => unknown>>>(reads: Reads) {
+  const mistakes: string[] = [];
+  const values = Object.entries(reads).map(([name, read]) => {
+    try {
+      return [name, read()];
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      mistakes.push(...error.mistakes);
+      return [name, undefined];
+    }
+  });
+  if (mistakes.length > 0) throw new UsageError(...mistakes);
+  return Object.fromEntries(values) as { readonly [Name in keyof Reads]: ReturnType<Reads[Name]> };
+}
+
+export type PlaceRow = 'latitude' | 'longitude';
+
+export const placeOptions: Readonly<Record<PlaceRow, OptionRow>> = {
+  latitude: { value: 'DEGREES', help: 'north of the equator; with --longitude, else the place of --config' },
+  longitude: { value: 'DEGREES', help: 'east of Greenwich' },
+};
+
+/** The place of `--latitude` and `--longitude`, else `fallback`. Throws `UsageError` for half a place or none on earth. */
+export function placeAsked(args: Arguments<PlaceRow>, fallback?: Place): Place | undefined {
   const north = args.number('latitude');
   const east = args.number('longitude');
-  if (north === undefined && east === undefined) return undefined;
+  if (north === undefined && east === undefined) return fallback;
   if (north === undefined || east === undefined)
     throw new UsageError(`--${north === undefined ? 'latitude' : 'longitude'} is missing: a place needs both`);
   const place = placeOf(north, east);
@@ -42,7 +73,17 @@ export async function savedForecast(file: string): Promise<Forecast> {
     const cause = error instanceof SyntaxError ? 'it is not JSON' : 'it cannot be read';
     throw new JobError(`${file}: ${cause}; save an answer of /v3/forecast there`);
   }
+  // Loaded only here: whoever asks for a place does not pay for the decoders.
+  const { decodeSavedForecast } = await import('../service/envelopes.ts');
+  const { sentenceOf } = await import('../service/describe.ts');
   const forecast = decodeSavedForecast(body);
-  if (!forecast.ok) throw new JobError(`${file}: ${sentenceOf(forecast.failure)}`);
+  if (!forecast.ok) {
+    const { failure } = forecast;
+    const why =
+      failure.kind === 'nonsense'
+        ? `${failure.where} is ${failure.received}, expected ${failure.expected}`
+        : sentenceOf(failure);
+    throw new JobError(`${file}: it is not an answer of /v3/forecast (${why}); save one there`);
+  }
   return forecast.value;
 }

@@ -1,13 +1,11 @@
 /** What a command knows of its device without asking anybody: state directory, place, signal type, from flags and configuration. */
 
 import type { SignalType } from '../config/config.ts';
-import { placeOf } from '../region/place.ts';
 import type { Place } from '../units.ts';
 import { type Arguments, type OptionRow, type Terminal, UsageError } from './command.ts';
 import { STATE_ROW, stateDirectory } from './state-directory.ts';
 
 export type HereRow = 'signal-type' | 'state' | 'config';
-export type PlaceRow = 'latitude' | 'longitude';
 
 const SIGNAL_TYPES: readonly SignalType[] = ['co2_moer', 'co2_aoer', 'health_damage'];
 
@@ -16,11 +14,6 @@ export const hereOptions: Readonly<Record<HereRow, OptionRow>> = {
   'signal-type': { value: 'TYPE', help: `one of ${SIGNAL_TYPES.join(', ')} (co2_moer)` },
   state: STATE_ROW,
   config: { value: 'FILE', help: 'configuration that tells place, signal type and state directory' },
-};
-
-export const placeOptions: Readonly<Record<PlaceRow, OptionRow>> = {
-  latitude: { value: 'DEGREES', help: 'north of the equator; with --longitude, else the place of --config' },
-  longitude: { value: 'DEGREES', help: 'east of Greenwich' },
 };
 
 export interface Here {
@@ -52,16 +45,4 @@ export async function hereOf(args: Arguments<HereRow>, { env }: Terminal): Promi
     signalType: said === undefined ? config.service.signalType : signalTypeOf(said),
     place: { latitude, longitude },
   };
-}
-
-/** The place of the flags, else of the configuration. Throws `UsageError` for half a place or none on earth. */
-export function placeAsked(args: Arguments<PlaceRow>, here: Here): Place | undefined {
-  const north = args.number('latitude');
-  const east = args.number('longitude');
-  if (north === undefined && east === undefined) return here.place;
-  if (north === undefined || east === undefined)
-    throw new UsageError(`--${north === undefined ? 'latitude' : 'longitude'} is missing: a place needs both`);
-  const place = placeOf(north, east);
-  if (typeof place === 'string') throw new UsageError(place);
-  return place;
 }

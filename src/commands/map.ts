@@ -5,8 +5,9 @@ import { mapInfo } from '../region/held.ts';
 import { importMap } from '../region/import.ts';
 import type { ImportOptions, ImportProgress, ImportResult, MapInfo } from '../region/map.ts';
 import { type Instant, iso } from '../units.ts';
+import { placeAsked, placeOptions } from './asked.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from './command.ts';
-import { type Here, hereOf, hereOptions, placeAsked, placeOptions } from './here.ts';
+import { type Here, hereOf, hereOptions } from './here.ts';
 import { serviceOptions } from './service-options.ts';
 
 type Row = 'force' | 'json' | keyof typeof placeOptions | keyof typeof hereOptions | keyof typeof serviceOptions;
@@ -139,7 +140,7 @@ async function update(args: Arguments<Row>, here: Here, terminal: Terminal): Pro
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const told = await hereOf(args, terminal);
-  const place = placeAsked(args, told);
+  const place = placeAsked(args, told.place);
   // The region of the place is stored beside the map.
   const here: Here = place === undefined ? told : { ...told, place };
   if (args.action === 'info') return showInfo(here, args.flag('json'), terminal);

@@ -13,7 +13,9 @@ import { type Arguments, JobError, type Terminal } from './command.ts';
 import { locatedConfig } from './configuration.ts';
 import type { Planned } from './plan.ts';
 
-export interface RunningPlan extends Planned {
+export interface RunningPlan extends Omit<Planned, 'emissions'> {
+  /** Of what is still to come; null when nothing held tells of it. */
+  readonly emissions: { readonly value: number | null; readonly units: string };
   readonly load: string;
   readonly by: string;
   readonly needMinutes: number;
@@ -24,6 +26,8 @@ export interface RunningPlan extends Planned {
   readonly gapToBound: number;
   /** The clock no longer allows to wait: it runs until done. */
   readonly mustRun: boolean;
+  /** The deadline has passed, and no agent has run since to plan for the next. */
+  readonly isPast: boolean;
 }
 
 /** The plans of all loads that have a job, as last saved. Throws `JobError` when no agent has saved any. */
@@ -42,18 +46,22 @@ export async function runningPlans(args: Arguments, terminal: Terminal, now: Ins
   const outlook = held && viewAt(held, moment, { ties: config.ties, ownRegion: held.region }).outlook;
   return config.loads.flatMap((load) => {
     const state = control.state.loads.find(({ name }) => name === load.name);
-    return state?.job === undefined ? [] : [running(load, state, state.job, outlook)];
+    return state?.job === undefined ? [] : [running({ load, state, job: state.job, outlook, now })];
   });
 }
 
-function running(
-  load: LoadConfig,
-  state: LoadState,
-  job: NonNullable<LoadState['job']>,
-  outlook: Outlook | undefined,
-): RunningPlan {
+interface Saved {
+  readonly load: LoadConfig;
+  readonly state: LoadState;
+  readonly job: NonNullable<LoadState['job']>;
+  readonly outlook: Outlook | undefined;
+  readonly now: Instant;
+}
+
+function running({ load, state, job, outlook, now }: Saved): RunningPlan {
   const runs = state.plan?.runs ?? [];
-  const value = outlook?.units === 'lbs_co2_per_mwh' ? kilograms(outlook, runs, load.power) : 0;
+  const isKnown = outlook?.units === 'lbs_co2_per_mwh' && runs.some(({ to }) => to > outlook.from);
+  const value = isKnown ? Math.round(kilograms(outlook, runs, load.power) * 1e6) / 1e6 : null;
   const minutesOf = (length: number) => Math.round(length / 60_000);
   return {
     load: load.name,
@@ -63,25 +71,31 @@ function running(
     madeAt: iso(state.plan?.madeAt ?? job.from),
     gapToBound: state.plan?.gap ?? 0,
     mustRun: job.latched,
+    isPast: job.by < now,
     slots: runs.map(({ from, to }) => ({ start: iso(from), minutes: minutesOf(to - from), kw: load.power })),
     starts: runs.length,
-    emissions: { value: Math.round(value * 1e6) / 1e6, units: 'kg' },
+    emissions: { value, units: 'kg' },
     feasible: (state.decision?.job?.shortfall ?? 0) === 0,
     shortfallMinutes: minutesOf(state.decision?.job?.shortfall ?? (0 as Duration)),
   };
+}
+
+function endOf({ by, madeAt, isPast, feasible, shortfallMinutes, emissions: { value, units } }: RunningPlan): string {
+  if (isPast)
+    return `the deadline ${by} is past and this plan is of ${madeAt}: no agent has run since; start one with gridtide run`;
+  if (!feasible) return `${shortfallMinutes} min will be missing`;
+  return value === null ? 'what it will emit is not known now' : `${value.toFixed(2)} ${units} CO2 still to come`;
 }
 
 /** One block of lines a load. */
 export function runningText(plans: readonly RunningPlan[]): string {
   if (plans.length === 0) return 'no load has a job\n';
   return plans
-    .map(({ load, by, needMinutes, doneMinutes, mustRun, slots, emissions, feasible, shortfallMinutes }) => {
+    .map((plan) => {
+      const { load, by, needMinutes, doneMinutes, mustRun, slots } = plan;
       const head = `${load}: ${doneMinutes} of ${needMinutes} min by ${by}${mustRun ? ', can wait no longer' : ''}`;
       const lines = slots.map(({ start, minutes, kw }) => `  ${start}  ${String(minutes).padStart(5)} min  ${kw} kW`);
-      const end = feasible
-        ? `  ${emissions.value.toFixed(2)} ${emissions.units} CO2`
-        : `  ${shortfallMinutes} min will be missing`;
-      return [head, ...lines, end].join('\n');
+      return [head, ...lines, `  ${endOf(plan)}`].join('\n');
     })
     .join('\n')
     .concat('\n');

@@ -1,10 +1,21 @@
 /** Prints the best schedule for a job: from a saved forecast answer, or of the running configuration. Switches nothing. */
 
-import { readFile } from 'node:fs/promises';
 import { type JobPlan, kilograms, planJob } from '../control/schedule.ts';
-import { decodeForecast } from '../service/envelopes.ts';
 import type { Outlook } from '../signal/view.ts';
-import { type Duration, type Instant, iso, type Kilowatt, minutes } from '../units.ts';
+import {
+  after,
+  between,
+  type Duration,
+  emissions,
+  type Instant,
+  inMinutes,
+  iso,
+  type Kilowatt,
+  type KilowattHour,
+  type LbsPerMwh,
+  minutes,
+} from '../units.ts';
+import { allAsked, lengthAsked, savedForecast, timeAsked } from './asked.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { STATE_ROW } from './state-directory.ts';
 
@@ -35,7 +46,18 @@ export async function run(args: Arguments, terminal: Terminal): Promise<number> 
   const plan = planFor(outlook, asked);
   if (args.flag('json')) terminal.out(`${JSON.stringify(plan)}\n`);
   else terminal.out(table(plan, asked));
+  // What is printed is the best there is; that it is too little must not look like success.
+  if (!plan.feasible) throw new JobError(shortfallWords(plan, asked, outlook));
   return 0;
+}
+
+function shortfallWords({ shortfallMinutes }: Planned, { need, by }: Asked, { validUntil }: Outlook): string {
+  const short =
+    shortfallMinutes > 0
+      ? `${Math.ceil(shortfallMinutes)} of ${Math.round(inMinutes(need))} minutes will be missing`
+      : 'the least running time and pause do not fit';
+  const end = validUntil < by ? `, for the forecast ends at ${iso(validUntil)}` : '';
+  return `not possible as asked: ${short}${end}; the schedule printed runs at once; give it more time, fewer pauses or a shorter --need`;
 }
 
 async function ofTheAgent(args: Arguments, terminal: Terminal): Promise<number> {
@@ -61,88 +83,44 @@ interface Asked {
   readonly power: Kilowatt;
 }
 
+function needed<Value>(row: string, value: Value | undefined, why = 'a plan needs it'): Value {
+  if (value === undefined) throw new UsageError(`--${row} is missing: ${why}`);
+  return value;
+}
+
+function needOf(args: Arguments): Duration {
+  const need = needed('need', lengthAsked(args, 'need'));
+  if (need <= 0) throw new UsageError('--need 0: expected more than nothing');
+  return need;
+}
+
 function askedFor(args: Arguments): Asked {
-  const mistakes: string[] = [];
-  const given = <Value>(name: string, read: (text: string) => Value | undefined, wanted: string) => {
-    const text = args.text(name);
-    if (text === undefined) return undefined;
-    const value = read(text);
-    if (value === undefined) mistakes.push(`--${name} ${text}: expected ${wanted}`);
-    return value;
-  };
-  if (args.text('forecast') === undefined)
-    mistakes.push('--forecast is missing: a plan needs it, or --config FILE of the agent that runs');
-  for (const name of ['need', 'by']) if (args.text(name) === undefined) mistakes.push(`--${name} is missing`);
-  const length = 'a length such as 4h, 90m or 1h30m';
-  const time = 'a time with a zone, such as 2026-03-02T07:00:00-08:00';
-  const need = given('need', lengthOf, length);
-  const by = given('by', timeOf, time);
-  const from = given('from', timeOf, time);
-  const minOn = given('min-on', lengthOf, length);
-  const minOff = given('min-off', lengthOf, length);
-  if (need !== undefined && need <= 0) mistakes.push('--need 0: expected more than nothing');
-  if (by !== undefined && from !== undefined && from >= by) mistakes.push('--from is not before --by');
-  const maxStarts = args.number('max-starts', { from: 1, whole: true }) ?? Number.POSITIVE_INFINITY;
-  const power = args.number('power', { from: 0.001, to: 100_000 }) ?? 1;
-  if (mistakes.length > 0 || need === undefined || by === undefined) throw new UsageError(...mistakes);
-  return {
-    file: args.text('forecast') ?? '',
-    need,
-    by,
-    ...(from === undefined ? {} : { from }),
-    minOn: minOn ?? minutes(0),
-    minOff: minOff ?? minutes(0),
-    maxStarts,
-    power: power as Kilowatt,
-  };
-}
-
-/** `4h`, `90m`, `1h30m`, `45s`. */
-function lengthOf(text: string): Duration | undefined {
-  const match = /^(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?$/.exec(text.trim());
-  if (match === null || match[0] === '') return undefined;
-  const [, hours = '0', mins = '0', secs = '0'] = match;
-  return (Number(hours) * 3_600_000 + Number(mins) * 60_000 + Number(secs) * 1_000) as Duration;
-}
-
-function timeOf(text: string): Instant | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/.test(text)) return undefined;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : (at as Instant);
+  const { from, ...asked } = allAsked({
+    file: () => needed('forecast', args.text('forecast'), 'a plan needs it, or --config FILE of the agent that runs'),
+    need: () => needOf(args),
+    by: () => needed('by', timeAsked(args, 'by')),
+    from: () => timeAsked(args, 'from'),
+    minOn: () => lengthAsked(args, 'min-on') ?? minutes(0),
+    minOff: () => lengthAsked(args, 'min-off') ?? minutes(0),
+    maxStarts: () => args.number('max-starts', { from: 1, whole: true }) ?? Number.POSITIVE_INFINITY,
+    power: () => (args.number('power', { from: 0.001, to: 100_000 }) ?? 1) as Kilowatt,
+  });
+  if (from !== undefined && from >= asked.by) throw new UsageError('--from is not before --by');
+  return from === undefined ? asked : { ...asked, from };
 }
 
 async function outlookOf(file: string): Promise<Outlook> {
-  let body: unknown;
-  try {
-    body = JSON.parse(await readFile(file, 'utf8'));
-  } catch (error) {
-    const cause = error instanceof SyntaxError ? 'it is not JSON' : 'it cannot be read';
-    throw new JobError(`${file}: ${cause}; nothing was planned; save an answer of /v3/forecast there`);
-  }
-  const meta = metaOf(body);
-  const forecast = decodeForecast(body, { region: meta.region, signalType: meta.signalType as 'co2_moer' });
-  if (!forecast.ok || forecast.value.points.length === 0) {
-    const what = forecast.ok ? 'it holds no usable point' : 'it is not an answer of /v3/forecast';
-    throw new JobError(`${file}: ${what}; nothing was planned; save an answer of /v3/forecast there`);
-  }
-  const { points, period, units, generatedAt } = forecast.value;
+  const { points, period, units, generatedAt } = await savedForecast(file);
   const [first] = points;
   const last = points.at(-1);
-  if (first === undefined || last === undefined) throw new JobError(`${file}: it holds no usable point`);
-  const values = Array<number>(Math.round((last.at - first.at) / period) + 1).fill(Number.NaN);
-  for (const { at, value } of points) values[Math.round((at - first.at) / period)] = value;
-  const validUntil = (last.at + period) as Instant;
+  if (first === undefined || last === undefined)
+    throw new JobError(
+      `${file}: it holds no usable point, so nothing was planned; save another answer of /v3/forecast there`,
+    );
+  const values = Array<number>(Math.round(between(first.at, last.at) / period) + 1).fill(Number.NaN);
+  for (const { at, value } of points) values[Math.round(between(first.at, at) / period)] = value;
+  const validUntil = after(last.at, period);
   return { basis: 'fresh-forecast', from: first.at, period, values, units, generatedAt, validUntil };
-}
-
-/** A saved answer says itself which region and signal it is about. */
-function metaOf(body: unknown): { readonly region: string; readonly signalType: string } {
-  const meta = typeof body === 'object' && body !== null && 'meta' in body ? body.meta : undefined;
-  const field = (name: string) => {
-    const value = typeof meta === 'object' && meta !== null ? (meta as Record<string, unknown>)[name] : undefined;
-    return typeof value === 'string' ? value : undefined;
-  };
-  return { region: field('region') ?? '', signalType: field('signal_type') ?? 'co2_moer' };
 }
 
 interface Slot {
@@ -183,10 +161,18 @@ function planFor(outlook: Outlook, asked: Asked): Planned {
   return {
     slots: runs.map((run) => ({ start: iso(run.from), minutes: rounded((run.to - run.from) / 60_000), kw: power })),
     starts: plan?.starts ?? runs.length,
-    emissions: { value: rounded(kilograms(outlook, runs, power)), units: 'kg' },
+    emissions: emissionsOf(outlook, runs, power),
     feasible: plan !== undefined,
     shortfallMinutes: rounded(Math.max(0, need - delivered) / 60_000),
   };
+}
+
+/** Kilograms of CO2; for a signal that is no rate of CO2 what its own unit counts, such as the `usd` of `usd_per_mwh`. */
+function emissionsOf(outlook: Outlook, runs: JobPlan['runs'], power: Kilowatt): Planned['emissions'] {
+  const mass = kilograms(outlook, runs, power);
+  if (outlook.units === 'lbs_co2_per_mwh') return { value: rounded(mass), units: 'kg' };
+  const ofOnePerMwh = emissions(1_000 as KilowattHour, 1 as LbsPerMwh);
+  return { value: rounded(mass / ofOnePerMwh), units: outlook.units.replace(/_per_mwh$/, '') };
 }
 
 const atOnce = (from: Instant, by: Instant, need: Duration): JobPlan['runs'] =>
@@ -195,13 +181,10 @@ const atOnce = (from: Instant, by: Instant, need: Duration): JobPlan['runs'] =>
 /** Six places are more than any forecast knows, and hide no rounding of sums. */
 const rounded = (value: number) => Math.round(value * 1e6) / 1e6;
 
-function table({ slots, starts, emissions: mass, feasible, shortfallMinutes }: Planned, { power }: Asked): string {
+function table({ slots, starts, emissions: { value, units } }: Planned, { power }: Asked): string {
   const lines = slots.map(
-    ({ start, minutes: length }) => `${start}  ${String(rounded(length)).padStart(6)} min  ${power} kW`,
+    ({ start, minutes: length }) => `${start}  ${String(rounded(length)).padStart(6)} min  ${power} kW\n`,
   );
-  const total = `${starts} ${starts === 1 ? 'start' : 'starts'}, ${mass.value.toFixed(2)} ${mass.units} CO2`;
-  const verdict = feasible
-    ? ''
-    : `not possible as asked: ${Math.ceil(shortfallMinutes)} minutes will be missing; runs at once\n`;
-  return `${lines.join('\n')}${lines.length > 0 ? '\n' : ''}${total}\n${verdict}`;
+  const cost = `${value.toFixed(2)} ${units === 'kg' ? 'kg CO2' : units}`;
+  return `${lines.join('')}${starts} ${starts === 1 ? 'start' : 'starts'}, ${cost}\n`;
 }

@@ -6,8 +6,9 @@ import type { MapFailure, RegionFound, RegionMap } from '../region/map.ts';
 import { placeOf } from '../region/place.ts';
 import { iso, type Place } from '../units.ts';
 import { DiskError } from '../world.ts';
+import { placeAsked, placeOptions } from './asked.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
-import { type Here, hereOf, hereOptions, placeAsked, placeOptions } from './here.ts';
+import { type Here, hereOf, hereOptions } from './here.ts';
 import { linesOf } from './lines.ts';
 import { serviceOptions } from './service-options.ts';
 
@@ -80,7 +81,7 @@ const document = ({ region, regionFullName, candidates, mapLastUpdated }: Answer
 });
 
 function onePlace(args: Arguments<Row>, here: Here): Place {
-  const place = placeAsked(args, here);
+  const place = placeAsked(args, here.place);
   if (place === undefined)
     throw new UsageError('which place? give --latitude and --longitude, or --config with a place');
   return place;

@@ -1,6 +1,7 @@
 /** Finds the service and the credentials for a command that asks it: configuration, flags, environment. A password never comes from the command line. */
 
 import { readFile } from 'node:fs/promises';
+import { serviceUrl } from '../config/addresses.ts';
 import { createSystemClock } from '../platform/clock.ts';
 import { createHttp } from '../platform/http.ts';
 import { createSystemRandom } from '../platform/random.ts';
@@ -35,6 +36,7 @@ const logTo =
 interface Target {
   readonly url: string;
   readonly ca?: string;
+  readonly username?: string;
   readonly usernameFile?: string;
   readonly passwordFile?: string;
   readonly fleet?: number;
@@ -51,50 +53,72 @@ async function configured(args: Arguments<ServiceRow>, { env }: Terminal): Promi
 /** Throws `UsageError` when it is not said which service is meant. */
 async function targetOf(args: Arguments<ServiceRow>, terminal: Terminal): Promise<Target> {
   const config = await configured(args, terminal);
-  const url = args.text('url') ?? config.url ?? terminal.env.GRIDTIDE_URL;
+  const flag = args.text('url');
+  const url = flag ?? config.url ?? variable(terminal, 'GRIDTIDE_URL');
   if (url === undefined) throw new UsageError('which service? give --url, --config or $GRIDTIDE_URL');
-  if (!URL.canParse(url)) throw new UsageError(`--url ${url}: expected an address such as https://example.org`);
   const flags = {
     ca: args.text('ca'),
+    username: args.text('username'),
     usernameFile: args.text('username-file'),
     passwordFile: args.text('password-file'),
   };
   const said = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
-  return { ...config, ...said, url };
+  return { ...config, ...said, url: addressOf(url, flag === undefined ? '$GRIDTIDE_URL' : '--url') };
 }
 
+/** By the rule of the configuration's own `service.url`. */
+function addressOf(url: string, source: string): string {
+  const mistakes: string[] = [];
+  const read = serviceUrl.read(url, (says) => mistakes.push(`${source}: ${says}`));
+  if (read === undefined) throw new UsageError(...mistakes);
+  return read;
+}
+
+/** A variable that is set to nothing is not set. */
+const variable = ({ env }: Pick<Terminal, 'env'>, name: string) => env[name] || undefined;
+
 /** One half of the credentials: its file, else its variable; read anew each time. */
-function secretFrom(file: string | undefined, variable: string, env: Terminal['env']) {
-  const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
+function secretFrom(file: string | undefined, name: string, terminal: Terminal) {
+  const secrets = createSecrets({ credentials: terminal.env.CREDENTIALS_DIRECTORY });
   return async (): Promise<string | undefined> => {
-    if (file === undefined) return env[variable];
+    if (file === undefined) return variable(terminal, name);
     const text = await secrets.read(file);
-    if (text === undefined) throw new UsageError(`${file} cannot be read: expected a file that holds $${variable}`);
+    if (!text) throw new UsageError(`${file} cannot be read, or is empty: expected a file that holds $${name}`);
     return text;
   };
 }
 
+/** One half without the other is a mistake: as a visitor the earlier interface would answer all the same. */
+function paired(username: string | undefined, password: string | undefined): Credentials | undefined {
+  if (username !== undefined && password !== undefined) return { username, password };
+  if (username !== undefined)
+    throw new UsageError(`which password has ${username}? give --password-file or $GRIDTIDE_PASSWORD`);
+  if (password !== undefined)
+    throw new UsageError('whose password? give --username, --username-file or $GRIDTIDE_USERNAME');
+  return undefined;
+}
+
+/** Undefined where the file cannot be read or holds no certificate: TLS would take any text in silence, and trust nobody more. */
+export async function authorityIn(file: string): Promise<string | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return text.includes('-----BEGIN CERTIFICATE-----') ? text : undefined;
+}
+
 async function readCa(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch {
-    throw new UsageError(`${file} cannot be read: expected a certificate authority, PEM`);
-  }
+  const text = await authorityIn(file);
+  if (text === undefined)
+    throw new UsageError(`${file} cannot be read, or holds no certificate: expected a certificate authority, PEM`);
+  return text;
 }
 
 /** Throws `UsageError`. The caller closes it. */
 export async function openService(args: Arguments<ServiceRow>, terminal: Terminal): Promise<ServiceAccess> {
-  const { url, ca, usernameFile, passwordFile, fleet = 1 } = await targetOf(args, terminal);
+  const { url, ca, username: name, usernameFile, passwordFile, fleet = 1 } = await targetOf(args, terminal);
   const http = createHttp(ca === undefined ? {} : { ca: await readCa(ca) });
   const clock = createSystemClock();
-  const username = secretFrom(usernameFile, 'GRIDTIDE_USERNAME', terminal.env);
-  const password = secretFrom(passwordFile, 'GRIDTIDE_PASSWORD', terminal.env);
-  const credentials = async (): Promise<Credentials | undefined> => {
-    const pair = { username: await username(), password: await password() };
-    return pair.username === undefined || pair.password === undefined
-      ? undefined
-      : { username: pair.username, password: pair.password };
-  };
+  const username = name === undefined ? secretFrom(usernameFile, 'GRIDTIDE_USERNAME', terminal) : async () => name;
+  const password = secretFrom(passwordFile, 'GRIDTIDE_PASSWORD', terminal);
+  const credentials = async () => paired(await username(), await password());
   const random = createSystemRandom();
   const service = createService({ url, http, clock, random, credentials, fleet, log: logTo(terminal) });
   const stop = () => service.stop();

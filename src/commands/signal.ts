@@ -54,7 +54,7 @@ export const spec: CommandSpec<SignalRow> = {
     'in-flight': { value: 'N', help: 'requests of a range under way at once', default: '3', only: RANGES },
     forecast: { value: 'FILE', help: 'computed here from a saved forecast answer', only: ['index'] },
     at: { value: 'TIME', help: 'with --forecast: of this moment; now without', only: ['index'] },
-    json: { help: 'the JSON of the interface' },
+    json: { help: 'one JSON document, in the names of the interface' },
     csv: { help: 'time,value', only: ['forecast', 'index', ...RANGES] },
     ...hereOptions,
     ...serviceOptions,
@@ -88,7 +88,7 @@ async function heldRegionOf(place: Place, { directory, signalType }: Here): Prom
 async function regionOf(args: Arguments<SignalRow>, { service }: ServiceAccess, here: Here): Promise<string> {
   const region = args.text('region');
   if (region !== undefined) return region;
-  const place = placeAsked(args) ?? here.place;
+  const place = placeAsked(args, here.place);
   if (place === undefined)
     throw new UsageError('which region? give --region, or --latitude and --longitude, or --config with a place');
   const held = await heldRegionOf(place, here);
@@ -154,7 +154,7 @@ async function now({ args, terminal, access, query }: Asking): Promise<void> {
   if (args.flag('json'))
     return written(terminal, {
       region: index.region,
-      signalType: index.signalType,
+      signal_type: index.signalType,
       index: { ...pointJson(index.point), units: index.units },
       rate: ahead.ok && rate !== undefined ? { ...pointJson(rate), units: ahead.value.units } : null,
       warnings: index.warnings,

@@ -1,6 +1,6 @@
 /** `gridtide v1`: the earlier interface (specification 4.5), as the account with credentials, as a visitor without. */
 
-import type { FuelShare, V1DataPoint, V1MarginalPoint, V1Page } from '../service/answers.ts';
+import type { Authority, FuelShare, V1DataPoint, V1MarginalPoint, V1Page } from '../service/answers.ts';
 import type { Outcome } from '../service/failure.ts';
 import type { V1Query } from '../service/queries.ts';
 import { type Instant, iso } from '../units.ts';
@@ -46,7 +46,7 @@ export const spec: CommandSpec<Row> = {
     'page-size': { value: 'N', help: "points a page; the service's default without", only: POINTS },
     page: { value: 'N', help: 'this page; from it on with --all', only: POINTS },
     all: { help: 'all pages to the end', only: POINTS },
-    json: { help: 'one JSON document; of token it holds the token' },
+    json: { help: 'one JSON document, in the names of the interface; of token it holds the token' },
     csv: { help: 'time,ba,market,value,…', only: POINTS },
     ...serviceOptions,
   },
@@ -69,13 +69,24 @@ async function token({ args, terminal, access }: Asking): Promise<void> {
   terminal.out(args.flag('json') ? `${JSON.stringify(answer)}\n` : `${words}\n`);
 }
 
+/** Specification 2.9, in its own names. */
+const authorityDocument = ({ abbrev, name, type, url, link, states, notes }: Authority) => ({
+  name,
+  ba_type: type,
+  url,
+  abbrev,
+  link,
+  states,
+  notes,
+});
+
 async function authorities({ args, terminal, access }: Asking): Promise<void> {
   const loc = args.text('loc');
   const place = placeAsked(args);
   if (loc !== undefined && place !== undefined) throw new UsageError('--loc and --latitude: expected one of them');
   const query = { ...(loc === undefined ? {} : { loc }), ...(place === undefined ? {} : { place }) };
   const found = answerOf(await access.service.v1.authorities(query));
-  if (args.flag('json')) return void terminal.out(`${JSON.stringify(found)}\n`);
+  if (args.flag('json')) return void terminal.out(`${JSON.stringify(found.map(authorityDocument))}\n`);
   if (found.length === 0) return void terminal.out('no balancing authority there\n');
   const width = Math.max(...found.map(({ abbrev }) => abbrev.length));
   for (const { abbrev, name, states } of found)

@@ -25,7 +25,9 @@ export function checked<Schema extends v.GenericSchema>(schema: Schema, body: un
   const result = v.safeParse(schema, body, { abortEarly: true });
   if (result.success) return ok(result.output);
   const [issue] = result.issues;
-  return nonsense(v.getDotPath(issue) ?? 'body', issue.expected ?? issue.message, issue.received);
+  const where = v.getDotPath(issue) ?? 'body';
+  if (issue.input === undefined) return nonsense(where, 'a value', 'not there');
+  return nonsense(where, issue.expected ?? issue.message, issue.received);
 }
 
 export const text = v.pipe(v.string(), v.maxLength(2_000));

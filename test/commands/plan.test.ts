@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMemory } from '../../src/agent/memory.ts';
 import { createStore } from '../../src/agent/store.ts';
-import { readArguments, type Terminal } from '../../src/commands/command.ts';
 import { run, spec } from '../../src/commands/plan.ts';
 import { createDisk } from '../../src/platform/disk.ts';
 import { minutes } from '../../src/units.ts';
 import { at, Bench, car, outlookOf, siteOf } from '../control/site.ts';
+import { ran } from '../doubles/terminal.ts';
 
 let folder = '';
 let file = '';
@@ -43,20 +43,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 async function plan(...argv: string[]) {
-  let out = '';
-  const terminal: Terminal = {
-    out: (text) => {
-      out += text;
-    },
-    err: () => {},
-    input: (async function* () {})(),
-    env: {},
-    interactive: false,
-    columns: 80,
-    stop: new AbortController().signal,
-  };
-  const code = await run(readArguments(spec, argv), terminal);
-  return { code, out, json: () => JSON.parse(out) as unknown };
+  const { code, out, err } = await ran({ spec, run }, argv);
+  return { code, out, err, json: () => JSON.parse(out) as unknown };
 }
 
 describe('gridtide plan --forecast', () => {
@@ -108,28 +96,61 @@ describe('gridtide plan --forecast', () => {
     });
   });
 
-  it('an impossible job runs at once and says what will be missing', async () => {
-    const { json, code } = await plan('--forecast', file, '--need', '4h', '--by', '2026-03-01T20:30:00Z', '--json');
-    expect(code).toBe(0);
+  //  what is asked                                     exit  slots           is missing   words
+  const tooMuch: readonly (readonly [string, string, number, number])[] = [
+    ['4h', '2026-03-01T20:30:00Z', 150, 90],
+    ['26h', '2026-03-05', 1440, 120],
+  ];
+  it.each(tooMuch)('%s by %s cannot be: it runs at once, and is a failed job', async (need, by, runs, missing) => {
+    const { json, code, err } = await plan('--forecast', file, '--need', need, '--by', by, '--json');
     expect(json()).toMatchObject({
-      slots: [{ start: '2026-03-01T18:00:00+00:00', minutes: 150, kw: 1 }],
+      slots: [{ start: '2026-03-01T18:00:00+00:00', minutes: runs, kw: 1 }],
       feasible: false,
-      shortfallMinutes: 90,
+      shortfallMinutes: missing,
     });
+    expect(err).toMatch(new RegExp(`not possible as asked: ${missing} of \\d+ minutes will be missing`));
+    expect(err.includes('the forecast ends at 2026-03-02T18:00:00+00:00')).toBe(by === '2026-03-05');
+    expect(code).toBe(1);
   });
 
-  it('names every mistake at once', async () => {
-    await expect(plan('--need', 'soon', '--by', '07:00')).rejects.toThrow(
-      /--forecast is missing[\s\S]*--need soon: expected a length[\s\S]*--by 07:00: expected a time with a zone/,
+  it('what is no rate of CO2 is not told in kilograms', async () => {
+    const damage = join(folder, 'damage.json');
+    const { data, meta } = answer();
+    await writeFile(
+      damage,
+      JSON.stringify({ data, meta: { ...meta, signal_type: 'health_damage', units: 'usd_per_mwh' } }),
     );
+    const asked = ['--forecast', damage, '--need', '3h', '--by', '2026-03-02T14:00:00Z', '--power', '10'];
+    // 10 kW × (2 h × 100 + 1 h × 200) usd/MWh
+    expect((await plan(...asked, '--json')).json()).toMatchObject({ emissions: { value: 4, units: 'usd' } });
+    expect((await plan(...asked)).out).toMatch(/2 starts, 4\.00 usd\n$/);
+  });
+
+  //  what is wrong                  arguments                                                          exit  words
+  const wrong: readonly (readonly [string, readonly string[], number, RegExp])[] = [
+    ['nothing is said', [], 2, /--forecast is missing[\s\S]*--need is missing[\s\S]*--by is missing/],
+    [
+      'every mistake at once',
+      ['--need', 'soon', '--by', '07:00'],
+      2,
+      /--forecast is missing[\s\S]*--need soon: expected a length[\s\S]*--by 07:00: expected a time with a zone/,
+    ],
+    ['nothing is needed', ['--forecast', 'x', '--need', '0h', '--by', '2026-03-02'], 2, /--need 0: expected more/],
+    ['a need with --config', ['--config', 'x.yaml', '--need', '4h'], 2, /--need: goes with --forecast/],
+    ['no file', ['--forecast', '/nowhere', '--need', '1h', '--by', '2026-03-02'], 1, /cannot be read/],
+  ];
+  it.each(wrong)('%s', async (_, argv, exit, words) => {
+    const { code, out, err } = await plan(...argv);
+    expect(err).toMatch(words);
+    expect([code, out]).toEqual([exit, '']);
   });
 
   it('a file that is no forecast is told as such', async () => {
     const other = join(folder, 'other.json');
     await writeFile(other, '{"data": []}');
-    await expect(plan('--forecast', other, '--need', '1h', '--by', '2026-03-02T14:00:00Z')).rejects.toThrow(
-      /is not an answer of \/v3\/forecast/,
-    );
+    const { code, err } = await plan('--forecast', other, '--need', '1h', '--by', '2026-03-02T14:00:00Z');
+    expect(err).toMatch(/is not an answer of \/v3\/forecast \(meta is not there, expected a value\); save one there/);
+    expect(code).toBe(1);
   });
 });
 
@@ -152,7 +173,7 @@ loads:
     await writeFile(config, configuration);
     await mkdir(state, { mode: 0o700 });
     const load = car();
-    const bench = new Bench(siteOf(load), at('2026-06-04T01:00:00Z'));
+    const bench = new Bench(siteOf(load), at('2024-06-04T01:00:00Z'));
     bench.send({ kind: 'found', levels: { car: 'off' } });
     bench.signal({ outlook: outlookOf(bench.now.wall, [9, 9, 9, 9, 9, 9, 9, 1, 1, 1, 1, 9, 9, 9]) });
     const store = createStore(createDisk(state), () => {});
@@ -165,25 +186,28 @@ loads:
       loads: [
         {
           load: 'car',
-          by: '2026-06-04T14:00:00+00:00',
+          by: '2024-06-04T14:00:00+00:00',
           needMinutes: 240,
           doneMinutes: 0,
-          slots: [{ start: '2026-06-04T08:00:00+00:00', minutes: 240, kw: 7.2 }],
+          slots: [{ start: '2024-06-04T08:00:00+00:00', minutes: 240, kw: 7.2 }],
           starts: 1,
           feasible: true,
           shortfallMinutes: 0,
+          // Its night is long over, and nothing held tells of it.
+          isPast: true,
+          emissions: { value: null, units: 'kg' },
         },
       ],
     });
+    expect((await plan('--config', config, '--state', state)).out).toMatch(
+      /the deadline 2024-06-04T14:00:00\+00:00 is past and this plan is of 2024-06-04T01:00:00\+00:00: no agent has run since/,
+    );
   });
 
   it('says so where no agent has run', async () => {
     const config = join(folder, 'gridtide.yaml');
     await writeFile(config, configuration);
-    await expect(plan('--config', config, '--state', join(folder, 'none'))).rejects.toThrow(/holds no plan/);
-  });
-
-  it('what a job needs belongs to a saved forecast', async () => {
-    await expect(plan('--config', 'x.yaml', '--need', '4h')).rejects.toThrow(/--need: goes with --forecast/);
+    const { code, err } = await plan('--config', config, '--state', join(folder, 'none'));
+    expect([code, /holds no plan/.test(err)]).toEqual([1, true]);
   });
 });

@@ -85,9 +85,24 @@ describe('where service and account come from', () => {
   //  what is wrong                       command line                          exit  words
   const rows: readonly (readonly [string, CommandModule, string, Readonly<Record<string, string>>, number, RegExp])[] =
     [
-      ['no service', account, 'login', { GRIDTIDE_URL: '' }, 2, /which service|expected an address/],
-      ['no address', account, 'login --url here', {}, 2, /expected an address/],
-      ['plain http elsewhere', account, 'login --url http://192.0.2.1', {}, 2, /not https/],
+      ['no service', account, 'login', { GRIDTIDE_URL: '' }, 2, /which service\?/],
+      ['no address', account, 'login --url here', {}, 2, /--url: "here" is not an address such as/],
+      ['no address in the environment', account, 'login', { GRIDTIDE_URL: 'here' }, 2, /^\$GRIDTIDE_URL: "here" is/],
+      ['a port without a scheme', account, 'login --url localhost:8080', {}, 2, /is not an address such as https/],
+      ['a password in the address', account, 'login --url http://u:p@127.0.0.1', {}, 2, /holds credentials; take them/],
+      ['a query in the address', account, 'login --url http://127.0.0.1?x=1', {}, 2, /has a query/],
+      ['no authority in --ca', account, `login --ca ${import.meta.filename}`, {}, 2, /holds no certificate/],
+      ['no password', account, 'login', { GRIDTIDE_PASSWORD: '' }, 2, /which password has pro\?/],
+      ['no user name', v1, 'datapoints', { GRIDTIDE_USERNAME: '' }, 2, /whose password\?/],
+      [
+        'neither',
+        account,
+        'login',
+        { GRIDTIDE_USERNAME: '', GRIDTIDE_PASSWORD: '' },
+        1,
+        /nothing was asked; give both/,
+      ],
+      ['plain http elsewhere', account, 'login --url http://192.0.2.1', {}, 2, /in clear; write https/],
       ['nobody there', account, 'login --url http://127.0.0.1:1', {}, 1, /not reached/],
       ['no file', account, `login --password-file ${tmpdir()}/none`, {}, 2, /cannot be read/],
       ['wrong password', account, 'login', { GRIDTIDE_PASSWORD: 'wrong-1x' }, 1, /does not accept/],
@@ -145,8 +160,35 @@ describe('gridtide account', () => {
     expect(JSON.parse(registered.out)).toEqual({ ok: 'User created', user: 'new' });
     expect((await run(account, 'login', { GRIDTIDE_USERNAME: 'new' })).code).toBe(0);
     expect((await run(account, 'reset-password --username new')).out).toMatch(/\w/);
-    const { signalTypes } = await jsonOf(account, 'access --region PSCO --signal-type co2_moer --json');
-    expect(signalTypes[0].regions[0].region).toBe('PSCO');
+    expect(await jsonOf(account, 'access --region PSCO --signal-type co2_moer --json')).toMatchObject({
+      signal_types: [
+        {
+          signal_type: 'co2_moer',
+          regions: [
+            {
+              region: 'PSCO',
+              region_full_name: 'Public Service Co of Colorado',
+              data_point_period_seconds: 300,
+              endpoints: expect.arrayContaining([
+                {
+                  endpoint: 'v3/forecast',
+                  models: expect.arrayContaining([
+                    {
+                      model: '2026-03-01',
+                      type: expect.any(String),
+                      data_start: '2019-01-01',
+                      data_end: '2026-06-10',
+                      train_start: expect.stringMatching(/^2/),
+                      train_end: expect.stringMatching(/^2/),
+                    },
+                  ]),
+                },
+              ]),
+            },
+          ],
+        },
+      ],
+    });
     expect((await run(account, 'access --region PSCO')).out).toMatch(/^co2_moer +PSCO +forecast/m);
   });
 
@@ -155,6 +197,39 @@ describe('gridtide account', () => {
     expect(token.length).toBeGreaterThan(20);
     expect((await run(account, 'login')).out).not.toMatch(/[\w-]{25,}/);
   });
+});
+
+describe('--json of what the service says', () => {
+  const RANGE = '--region PSCO --start 2026-05-01 --end 2026-05-01T00:10:00Z';
+  //  command          line
+  const rows: readonly (readonly [CommandModule, string])[] = [
+    [account, 'login'],
+    [account, 'access --region PSCO'],
+    [signal, 'now --region PSCO'],
+    [signal, 'index --region PSCO'],
+    [signal, 'forecast --region PSCO'],
+    [signal, `history ${RANGE} --include-imputed-marker`],
+    [signal, `past-forecasts ${RANGE}`],
+    [v1, 'token'],
+    [v1, 'authorities --latitude 38.5 --longitude -122'],
+    [v1, 'datapoints --ba CAISO --page-size 1'],
+    [v1, 'marginal --ba CAISO --page-size 1'],
+  ];
+  const namesOf = (value: unknown): string[] =>
+    typeof value !== 'object' || value === null
+      ? []
+      : Array.isArray(value)
+        ? value.flatMap(namesOf)
+        : Object.entries(value).flatMap(([name, inner]) => [name, ...namesOf(inner)]);
+  it.each(rows.map(([command, line]) => [command.spec.name, line, command] as const))(
+    '%s %s is in the names of the interface',
+    async (_, line, command) => {
+      const names = new Set(namesOf(await jsonOf(command, `${line} --json`)));
+      expect(names.size).toBeGreaterThan(0);
+      // gen_MW is the one name of the interface with capitals.
+      expect([...names].filter((name) => name !== 'gen_MW' && !/^[a-z0-9_]+$/.test(name))).toEqual([]);
+    },
+  );
 });
 
 describe('gridtide signal', () => {
