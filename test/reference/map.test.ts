@@ -1,5 +1,6 @@
 /** The map of each signal: closed counter-clockwise rings, no overlap, holes, islands, the date line; the same for every seed. */
 
+import Flatbush from 'flatbush';
 import { describe, expect, it } from 'vitest';
 import { catalogueOf, signalTypes } from '../../src/reference/catalogue.ts';
 import { contains, type Polygon, type Position, type Ring, turn } from '../../src/reference/lattice.ts';
@@ -10,6 +11,21 @@ const catalogue = catalogueOf({ seed: 1, mapDetail: 5 });
 const outer = (polygon: Polygon): Ring => polygon[0] ?? [];
 const holds = (polygon: Polygon, at: Position) =>
   contains(outer(polygon), at) && !polygon.slice(1).some((hole) => contains(hole, at));
+
+interface Edge {
+  readonly a: Position;
+  readonly b: Position;
+}
+/** In hundred-thousandths of a degree, as the map is written: whole numbers, so that the test is exact. */
+const edgeOf = (region: string, [x0, y0]: Position, [x1, y1]: Position) => ({
+  region,
+  a: [Math.round(x0 * 1e5), Math.round(y0 * 1e5)] as const,
+  b: [Math.round(x1 * 1e5), Math.round(y1 * 1e5)] as const,
+});
+const side = ({ a, b }: Edge, [x, y]: Position) => Math.sign((b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]));
+/** Whether each parts the ends of the other; borders that touch or lie on one another do not. */
+const crosses = (one: Edge, two: Edge) =>
+  side(one, two.a) * side(one, two.b) < 0 && side(two, one.a) * side(two, one.b) < 0;
 
 describe.each(signalTypes)('the map of %s', (type) => {
   const signal = catalogue[type];
@@ -26,6 +42,23 @@ describe.each(signalTypes)('the map of %s', (type) => {
         expect(ring.length, region).toBeGreaterThan(8);
         expect(turn(ring) > 0, `${region} ring ${i}`).toBe(i === 0);
       });
+  });
+  it('no border crosses another, nor itself', () => {
+    const edges = polygons.flatMap(({ region, polygon }) =>
+      polygon.flatMap((ring) => ring.slice(1).map((to, i) => edgeOf(region, ring[i] as Position, to))),
+    );
+    const index = new Flatbush(edges.length);
+    for (const { a, b } of edges)
+      index.add(Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[0], b[0]), Math.max(a[1], b[1]));
+    index.finish();
+    const crossings = edges.flatMap(({ region, a, b }, i) =>
+      index
+        .search(Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[0], b[0]), Math.max(a[1], b[1]))
+        .filter((j) => j > i && crosses({ a, b }, edges[j] as Edge))
+        .map((j) => `${region} and ${edges[j]?.region} near ${a[0] / 1e5}, ${a[1] / 1e5}`),
+    );
+    expect(edges.length).toBeGreaterThan(8_000);
+    expect(crossings).toEqual([]);
   });
   it('covers no point twice, and agrees with the lookup', () => {
     for (let i = 0; i < 2_500; i++) {
