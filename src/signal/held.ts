@@ -6,6 +6,7 @@ import type { Moment } from '../world.ts';
 import { valueAt } from './archive.ts';
 import { type Course, newCourse, withSaid, withSeen } from './course.ts';
 import { slotValues } from './slots.ts';
+import { STRETCHED, stretched } from './stretched.ts';
 
 export interface Held {
   readonly region: string;
@@ -14,7 +15,7 @@ export interface Held {
   readonly live?: LiveIndex;
   /** Rates as seen and expected, in the unit of the forecast; undefined before the first. */
   readonly rates?: Course;
-  /** Live percentiles as seen and expected. */
+  /** Live percentiles as seen and expected, stretched. */
   readonly indexes?: Course;
 }
 
@@ -107,9 +108,10 @@ export function withLiveIndex(held: Held, live: LiveIndex, now: Moment): Taken {
     );
   if (held.live !== undefined && live.point.at <= held.live.point.at)
     return refused(held, 'older', `the index of ${iso(live.point.at)} is not newer than the one held`);
-  const seen = withSeen(courseFor(held.indexes, live.units, live.period), [live.point], now.wall);
-  const isNow = live.point.at === floorTo(now.wall, live.period);
-  const indexes = isNow ? withSaid(seen, [live.point.value], now.wall) : seen;
+  const point = { at: live.point.at, value: stretched(live.point.value) };
+  const seen = withSeen(courseFor(held.indexes, STRETCHED, live.period), [point], now.wall);
+  const isNow = point.at === floorTo(now.wall, live.period);
+  const indexes = isNow ? withSaid(seen, [point.value], now.wall) : seen;
   return { held: { ...held, live, indexes }, accepted: true };
 }
 

@@ -64,7 +64,7 @@ function outlookOfForecast(held: Held, forecast: Forecast, now: Instant): Outloo
   };
 }
 
-/** Rates where three days of them are known, else percentiles: enough to order slots. */
+/** Rates where three days of them are known, else stretched percentiles: enough to order slots. */
 function outlookOfProfile({ rates, indexes }: Held, now: Instant): Outlook | undefined {
   for (const course of [rates, indexes]) {
     const validUntil = course === undefined ? undefined : usableUntil(course.archive, now);

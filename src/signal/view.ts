@@ -36,7 +36,7 @@ export interface Outlook {
   readonly values: readonly number[];
   /** From here on the values are the own profile's, not the forecast's; absent: all are of one source. */
   readonly profileFrom?: Instant;
-  /** `lbs_co2_per_mwh`, or `percentile` when only the index has been archived: enough to order slots, never for kilograms. */
+  /** `lbs_co2_per_mwh`, or `stretched-percentile` when only the index has been archived: enough to order slots, never for kilograms. */
   readonly units: string;
   /** Of the forecast behind it, or of the newest value a bare profile has learned: a plan is made once for each. */
   readonly generatedAt: Instant;

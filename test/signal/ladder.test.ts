@@ -112,7 +112,11 @@ describe('the view', () => {
     let held = empty;
     for (let h = -72; h < 0; h += 1 / 12) held = withLiveIndex(held, live(h, ((h % 24) + 24) % 24), moment(h)).held;
     const view = viewAt(held, moment(1), OWN);
-    expect([view.outlook?.basis, view.outlook?.units, view.rate]).toEqual(['own-profile', 'percentile', undefined]);
+    expect([view.outlook?.basis, view.outlook?.units, view.rate]).toEqual([
+      'own-profile',
+      'stretched-percentile',
+      undefined,
+    ]);
   });
 
   it('nothing changes before changesAt', () => {
