@@ -8,6 +8,7 @@ import {
   HttpError,
   type HttpFailure,
   type HttpHead,
+  type HttpReply,
   type HttpRequest,
   type HttpStream,
   type Log,
@@ -15,6 +16,7 @@ import {
 } from '../world.ts';
 import { type Budget, createBudget, shareOf } from './budget.ts';
 import { failed, ok } from './decoding.ts';
+import { withoutEcho } from './echo.ts';
 import type { Failure, Outcome } from './failure.ts';
 import { createHolds, type Lane } from './holds.ts';
 import { failureOfTransfer, isJson, judge, type Verdict } from './judge.ts';
@@ -81,6 +83,8 @@ export function createTransport({ http, clock, random, log, fleet, deadline }: T
     return wait > 0 ? { kind: 'throttled', retryAfter: milliseconds(wait) } : undefined;
   }
 
+  const verdictOf = ({ request }: Sending, reply: HttpReply) => judge(withoutEcho(reply, request), clock.now().wall);
+
   function concluded(verdict: Verdict, lane: Lane, startedAt: Uptime): Concluded {
     if (verdict.kind === 'throttled') return failedWith(holds.throttled(lane, startedAt, verdict.retryAfter));
     if (verdict.kind === 'answer') holds.answered(lane, startedAt);
@@ -126,7 +130,7 @@ export function createTransport({ http, clock, random, log, fleet, deadline }: T
       const reply = await attempt(sending, () => http.request(inTime(sending), stopping.signal));
       if (!reply.ok) return failedWith(reply.failure);
       sent.bytesIn += reply.value.body.length;
-      return concluded(judge(reply.value, clock.now().wall), sending.lane, startedAt);
+      return concluded(verdictOf(sending, reply.value), sending.lane, startedAt);
     },
     async open(sending) {
       const why = blocked(sending.lane);
@@ -137,8 +141,7 @@ export function createTransport({ http, clock, random, log, fleet, deadline }: T
       const { value } = stream;
       if (value.status === 200 && isJson(value)) return { stream: { ...value, chunks: counted(value.chunks) } };
       const body = await opening(value.chunks);
-      const verdict = judge({ ...value, body }, clock.now().wall);
-      return { verdict: concluded(verdict, sending.lane, startedAt) };
+      return { verdict: concluded(verdictOf(sending, { ...value, body }), sending.lane, startedAt) };
     },
     counts: () => ({ ...sent }),
     skew: () => skew.now(clock.now()),

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 export interface RunningProcess {
+  readonly pid: number;
   /** The first line of stdout or stderr, also an earlier one, that fits. Rejects when the process ends without it. */
   line(pattern: RegExp): Promise<string>;
   readonly lines: readonly string[];
@@ -41,6 +42,7 @@ export function startProcess(
     });
   });
   return {
+    pid: child.pid ?? 0,
     lines,
     line: (pattern) =>
       new Promise((resolve, reject) => {

@@ -71,7 +71,7 @@ describeWithMosquitto('the end of the process', () => {
     const house = await openCellar();
     const plugIn = join(house.directory, 'plug-in.mjs');
     await writeFile(plugIn, `process.on('SIGUSR2', () => { Promise.reject(new Error('a plug-in point broke')); });`);
-    const agent = runAgent(program, house, ['--import', plugIn]);
+    const agent = runAgent(program, house, { before: ['--import', plugIn] });
     await house.spy.until(isOnline);
     const over = agent.line(/a plug-in point broke/);
     agent.signal('SIGUSR2');
