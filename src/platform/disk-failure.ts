@@ -23,6 +23,11 @@ const CURES: Readonly<Record<DiskFailure['kind'], string>> = {
   missing: 'it is not there; check that the state directory exists',
 };
 
+/** Not the device's doing, whatever it is called. */
+const NO_DESCRIPTOR = ['EMFILE', 'ENFILE'];
+const cureOf = (kind: DiskFailure['kind'], code: string) =>
+  NO_DESCRIPTOR.includes(code) ? 'no file can be opened, for too many are open already' : CURES[kind];
+
 const codeOf = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
@@ -33,7 +38,7 @@ export function diskError(error: unknown, path: string, use: DiskUse): unknown {
   const kind = kindOf(code, use);
   return new DiskError({
     kind,
-    detail: `${path} cannot be ${use === 'read' ? 'read' : 'stored'} (${code}): ${CURES[kind]}`,
+    detail: `${path} cannot be ${use === 'read' ? 'read' : 'stored'} (${code}): ${cureOf(kind, code)}`,
   });
 }
 

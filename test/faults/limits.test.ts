@@ -1,0 +1,108 @@
+/** Row 79 of the fault table: few descriptors and few tasks. The agent lives within 64 of each, does not need more with time, and outlives that there are none left. */
+
+import { spawnSync } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { kept } from '../doubles/kept.ts';
+import { describeWithMosquitto } from '../doubles/mosquitto.ts';
+import { startProcess } from '../doubles/process.ts';
+import { agentProgram, environmentOf, isOnline, openCellar, runAgent, STATE, turn } from './cellar.ts';
+
+const LIMIT = 64;
+const NOW = '2026-03-01T20:00:00Z';
+/** A service hour in 1.25 s. */
+const SPEED = '2880';
+const HOURS = 8;
+
+const program = agentProgram();
+
+const canLimit = spawnSync('prlimit', ['--version']).status === 0;
+if (!canLimit) {
+  if (process.env.CI === 'true') throw new Error('prlimit must be there in CI: apt install util-linux');
+  console.warn('\n  SKIPPED: descriptors and tasks; there is no prlimit\n');
+}
+
+const descriptors = async (pid: number) => (await readdir(`/proc/${pid}/fd`)).length;
+const tasks = async (pid: number) => (await readdir(`/proc/${pid}/task`)).length;
+const softLimit = async (pid: number) =>
+  Number(/Max open files\s+(\d+)/.exec(await readFile(`/proc/${pid}/limits`, 'utf8'))?.[1]);
+
+function allow(pid: number, open: number): void {
+  const { status, stderr } = spawnSync('prlimit', ['--pid', `${pid}`, `--nofile=${open}:${LIMIT}`], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`prlimit: ${stderr}`);
+}
+
+describeWithMosquitto('79 descriptors and tasks', () => {
+  it.skipIf(!canLimit)(
+    `79 ${HOURS} service hours within ${LIMIT} descriptors and tasks: data, map, broker and disk all work, and none grow`,
+    async () => {
+      const service = kept(
+        startProcess(process.execPath, [
+          program.path,
+          ...['reference', '--now', NOW, '--speed', SPEED, '--account', 'owner:clean-grid-1:analyst'],
+        ]),
+      );
+      const { listening } = JSON.parse(await service.line(/listening/)) as { listening: string };
+      const house = await openCellar({
+        service: listening,
+        account: { username: 'owner', password: 'clean-grid-1' },
+      });
+      const { spy } = house;
+      const command = [process.execPath, program.path, 'run', '--config', house.config, '--now', NOW, '--speed', SPEED];
+      const agent = kept(
+        startProcess('prlimit', [`--nofile=${LIMIT}:${LIMIT}`, ...command], environmentOf(house.directory)),
+      );
+      await spy.until(isOnline);
+      expect(await softLimit(agent.pid)).toBe(LIMIT);
+
+      const seen: { readonly at: number; readonly open: number; readonly tasks: number }[] = [];
+      let basis = '';
+      const span = () => (seen.at(-1)?.at ?? 0) - (seen[0]?.at ?? 0);
+      while (span() < HOURS * 3_600_000) {
+        const { text } = await spy.until(({ topic }) => topic === 'gridtide/cellar/signal');
+        spy.clear();
+        const told = JSON.parse(text);
+        basis = told.basis;
+        seen.push({ at: Date.parse(told.time), open: await descriptors(agent.pid), tasks: await tasks(agent.pid) });
+      }
+      const half = seen.length / 2;
+      for (const what of ['open', 'tasks'] as const) {
+        const [early, late] = [seen.slice(0, half), seen.slice(half)].map((part) =>
+          Math.max(...part.map((one) => one[what])),
+        );
+        console.log(`row 79, ${seen.length} looks: at most ${early}, then ${late} ${what} of ${LIMIT}`);
+        expect(late).toBeLessThanOrEqual(early ?? 0);
+        expect(early).toBeLessThan(LIMIT);
+      }
+      expect(basis).toMatch(/^(live-index|fresh-forecast)$/);
+      expect(agent.lines.filter((line) => /EMFILE|too many open|"level":"error"/i.test(line))).toEqual([]);
+      expect(await agent.terminate()).toBe(0);
+    },
+    60_000,
+  );
+
+  it.skipIf(!canLimit)(
+    '79 no descriptor is left: the plug is switched all the same, it is said, and over when there are some',
+    async () => {
+      const house = await openCellar();
+      const { spy } = house;
+      const agent = runAgent(program, house);
+      await spy.until(isOnline);
+      allow(agent.pid, 1);
+      await turn(spy, 'on');
+      await spy.until(({ topic, text }) => topic === STATE && text === 'on');
+      const health = ({ topic }: { topic: string }) => topic === 'gridtide/cellar/health';
+      const said = await spy.until((message) => health(message) && !JSON.parse(message.text).parts.storage.ok);
+      expect(JSON.parse(said.text).parts.storage.trouble).toMatch(/no file can be opened.*the loads go on from memory/);
+      allow(agent.pid, LIMIT);
+      spy.clear();
+      await turn(spy, 'off');
+      await spy.until(({ topic, text }) => topic === STATE && text === 'off');
+      await spy.until((message) => health(message) && JSON.parse(message.text).parts.storage.ok);
+      expect(await agent.terminate()).toBe(0);
+    },
+    30_000,
+  );
+});
