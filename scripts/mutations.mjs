@@ -62,7 +62,22 @@ const mutations = [
     'at < from || isTaken?.(at) === true ? Number.NaN',
     'isTaken?.(at) === true ? Number.NaN',
   ],
-  ['progress by uptime', 'jobs.ts', 'done: (job.done + passed) as Duration', 'done: job.done'],
+  [
+    'a job that shares power begins in time for the others',
+    'jobs.ts',
+    'const end = context.ends.get(load.name) ?? job.by;',
+    'const end = job.by;',
+  ],
+  ['nothing before a job is progress', 'jobs.ts', 'trusted ? Math.min(passed, wall - job.from) : passed', 'passed'],
+  ['no stop without a pause left', 'guards.ts', 'priority > 6 && why !==', 'priority > 99 && why !=='],
+  [
+    'a last run is not cut short for one that can wait',
+    'budget.ts',
+    'isBound(context, states[index], load) || mayFinish(context, states, index)',
+    'isBound(context, states[index], load)',
+  ],
+  ['whole milliseconds', 'step.ts', 'Math.ceil(context.earliest)', 'context.earliest'],
+  ['progress by uptime', 'jobs.ts', 'done: (job.done + within) as Duration', 'done: job.done'],
   ['power budget', 'budget.ts', 'if (budget === undefined) return settled;', 'return settled;'],
   [
     'one load stops before another starts',

@@ -101,7 +101,7 @@ function around(shares: readonly Share[], plans: readonly (JobPlan | undefined)[
   return planJob({ ...share.job, isTaken });
 }
 
-interface Drawn extends Run {
+export interface Drawn extends Run {
   readonly power: number;
 }
 
@@ -109,7 +109,7 @@ const drawn = (share: Share | undefined, plan: JobPlan | undefined): Drawn[] =>
   share === undefined || plan === undefined ? [] : plan.runs.map((run) => ({ ...run, power: share.power }));
 
 /** The highest power drawn at once between two times. */
-function peakWithin(runs: readonly Drawn[], from: number, to: number): number {
+export function peakWithin(runs: readonly Drawn[], from: number, to: number): number {
   const within = runs.filter((run) => run.from < to && run.to > from);
   let highest = 0;
   for (const { from: start } of within) {

@@ -1,10 +1,11 @@
 /** Which loads may draw when the site's power does not suffice for all; never how much one of them draws. */
 
 import type { LoadConfig } from '../config/config.ts';
-import type { Uptime } from '../units.ts';
+import type { Instant, Uptime } from '../units.ts';
 import type { Context, Draft } from './context.ts';
-import { levelSince, minOnOf, presentLevel, runningSince, wakeAtUptime } from './context.ts';
+import { levelSince, minOnOf, presentLevel, runningSince, wakeAtUptime, wakeAtWall } from './context.ts';
 import type { Settled } from './guards.ts';
+import { hasNoPauseLeft, remaining } from './jobs.ts';
 import { idleLevel, isRunning, isSgReady } from './levels.ts';
 
 interface Claim {
@@ -38,7 +39,9 @@ export function withinBudget(
     claims.filter(({ settled }) => isRunning(settled.level)),
     states,
   );
-  const bound = wanting.filter(({ index, load }) => isBound(context, states[index], load));
+  const bound = wanting.filter(
+    ({ index, load }) => isBound(context, states[index], load) || mayFinish(context, states, index),
+  );
   let granted = powerOf(bound);
   let drawn = powerOf(claims.filter(({ draws }) => draws));
   const result = [...settled];
@@ -64,6 +67,19 @@ function isBound(context: Context, state: Draft | undefined, load: LoadConfig): 
   const end = Math.max(runningSince(state) + minOnOf(load), held) as Uptime;
   wakeAtUptime(context, end);
   return context.now.uptime < end;
+}
+
+/** A run without a pause left ends before its turn is over, when whoever can wait no longer is done in time after it all the same. */
+function mayFinish(context: Context, states: readonly Draft[], index: number): boolean {
+  const [load, state] = [context.site.loads[index], states[index]];
+  if (load === undefined || state?.job === undefined || !hasNoPauseLeft(load, state)) return false;
+  const own = remaining(state.job);
+  return states.every(({ job }, other) => {
+    if (other === index || job?.latched !== true || context.site.loads[other]?.shadow) return true;
+    const latest = (job.by - remaining(job) - own) as Instant;
+    wakeAtWall(context, (latest + 1) as Instant);
+    return context.now.wall <= latest;
+  });
 }
 
 const powerOf = (claims: readonly Claim[]) => claims.reduce((sum, { load }) => sum + load.power, 0);

@@ -23,6 +23,8 @@ export interface Context {
   readonly doubt: Doubt;
   /** On the monotonic clock; only ever lowered. */
   earliest: number;
+  /** By when each load's job must be done for the others to have their turn, where that is before its deadline. */
+  ends: ReadonlyMap<string, Instant>;
 }
 
 /** What is not yet known since the start. */
@@ -39,8 +41,9 @@ export interface Doubt {
 /** Without any news, a step at least this often notices a clock that was set. */
 const LONGEST_SLEEP = hours(1);
 
-export const contextOf = (parts: Omit<Context, 'earliest'>): Context => ({
+export const contextOf = (parts: Omit<Context, 'earliest' | 'ends'>): Context => ({
   ...parts,
+  ends: new Map(),
   earliest: parts.now.uptime + LONGEST_SLEEP,
 });
 

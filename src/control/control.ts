@@ -50,6 +50,8 @@ export type Why =
   | 'min-on'
   | 'min-off'
   | 'hold'
+  /** The job has no interruption left. */
+  | 'last-run'
   | 'block-limit'
   | 'start-budget'
   | 'power-budget'
@@ -117,7 +119,7 @@ export interface Step<State> {
    * what holds it there.
    */
   readonly decisions: readonly Decision[];
-  /** Finite, later than now; nothing changes before it without an event. */
+  /** A whole millisecond, later than now; nothing changes before it without an event. */
   readonly wakeAt: Uptime;
 }
 

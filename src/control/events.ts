@@ -17,7 +17,8 @@ const LONGEST_OVERRIDE = hours(24);
 export function resume(state: State, draft: Draft, now: Moment) {
   if (state.fresh === 'other-boot') rebase(state.last, draft, now);
   if (state.fresh === 'same-boot') presume(draft, now.uptime);
-  if (state.fresh === 'no' && state.last !== undefined) progress(draft, (now.uptime - state.last.uptime) as Duration);
+  if (state.fresh === 'no' && state.last !== undefined)
+    progress(draft, (now.uptime - state.last.uptime) as Duration, now);
   draft.starts = ofTheDay(draft.starts, now.uptime);
   draft.blocks = ofTheDay(draft.blocks, now.uptime);
   const { uptime } = now;
@@ -93,6 +94,6 @@ export function find(
   if (load === undefined || found === undefined) return;
   const level = nearest(load, found);
   if (state.fresh === 'same-boot' && state.last !== undefined && isRunning(level))
-    progress(draft, (now.uptime - state.last.uptime) as Duration);
+    progress(draft, (now.uptime - state.last.uptime) as Duration, now);
   confirm(draft, level, now.uptime);
 }

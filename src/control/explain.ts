@@ -67,6 +67,8 @@ function reason(decision: Decision, clock: Clock): string {
       return `set from afar to ${decision.wanted}${when}`;
     case 'must-run':
       return 'can wait no longer for its deadline';
+    case 'last-run':
+      return `goes on until it is done, for it has no pause left${wanted}`;
     case 'planned':
       return `planned for these hours${from}`;
     case 'plan-waits':
@@ -172,6 +174,7 @@ function shortWords(why: Why): string {
     case 'min-on':
     case 'min-off':
     case 'hold':
+    case 'last-run':
     case 'block-limit':
     case 'start-budget':
     case 'power-budget':

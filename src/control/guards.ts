@@ -15,7 +15,7 @@ import {
   wallOf,
 } from './context.ts';
 import type { Why } from './control.ts';
-import { isDone, latestStart } from './jobs.ts';
+import { hasNoPauseLeft, isDone, latestStart } from './jobs.ts';
 import type { Wish } from './ladder.ts';
 import { idleLevel, isRunning, isSgReady } from './levels.ts';
 import { blockAllowedFrom, startAllowedFrom } from './starts.ts';
@@ -93,7 +93,8 @@ function minimumTime(context: Context, load: LoadConfig, state: LoadState, wish:
   const since = runningSince(state);
   if (!run) {
     const until = (since + minOnOf(load)) as Uptime;
-    return until > uptime ? { guard: 'min-on', until } : undefined;
+    if (until > uptime) return { guard: 'min-on', until };
+    return isHeld(load, state, wish) ? { guard: 'last-run', until: Infinity as Uptime } : undefined;
   }
   const pauseEnds = (since + minOffOf(load)) as Uptime;
   if (pauseEnds > uptime) return { guard: 'min-off', until: pauseEnds };
@@ -102,6 +103,10 @@ function minimumTime(context: Context, load: LoadConfig, state: LoadState, wish:
   const spread = spreadEnd(context, load, state);
   return spread > uptime ? { guard: 'spread', until: spread } : undefined;
 }
+
+/** Whatever the signal or its absence says, a job goes on that could not go on later: its interruptions are starts, too. */
+const isHeld = (load: LoadConfig, state: LoadState, { priority, why }: Wish) =>
+  priority > 6 && why !== 'output-fault' && hasNoPauseLeft(load, state);
 
 /** What the index or a window starts leaves one start of the day for the deadline guard. */
 const startsKept = (load: LoadConfig, { job }: LoadState, { priority }: Wish) =>

@@ -2,6 +2,7 @@
 
 import type { Goal, LoadConfig } from '../config/config.ts';
 import { type Duration, days, hours, type Instant } from '../units.ts';
+import type { Moment } from '../world.ts';
 import { lastAt, lastDeadline, nextDeadline } from './calendar.ts';
 import {
   type Context,
@@ -18,7 +19,7 @@ import { startAllowedFrom } from './starts.ts';
 import type { Job, LoadState } from './state.ts';
 
 /** The deadline guard leaves this much room for a load that runs slower than it should. */
-const MARGIN = 1.05;
+export const MARGIN = 1.05;
 /** No goal lies further ahead: a week, and a day for the zone. */
 const FURTHEST = days(8);
 
@@ -98,7 +99,14 @@ function startWait(context: Context, load: LoadConfig, state: LoadState): number
 /** The last moment at which a start still delivers the job, with room to spare. */
 export function latestStart(context: Context, load: LoadConfig, state: LoadState, job: Job): Instant {
   const slot = context.view?.outlook?.period ?? DEFAULT_SLOT;
-  return (job.by - remaining(job) * MARGIN - startWait(context, load, state) - slot) as Instant;
+  const end = context.ends.get(load.name) ?? job.by;
+  return (end - remaining(job) * MARGIN - startWait(context, load, state) - slot) as Instant;
+}
+
+/** It runs, its job is not done, and after a stop it would need one start too many. */
+export function hasNoPauseLeft({ maxInterruptions = Number.POSITIVE_INFINITY }: LoadConfig, state: LoadState): boolean {
+  const { job } = state;
+  return job !== undefined && !isDone(job) && job.starts > maxInterruptions && isRunning(presentLevel(state));
 }
 
 /** Latches a job that can wait no longer; from then on it runs until done. Asks to be woken when that may happen. */
@@ -137,9 +145,10 @@ export function shortfall(context: Context, load: LoadConfig, state: LoadState, 
 /** Confirmed running, and not told to stop. */
 const runs = (state: LoadState) => isRunning(state.level) && isRunning(presentLevel(state));
 
-/** Counts the running time since the last step; what a stop takes to be carried out is not counted. */
-export function progress(state: Draft, passed: Duration) {
+/** Counts the running time since the last step, none of it before the job begins; what a stop takes to be carried out is not counted. */
+export function progress(state: Draft, passed: Duration, { wall, trusted }: Moment) {
   const { job } = state;
-  if (job === undefined || passed <= 0 || !runs(state)) return;
-  state.job = { ...job, done: (job.done + passed) as Duration };
+  if (job === undefined || !runs(state)) return;
+  const within = trusted ? Math.min(passed, wall - job.from) : passed;
+  if (within > 0) state.job = { ...job, done: (job.done + within) as Duration };
 }

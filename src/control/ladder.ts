@@ -144,8 +144,6 @@ function threshold(context: Context, load: LoadConfig, state: LoadState): Wish |
     ...(limit === undefined ? {} : { limit }),
   });
   if (index.flat) return speak(running, 'flat');
-  // What has no pause left keeps on until the job is done.
-  if (job !== undefined && job.starts > (load.maxInterruptions ?? Infinity)) return speak(running, 'between');
   if (index.value >= load.offAbove && index.value > load.onBelow)
     return shaded(context, load, state, speak(false, 'dirty', load.offAbove));
   if (index.value > load.onBelow) return shaded(context, load, state, speak(running, 'between', load.onBelow));

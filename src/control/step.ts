@@ -13,6 +13,7 @@ import { wishOf } from './ladder.ts';
 import { plan } from './planning.ts';
 import type { LoadState, State } from './state.ts';
 import { tell } from './switching.ts';
+import { endsOf } from './turns.ts';
 
 /** A wall clock that strays further than this from the monotonic one has been set. */
 const JUMP = 30_000;
@@ -45,11 +46,13 @@ export function step(site: Site, state: State, event: Event, now: Moment): Step<
     state: { ...remembered(state, context, now), loads: drafts },
     commands,
     decisions,
-    wakeAt: Math.max(now.uptime + 1, context.earliest) as Uptime,
+    // A clock tells whole milliseconds: a fraction would be reached before its time.
+    wakeAt: Math.max(now.uptime + 1, Math.ceil(context.earliest)) as Uptime,
   };
 }
 
 function latchAll(context: Context, drafts: readonly Draft[]) {
+  context.ends = endsOf(context, drafts);
   for (const [i, load] of context.site.loads.entries()) {
     const draft = drafts[i];
     if (draft !== undefined) latch(context, load, draft);

@@ -50,6 +50,10 @@ describe('a decision in words', () => {
       { why: 'must-run', job: job(hours(1), minutes(25)) },
     ],
     [
+      'goes on until it is done, for it has no pause left (wants to be off: dirty); runs; 1 h of 4 h by 07:00',
+      { why: 'last-run', wish: 'dirty', wanted: 'off', job: job(hours(1)) },
+    ],
+    [
       'set by hand to off until Thu 01:00',
       { why: 'override', level: 'off', wanted: 'off', until: at('2026-06-04T08:00:00Z') },
     ],

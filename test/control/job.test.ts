@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hours, type Instant, type Kilowatt, type KilowattHour, minutes } from '../../src/units.ts';
-import { at, Bench, car, daily, outlookOf, siteOf } from './site.ts';
+import { at, Bench, car, daily, indexAt, outlookOf, siteOf } from './site.ts';
 
 /** 18:00 local; the deadline 07:00 is 13 hours away. */
 const EVENING = at('2026-06-04T01:00:00Z');
@@ -78,6 +78,27 @@ describe('an electric car, 4 h by 07:00', () => {
     expect(bench.decision('car').job?.shortfall).toBe(hours(1.75));
   });
 
+  it('goes on without a pause left, when the index is dirty and when none comes any more', () => {
+    const bench = plugged(NIGHT_HOURS, { maxInterruptions: 0, window: undefined, failSafe: 'off' });
+    const valid = (EVENING + hours(1)) as Instant;
+    bench.signal({ index: indexAt(EVENING, 10, { startsUntil: valid, validUntil: valid }) });
+    bench.for(minutes(30));
+    expect(bench.level('car')).toBe('on');
+    bench.signal({ index: indexAt(bench.now.wall, 90) });
+    expect(bench.decision('car')).toMatchObject({ level: 'on', wanted: 'off', why: 'last-run', wish: 'dirty' });
+    bench.run(DEADLINE);
+    expect(shortly(bench)).toEqual(['18:15 on clean', '22:15 off goal-done']);
+  });
+
+  it('what ran before a job begins is none of it', () => {
+    const bench = plugged(NIGHT_HOURS, {
+      goal: { need: { kind: 'time', time: hours(4) }, by: daily(420), from: 20 * 60, armedBy: 'schedule' },
+    });
+    bench.send({ kind: 'override', load: 'car', level: 'on', for: hours(3), source: 'local' });
+    bench.run(at('2026-06-04T04:00:00Z'));
+    expect(bench.decision('car').job?.done).toBe(hours(1));
+  });
+
   it('waits for the time from which it may run', () => {
     const bench = plugged([1, 1, 1, 1, 1, 60, 60, 60, 60, 60, 60, 60, 60, 60], {
       goal: { need: { kind: 'time', time: hours(4) }, by: daily(420), from: 23 * 60, armedBy: 'schedule' },
@@ -125,5 +146,19 @@ describe('an electric car, 4 h by 07:00', () => {
     }
     expect(both).toBe(false);
     for (const load of ['car', 'van']) expect(bench.decision(load).job?.done).toBe(hours(4));
+  });
+
+  it('without a signal two chargers under one budget begin early enough for both', () => {
+    const bare = { window: undefined, failSafe: 'off' } as const;
+    const bench = new Bench({ ...siteOf(car(bare), car({ ...bare, name: 'van' })), budget: 8 as Kilowatt }, EVENING);
+    bench.send({ kind: 'found', levels: { car: 'off', van: 'off' } });
+    bench.signal({});
+    bench.run((DEADLINE - 1) as Instant);
+    expect(shortly(bench)).toEqual([
+      '22:26 on must-run',
+      '02:26 off goal-done',
+      '02:43 on must-run',
+      '06:43 off goal-done',
+    ]);
   });
 });

@@ -275,6 +275,7 @@ export class Plant {
     this.obey(next, before);
     this.checkStep(next, event, now);
     this.checkDecisions(next.state, event, now);
+    this.checkPlans(before, next, now);
     this.probes(next, now);
     if (how.jump === true) this.afterJump(next);
   }
@@ -326,8 +327,36 @@ export class Plant {
     if (power > budget + 1e-9) this.break(9, `${power} kW are granted`);
   }
 
+  /** 16: what is planned keeps the rules from where the load stands. What it costs, the tests of the planner compare. */
+  private checkPlans(before: State, { state, commands }: Step<State>, now: Moment) {
+    for (const [i, { name, plan, job, level, pending, runSince }] of state.loads.entries()) {
+      const load = this.site.loads[i];
+      if (load === undefined || plan === undefined || job === undefined || job.latched) continue;
+      const { runs } = plan;
+      const first = runs[0];
+      const [was, told] = [before.loads[i], commands.some((one) => one.load === name)];
+      if (plan.madeAt !== now.wall || plan.runs === was?.plan?.runs || first === undefined) continue;
+      // What a command of this step has changed, the plan did not know yet.
+      const running = told ? isRunning(was?.pending?.level ?? was?.level) : isRunning(pending?.level ?? level);
+      const goesOn = running && first.from <= now.wall;
+      const fresh = goesOn ? runs.slice(1) : runs;
+      const least = load.output.kind === 'sg-ready' ? Math.max(load.minOn, load.hold) : load.minOn;
+      const says = (what: string) => this.break(16, `${name}: ${what}: ${JSON.stringify({ runs, by: job.by, now })}`);
+      if (fresh.some(({ from, to }) => to - from < least - 1)) says('a run is too short');
+      if (runs.some(({ from }, n) => n > 0 && from - (runs[n - 1]?.to ?? 0) < load.minOff - 1)) says('a pause is');
+      if (fresh.some(({ from, to }) => from < job.from || to > job.by + 1)) says('it leaves the window');
+      if (fresh.length > Math.max(0, (load.maxInterruptions ?? Infinity) + 1 - job.starts))
+        says('too many starts of the job');
+      if (fresh.length > load.maxStartsPerDay) says('too many starts of the day');
+      if (!running && !told && first.from < now.wall + load.minOff - (now.uptime - runSince) - 1)
+        says('no pause before');
+      const planned = runs.reduce((sum, { from, to }) => sum + to - from, 0);
+      if (planned < job.need - job.done - 1) says('it does not deliver');
+    }
+  }
+
   private checkStep(next: Step<State>, event: Event, now: Moment) {
-    if (!Number.isFinite(next.wakeAt) || next.wakeAt <= now.uptime) this.break(15, `wakeAt is ${next.wakeAt}`);
+    if (!Number.isSafeInteger(next.wakeAt) || next.wakeAt <= now.uptime) this.break(15, `wakeAt is ${next.wakeAt}`);
     for (const device of this.devices) {
       const { load, level, underway } = device;
       const blocked = device.changes.at(-1);
