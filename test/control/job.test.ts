@@ -149,8 +149,8 @@ describe('an electric car, 4 h by 07:00', () => {
   });
 
   it('without a signal two chargers under one budget begin early enough for both', () => {
-    const bare = { window: undefined, failSafe: 'off' } as const;
-    const bench = new Bench({ ...siteOf(car(bare), car({ ...bare, name: 'van' })), budget: 8 as Kilowatt }, EVENING);
+    const { window: _, ...bare } = car({ failSafe: 'off' });
+    const bench = new Bench({ ...siteOf(bare, { ...bare, name: 'van' }), budget: 8 as Kilowatt }, EVENING);
     bench.send({ kind: 'found', levels: { car: 'off', van: 'off' } });
     bench.signal({});
     bench.run((DEADLINE - 1) as Instant);
