@@ -106,6 +106,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       troubles.raise(
         'storage',
         `${failure.message}; the loads go on from memory, and it is tried again at the next change`,
+        failure.failure.kind,
       );
   });
   const service: Service = createService({

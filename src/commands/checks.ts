@@ -5,7 +5,7 @@ import { access, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Located } from '../config/sources.ts';
 import { createSystemClock } from '../platform/clock.ts';
-import { createDisk } from '../platform/disk.ts';
+import { createDisk, ownPath } from '../platform/disk.ts';
 import { createSecrets } from '../platform/secrets.ts';
 import type { RegionMap } from '../region/map.ts';
 import { placeOf } from '../region/place.ts';
@@ -98,6 +98,14 @@ export const checkState: Check = async ({ config: { state } }) => {
       ),
     ];
   if (!(await stat(there)).isDirectory()) return [wrong('state', `${there} is no directory: give another --state`)];
+  const refused =
+    there === state
+      ? await ownPath(state).then(
+          () => undefined,
+          (error: Error) => error.message,
+        )
+      : undefined;
+  if (refused !== undefined) return [wrong('state', `${refused}, so nothing would be remembered`)];
   const { bavail, bsize } = await statfs(there);
   if (bavail * bsize < LEAST_FREE)
     return [
@@ -129,11 +137,15 @@ export const checkLines: Check = async ({ config }) => {
   const lines = linesOf(config);
   if (lines.length === 0) return [skipped('loads', 'no load is wired to a GPIO line')];
   const { lookAtLine } = await import('../platform/pin-look.ts');
-  return Promise.all(
+  const findings = await Promise.all(
     lines.map(async ({ at, line }) => {
       const failure = await lookAtLine(line);
       return failure === undefined ? ok(at, `line ${line} is there and may be driven`) : wrong(at, failure.detail);
     }),
+  );
+  // What is wrong with the whole chip is wrong with each of a load's lines, and told once.
+  return findings.filter(
+    ({ at, words }, i) => findings.findIndex((other) => other.at === at && other.words === words) === i,
   );
 };
 

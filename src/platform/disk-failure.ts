@@ -2,17 +2,19 @@
 
 import { DiskError, type DiskFailure } from '../world.ts';
 
-export type DiskUse = 'read' | 'write';
+/** `keep`: the directory itself, before anything in it. */
+export type DiskUse = 'read' | 'write' | 'keep';
 
 const FULL = ['ENOSPC', 'EDQUOT'];
-const MISSING = ['ENOENT', 'ENOTDIR'];
+/** The last: a file where the directory should be. */
+const MISSING = ['ENOENT', 'ENOTDIR', 'EEXIST'];
 /** To a reader a refused permission is trouble of its own, to a writer it is a disk that cannot be written. */
 const REFUSED = ['EACCES', 'EPERM'];
 
 function kindOf(code: string, use: DiskUse): DiskFailure['kind'] {
   if (FULL.includes(code)) return 'full';
   if (MISSING.includes(code)) return 'missing';
-  if (code === 'EROFS' || (use === 'write' && REFUSED.includes(code))) return 'read-only';
+  if (code === 'EROFS' || (use !== 'read' && REFUSED.includes(code))) return 'read-only';
   return 'io';
 }
 
@@ -20,13 +22,15 @@ const CURES: Readonly<Record<DiskFailure['kind'], string>> = {
   full: 'no space is left; free some',
   'read-only': 'it cannot be written; check that the file system is mounted writable and that the directory is ours',
   io: 'the device answered with an error; check the storage and its file system',
-  missing: 'it is not there; check that the state directory exists',
+  missing: 'it is not there; check that the state directory is one',
 };
 
 /** Not the device's doing, whatever it is called. */
 const NO_DESCRIPTOR = ['EMFILE', 'ENFILE'];
 const cureOf = (kind: DiskFailure['kind'], code: string) =>
   NO_DESCRIPTOR.includes(code) ? 'no file can be opened, for too many are open already' : CURES[kind];
+
+const DONE: Readonly<Record<DiskUse, string>> = { read: 'read', write: 'stored', keep: 'used' };
 
 const codeOf = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
@@ -38,7 +42,7 @@ export function diskError(error: unknown, path: string, use: DiskUse): unknown {
   const kind = kindOf(code, use);
   return new DiskError({
     kind,
-    detail: `${path} cannot be ${use === 'read' ? 'read' : 'stored'} (${code}): ${cureOf(kind, code)}`,
+    detail: `${path} cannot be ${DONE[use]} (${code}): ${cureOf(kind, code)}`,
   });
 }
 

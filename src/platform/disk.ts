@@ -85,17 +85,23 @@ async function removeUnfinished(path: string): Promise<void> {
   await Promise.all(left.map((name) => unlink(join(path, name)).catch(() => {})));
 }
 
-/** Makes the directory where it is missing, refuses one that others may write, and gives its real path. */
-async function prepare(directory: string): Promise<string> {
-  const first = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
-  if (first !== undefined) await syncDirectory(dirname(first));
-
+/** The real path of a state directory that is there; rejects with `DiskError` when others could put words into our mouth there. */
+export async function ownPath(directory: string): Promise<string> {
   const path = await realpath(directory); // systemd's dynamic users get a link
   const [link, { uid, mode }] = await Promise.all([lstat(directory), stat(path)]);
   const ours = process.getuid?.() ?? uid;
   if (![ours, 0].includes(uid) || ![ours, 0].includes(link.uid)) throw refusal(directory, 'it belongs to another user');
   if ((mode & WRITABLE_BY_OTHERS) !== 0)
     throw refusal(directory, `others may write it (mode ${(mode & 0o7777).toString(8)}); chmod 700 it or name another`);
+  return path;
+}
+
+/** Makes the directory where it is missing, refuses one that others may write, and gives its real path. */
+async function prepare(directory: string): Promise<string> {
+  const first = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  if (first !== undefined) await syncDirectory(dirname(first));
+
+  const path = await ownPath(directory);
   if (first !== undefined) await chmod(path, DIRECTORY_MODE); // whatever the umask was
 
   await removeUnfinished(path);
@@ -249,7 +255,9 @@ export function createDisk(directory: string): Disk {
 
   const inDirectory = async <T>(name: string, use: DiskUse, work: (path: string) => Promise<T>): Promise<T> => {
     try {
-      prepared ??= prepare(directory);
+      prepared ??= prepare(directory).catch((error) => {
+        throw diskError(error, directory, 'keep');
+      });
       return await work(await prepared);
     } catch (error) {
       // The next use looks again: a directory may be mounted, made or repaired meanwhile.

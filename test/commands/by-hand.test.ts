@@ -1,6 +1,6 @@
 /** The commands check, why and test as an owner meets them: before the agent runs, while it runs, and after. */
 
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -28,6 +28,8 @@ beforeAll(async () => {
   await writeFile(file('password'), 'pass-word1\n', { mode: 0o600 });
   await writeFile(file('open'), 'pass-word1\n');
   await chmod(file('open'), 0o644);
+  await mkdir(file('state-of-all'));
+  await chmod(file('state-of-all'), 0o777);
   await writeFile(file('wrong'), 'pass-word2\n', { mode: 0o600 });
 });
 afterAll(async () => {
@@ -109,12 +111,19 @@ describe('gridtide check', () => {
       'loads.pump.output.pin',
       /no line can be switched|chip is not found|may not be written/,
     ],
+    [
+      'two contacts where there is no board',
+      { loads: '  heating: {type: heat-pump, powerKw: 2, output: {kind: sg-ready, pins: [17, 27]}}' },
+      'loads.heating.output.pins',
+      /no line can be switched|chip is not found|may not be written/,
+    ],
+    ['a state directory that others may write', { state: 'state-of-all' }, 'state', /others may write it \(mode 777\)/],
   ];
   it.each(rows)('%s', async (_, said, at, words) => {
     const { code, out } = await run(check, await house(said), '--json');
     const { ok, findings } = JSON.parse(out);
     const found = findings.filter((one: { state: string }) => one.state === 'wrong');
-    expect(found.map((one: { at: string }) => one.at)).toContain(at);
+    expect(found.map((one: { at: string }) => one.at).filter((one: string) => one === at)).toEqual([at]);
     expect(found.find((one: { at: string }) => one.at === at).words).toMatch(words);
     expect([code, ok]).toEqual([1, false]);
   });

@@ -1,0 +1,51 @@
+/** Rows 70 and 71 of the fault table on the agent as a process: its state directory cannot be used, from the start or suddenly. */
+
+import { spawnSync } from 'node:child_process';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { describeWithMosquitto } from '../doubles/mosquitto.ts';
+import { agentProgram, type Cellar, isOnline, openCellar, runAgent, STATE, turn } from './cellar.ts';
+
+const program = agentProgram();
+
+async function switches({ spy }: Cellar, level: 'on' | 'off') {
+  spy.clear();
+  await turn(spy, level);
+  await spy.until(({ topic, text }) => topic === STATE && text === level);
+}
+
+describeWithMosquitto('a state directory that cannot be used', () => {
+  it('71 from the start: the plug is switched all the same, it is said once, and over when the directory is there', async () => {
+    const house = await openCellar();
+    await writeFile(house.state, 'a file in its place');
+    const agent = runAgent(program, house);
+    await house.spy.until(isOnline);
+    for (const level of ['on', 'off', 'on'] as const) await switches(house, level);
+    const told = agent.lines.filter((line) => /"subject":"storage"/.test(line)).map((line) => JSON.parse(line).msg);
+    expect(told).toEqual([expect.stringMatching(/state cannot be used \(E\w+\): .*the loads go on from memory/)]);
+    await rm(house.state);
+    await switches(house, 'off');
+    await agent.line(/storage: well again/);
+    expect(await agent.terminate()).toBe(0);
+  }, 30_000);
+
+  it('70 gone in the middle of a life: the same, and what is remembered afterwards is the latest', async () => {
+    const house = await openCellar({ onStop: 'hold' });
+    const agent = runAgent(program, house);
+    await house.spy.until(isOnline);
+    await switches(house, 'on');
+    await rename(house.state, `${house.state}-away`);
+    await writeFile(house.state, 'a file in its place');
+    for (const level of ['off', 'on', 'off'] as const) await switches(house, level);
+    expect(agent.lines.filter((line) => /"level":"warn".*"subject":"storage"/.test(line)).length).toBe(1);
+    await rm(house.state);
+    await rename(`${house.state}-away`, house.state);
+    await switches(house, 'on');
+    await agent.line(/storage: well again/);
+    expect(await agent.terminate()).toBe(0);
+    const { stdout } = spawnSync(process.execPath, [program.path, 'why', 'plug', '--config', house.config], {
+      encoding: 'utf8',
+    });
+    expect(stdout).toMatch(/plug.*on/);
+  }, 30_000);
+});
