@@ -1,7 +1,7 @@
 /** Register, login and password reset (specification 4.1). Decides nothing about data. */
 
 import { isEmail, passwordFault } from './accounts.ts';
-import { type Answer, ok, type Problem, refusal, tooMany, unauthorised, unprocessable } from './answer.ts';
+import { json, ok, type Problem, tooMany, unauthorised, unprocessable } from './answer.ts';
 import type { Call, OpenPath } from './service.ts';
 
 const MOST_CHARACTERS = 200;
@@ -54,8 +54,7 @@ export const register: OpenPath = async ({ accounts, newPlan }, call) => {
   const wanted = readRegistration(call.body);
   if (!('username' in wanted)) return unprocessable(...wanted);
   const made = await accounts.create({ ...wanted, plan: newPlan });
-  if (!made)
-    return { status: 400, body: { kind: 'json', value: { error: `The username ${wanted.username} is taken.` } } };
+  if (!made) return json(400, { error: `The username ${wanted.username} is taken.` });
   return ok({ ok: 'User created', user: wanted.username });
 };
 
@@ -84,20 +83,13 @@ export const login: OpenPath = async ({ accounts, tokens, logins, authErrors, co
 };
 
 /** `GET /password`: a reset mail is sent. */
-export const password: OpenPath = async ({ accounts }, call): Promise<Answer> => {
+export const password: OpenPath = async ({ accounts }, call) => {
   const username = call.query.get('username');
   if (username === null || username === '')
     return unprocessable({ in: 'query', name: 'username', message: 'field required', kind: 'missing' });
   const account = accounts.named(username);
   if (account === undefined)
-    return {
-      status: 400,
-      body: { kind: 'json', value: { error: `There is no account named ${username.slice(0, MOST_CHARACTERS)}.` } },
-    };
+    return json(400, { error: `There is no account named ${username.slice(0, MOST_CHARACTERS)}.` });
   await accounts.mailReset(account, call.now);
   return ok({ ok: 'Please check your email for the password reset link' });
 };
-
-/** Refuses what is not POST-worthy elsewhere: a path called with the wrong method. */
-export const wrongMethod = (path: string, allowed: string) =>
-  refusal(405, 'method_not_allowed', `${path} takes ${allowed} only.`, { allow: allowed });

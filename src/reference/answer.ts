@@ -15,15 +15,43 @@ export interface Answer {
 }
 
 const DOCS = 'https://reference.invalid/docs';
+/** Characters a streamed piece grows to. */
+const PIECE = 65_536;
 
-export const ok = (value: unknown): Answer => ({ status: 200, body: { kind: 'json', value } });
-
-/** The error body of data paths and of everything about accounts: `{error, message, docs}`. */
-export const refusal = (status: number, error: string, message: string, headers = {}): Answer => ({
+export const json = (status: number, value: unknown, headers: Answer['headers'] = {}): Answer => ({
   status,
   headers,
-  body: { kind: 'json', value: { error, message, docs: DOCS } },
+  body: { kind: 'json', value },
 });
+
+export const ok = (value: unknown) => json(200, value);
+
+function* inPieces(head: string, items: Iterable<string>, tail: string): Generator<string> {
+  let piece = head;
+  let separator = '';
+  for (const item of items) {
+    piece += separator + item;
+    separator = ',';
+    if (piece.length < PIECE) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece + tail;
+}
+
+/** A document with a list in it, made while it is sent: what stands before the items, the items as JSON, what stands after. */
+export const listed = (head: string, items: Iterable<string>, tail: string): Answer => ({
+  status: 200,
+  body: { kind: 'pieces', pieces: inPieces(head, items, tail) },
+});
+
+/** The error body of data paths and of everything about accounts: `{error, message, docs}`. */
+export const refusal = (status: number, error: string, message: string, headers: Answer['headers'] = {}) =>
+  json(status, { error, message, docs: DOCS }, headers);
+
+/** The error body of the earlier interface. */
+export const detail = (status: number, text: string, headers: Answer['headers'] = {}) =>
+  json(status, { detail: text }, headers);
 
 export interface Problem {
   readonly in: 'query' | 'body' | 'header';
@@ -42,19 +70,14 @@ export const invalid = (...problems: readonly Problem[]) =>
   );
 
 /** Invalid input on register, password, region-from-loc and maps: 422. */
-export const unprocessable = (...problems: readonly Problem[]): Answer => ({
-  status: 422,
-  body: {
-    kind: 'json',
-    value: {
-      detail: problems.map(({ in: place, name, message, kind }) => ({
-        loc: name === undefined ? [place] : [place, name],
-        msg: message,
-        type: kind,
-      })),
-    },
-  },
-});
+export const unprocessable = (...problems: readonly Problem[]) =>
+  json(422, {
+    detail: problems.map(({ in: place, name, message, kind }) => ({
+      loc: name === undefined ? [place] : [place, name],
+      msg: message,
+      type: kind,
+    })),
+  });
 
 /** A region or path the plan does not include: 403, and never a reason to log in. */
 export const outOfScope = (path: string, region?: string) =>
@@ -66,6 +89,9 @@ export const outOfScope = (path: string, region?: string) =>
 
 export const notFound = (path: string) => refusal(404, 'not_found', `There is nothing at ${path}.`);
 
+export const wrongMethod = (path: string, allowed: string) =>
+  refusal(405, 'method_not_allowed', `${path} takes ${allowed} only.`, { allow: allowed });
+
 /** `wait` in milliseconds; `Retry-After` in whole seconds, at least 1. */
 export const tooMany = (what: string, wait: number) => {
   const seconds = Math.max(1, Math.ceil(wait / 1_000));
@@ -75,7 +101,7 @@ export const tooMany = (what: string, wait: number) => {
 /** Authentication errors come as JSON, or as the page of a front-end server. */
 export type AuthErrors = 'json' | 'html';
 
-const page = (status: number, title: string): Answer => ({
+export const htmlPage = (status: number, title: string): Answer => ({
   status,
   body: {
     kind: 'text',
@@ -84,9 +110,7 @@ const page = (status: number, title: string): Answer => ({
   },
 });
 
-export const htmlPage = page;
-
 export function unauthorised(style: AuthErrors, message: string, scheme: 'Basic' | 'Bearer'): Answer {
-  const plain = style === 'html' ? page(401, 'Unauthorized') : refusal(401, 'unauthorized', message);
+  const plain = style === 'html' ? htmlPage(401, 'Unauthorized') : refusal(401, 'unauthorized', message);
   return { ...plain, headers: { 'www-authenticate': `${scheme} realm="gridtide reference"` } };
 }

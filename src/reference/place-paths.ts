@@ -1,6 +1,6 @@
 /** `/v3/region-from-loc` and `/v3/maps` (specification 4.2). */
 
-import { type Answer, ok, outOfScope, refusal, unprocessable } from './answer.ts';
+import { listed, ok, outOfScope, refusal, unprocessable } from './answer.ts';
 import { type Signal, signalTypes } from './catalogue.ts';
 import { newestRelease } from './models.ts';
 import { opensMaps } from './plans.ts';
@@ -26,23 +26,25 @@ export const regionFromLoc: AccountPath = ({ catalogue }, call) => {
 };
 
 /** Maps change with each yearly model label, so `last_updated` is the newest label's date. */
-function* mapPieces(signal: Signal, updated: number): Generator<string> {
-  yield '{"type":"FeatureCollection","features":[';
-  let separator = '';
+const mapMeta = (signal: Signal, now: number) => ({
+  last_updated: writeTime(newestRelease(signal.monthDay, now)),
+  signal_type: signal.type,
+});
+
+function* features(signal: Signal): Generator<string> {
   for (const [region, polygons] of signal.shapes()) {
     const properties = { region, region_full_name: signal.places.get(region)?.fullName ?? region };
     const geometry = { type: 'MultiPolygon', coordinates: polygons };
-    yield separator + JSON.stringify({ type: 'Feature', properties, geometry });
-    separator = ',';
+    yield JSON.stringify({ type: 'Feature', properties, geometry });
   }
-  yield `],"meta":${JSON.stringify({ last_updated: writeTime(updated), signal_type: signal.type })}}`;
 }
 
-export const maps: AccountPath = ({ catalogue }, call, account): Answer => {
+export const maps: AccountPath = ({ catalogue }, call, account) => {
   const ask = asking(call.query);
   const type = ask.word('signal_type', signalTypes);
   if (ask.problems.length > 0) return unprocessable(...ask.problems);
   if (!opensMaps(account.plan)) return outOfScope('/v3/maps');
   const signal = catalogue[type];
-  return { status: 200, body: { kind: 'pieces', pieces: mapPieces(signal, newestRelease(signal.monthDay, call.now)) } };
+  const meta = JSON.stringify(mapMeta(signal, call.now));
+  return listed('{"type":"FeatureCollection","features":[', features(signal), `],"meta":${meta}}`);
 };

@@ -94,6 +94,7 @@ async function serviceOf(options: ReferenceOptions, series: Series | undefined):
     newPlan: options.newPlan ?? 'free',
     extras: options.extras ?? false,
     counts: { requests: 0, logins: 0, refusedLogins: 0, statuses: {}, paths: {} },
+    newest: { issued: Number.NaN, made: new Map() },
   };
 }
 

@@ -1,8 +1,8 @@
 /** From a call to its answer: path, method, authentication, request budget, then the path's own work. Sends nothing. */
 
 import { myAccess } from './access-path.ts';
-import { login, password, register, wrongMethod } from './account-paths.ts';
-import { type Answer, notFound, tooMany, unauthorised } from './answer.ts';
+import { login, password, register } from './account-paths.ts';
+import { type Answer, notFound, tooMany, unauthorised, wrongMethod } from './answer.ts';
 import { fuelMix } from './extras.ts';
 import { maps, regionFromLoc } from './place-paths.ts';
 import type { AccountPath, Call, OpenPath, Service } from './service.ts';

@@ -37,6 +37,14 @@ export interface Service {
   /** Also what real clients ask beyond the specification. */
   readonly extras: boolean;
   readonly counts: Counts;
+  /** Forecasts of one issue, ready to be sent again. */
+  readonly newest: { issued: number; readonly made: Map<string, ReadyForecast> };
+}
+
+/** An answer's bytes, plain and zipped. */
+export interface ReadyForecast {
+  readonly bytes: Buffer;
+  readonly gzipped: Buffer;
 }
 
 /** What has been served since the start. */

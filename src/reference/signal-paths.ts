@@ -1,73 +1,24 @@
 /** Forecast, past forecasts, history and index (specification 4.3 and 4.4): checks the request, gates it by plan, and words the answer. */
 
 import { gzipSync } from 'node:zlib';
-import type { Account } from './accounts.ts';
-import { type Answer, invalid, ok, outOfScope } from './answer.ts';
-import { type Catalogue, type DataPath, type Place, type Signal, type SignalType, signalTypes } from './catalogue.ts';
-import { defaultModel, type Model, modelsAt } from './models.ts';
-import { opensData } from './plans.ts';
+import { type Answer, listed, ok } from './answer.ts';
+import { type Catalogue, type DataPath, type Signal, type SignalType, signalTypes } from './catalogue.ts';
 import { type Asking, asking } from './query.ts';
-import type { AccountPath, Service } from './service.ts';
+import type { AccountPath, ReadyForecast, Service } from './service.ts';
 import { writeTime } from './times.ts';
+import { isRefusal, MOST_HISTORY, MOST_PAST_FORECASTS, metaOf, rangeOf, type Wanted, wantedOf } from './wanted.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const MOST_HISTORY = 32 * DAY;
-const MOST_PAST_FORECASTS = DAY;
 /** Ready forecasts kept: one a place, model and horizon, dropped with the next period. */
 const MOST_READY = 400;
-/** Characters a streamed piece grows to. */
-const PIECE = 65_536;
 
-interface Wanted {
-  readonly signal: Signal;
-  readonly place: Place;
-  readonly model: Model;
+/** The signal of a request, which must have the path. */
+function signalOf(ask: Asking, catalogue: Catalogue, path: DataPath, unsaid?: SignalType): Signal {
+  const type = ask.word('signal_type', signalTypes, unsaid === undefined ? {} : { fallback: unsaid });
+  if (!catalogue[type].paths.includes(path)) ask.object('signal_type', `${type} has no ${path}`);
+  return catalogue[type];
 }
-
-/** The region, signal and model of a request, or the refusal it earns: validity first, then the plan. */
-function wantedOf(
-  ask: Asking,
-  path: DataPath,
-  scope: { catalogue: Catalogue; account: Account; now: number; unsaid?: SignalType },
-): Wanted | Answer {
-  const type = ask.word('signal_type', signalTypes, scope.unsaid === undefined ? {} : { fallback: scope.unsaid });
-  const region = ask.text('region');
-  const asked = ask.optional('model');
-  const signal = scope.catalogue[type];
-  const place = signal.places.get(region);
-  if (ask.problems.length === 0 && !signal.paths.includes(path)) ask.object('signal_type', `${type} has no ${path}`);
-  if (ask.problems.length === 0 && place === undefined)
-    ask.object('region', `"${region.slice(0, 40)}" is not a region of ${type}`);
-  const models = modelsAt(signal.monthDay, scope.now);
-  const model = asked === undefined ? defaultModel(models) : models.find(({ date }) => date === asked);
-  if (ask.problems.length === 0 && model === undefined)
-    ask.object('model', `"${asked?.slice(0, 40)}" is not one of ${models.map(({ date }) => date).join(', ')}`);
-  if (ask.problems.length > 0 || place === undefined || model === undefined) return invalid(...ask.problems);
-  if (path !== 'v3/signal-index' && !opensData(scope.account.plan, region)) return outOfScope(`/${path}`, region);
-  return { signal, place, model };
-}
-
-const isRefusal = (value: Wanted | Answer): value is Answer => 'status' in value;
-
-interface Meta {
-  readonly generatedAt?: number;
-  readonly generatedPeriod?: number;
-  readonly units?: string;
-  /** Whether the model's type is told (specification 2.6). */
-  readonly typed?: boolean;
-}
-
-const metaOf = ({ signal, place, model }: Wanted, { generatedAt, generatedPeriod, units, typed = false }: Meta) => ({
-  data_point_period_seconds: signal.period / 1_000,
-  ...(generatedAt === undefined ? {} : { generated_at: writeTime(generatedAt) }),
-  ...(generatedPeriod === undefined ? {} : { generated_at_period_seconds: generatedPeriod / 1_000 }),
-  model: { date: model.date, ...(typed ? { type: place.modelType } : {}) },
-  region: place.region,
-  signal_type: signal.type,
-  units: units ?? signal.units,
-  warnings: [],
-});
 
 /** Points of a horizon: the current period at least. */
 const pointsOf = (signal: Signal, horizonHours: number) => Math.max(1, (horizonHours * HOUR) / signal.period);
@@ -83,29 +34,20 @@ const points = (from: number, period: number, values: Float64Array) => {
   return `[${parts.join(',')}]`;
 };
 
-interface Ready {
-  readonly bytes: Buffer;
-  readonly gzipped: Buffer;
-}
-const ready = new WeakMap<Service, { readonly issued: number; readonly made: Map<string, Ready> }>();
-
 /** The answer's bytes, made once for each issue. */
-function readyForecast(service: Service, wanted: Wanted, issued: number, count: number): Ready {
-  let kept = ready.get(service);
-  if (kept?.issued !== issued || kept.made.size >= MOST_READY) {
-    kept = { issued, made: new Map() };
-    ready.set(service, kept);
-  }
+function readyForecast({ newest }: Service, wanted: Wanted, issued: number, count: number): ReadyForecast {
+  if (newest.issued !== issued || newest.made.size >= MOST_READY) newest.made.clear();
+  newest.issued = issued;
   const { signal, place, model } = wanted;
   const key = `${signal.type} ${place.region} ${model.date} ${count}`;
-  const found = kept.made.get(key);
+  const found = newest.made.get(key);
   if (found !== undefined) return found;
   const values = new Float64Array(count);
   place.source().forecast(issued, model, values);
   const meta = metaOf(wanted, { generatedAt: issued, generatedPeriod: signal.generatedPeriod });
   const bytes = Buffer.from(`{"data":${points(issued, signal.period, values)},"meta":${JSON.stringify(meta)}}`);
   const made = { bytes, gzipped: gzipSync(bytes, { level: 6 }) };
-  kept.made.set(key, made);
+  newest.made.set(key, made);
   return made;
 }
 
@@ -113,9 +55,10 @@ function readyForecast(service: Service, wanted: Wanted, issued: number, count: 
 export const forecast: AccountPath = (service, call, account) => {
   const ask = asking(call.query);
   const horizon = ask.whole('horizon_hours', 0, 72, 24);
-  const wanted = wantedOf(ask, 'v3/forecast', { catalogue: service.catalogue, account, now: call.now });
+  const path = 'v3/forecast';
+  const signal = signalOf(ask, service.catalogue, path);
+  const wanted = wantedOf(ask, signal, { path, account, now: call.now });
   if (isRefusal(wanted)) return wanted;
-  const { signal } = wanted;
   const issued = lastIssue(wanted, call.now);
   if (issued === undefined) {
     const last = Math.floor((wanted.model.until - 1) / signal.generatedPeriod) * signal.generatedPeriod;
@@ -124,28 +67,8 @@ export const forecast: AccountPath = (service, call, account) => {
   return { status: 200, body: { kind: 'ready', ...readyForecast(service, wanted, issued, pointsOf(signal, horizon)) } };
 };
 
-/** Reads an inclusive range no longer than `most`. */
-function rangeOf(ask: Asking, most: number, words: string): { readonly start: number; readonly end: number } {
-  const start = ask.time('start');
-  const end = ask.time('end');
-  if (end < start) ask.object('end', 'must not be before start');
-  if (end - start > most) ask.object('end', `must be at most ${words} after start`);
-  return { start, end };
-}
-
-/** Gathers parts into pieces worth sending, wrapped as the answer's envelope. */
-function* enveloped(parts: Iterable<string>, meta: unknown): Generator<string> {
-  let piece = '{"data":[';
-  let separator = '';
-  for (const part of parts) {
-    piece += separator + part;
-    separator = ',';
-    if (piece.length < PIECE) continue;
-    yield piece;
-    piece = '';
-  }
-  yield `${piece}],"meta":${JSON.stringify(meta)}}`;
-}
+const enveloped = (points: Iterable<string>, meta: unknown): Answer =>
+  listed('{"data":[', points, `],"meta":${JSON.stringify(meta)}}`);
 
 const firstAtOrAfter = (at: number, period: number) => Math.ceil(at / period) * period;
 
@@ -165,16 +88,17 @@ function* pastIssues(wanted: Wanted, range: { start: number; end: number }, coun
 /** `/v3/forecast/historical`: `start` and `end` select by `generated_at`, both inclusive. */
 export const pastForecasts: AccountPath = ({ catalogue }, call, account) => {
   const ask = asking(call.query);
-  const { start, end } = rangeOf(ask, MOST_PAST_FORECASTS, '24 hours');
+  const { start, end } = rangeOf(ask, MOST_PAST_FORECASTS);
   const horizon = ask.whole('horizon_hours', 0, 72, 24);
-  const wanted = wantedOf(ask, 'v3/forecast/historical', { catalogue, account, now: call.now });
+  const path = 'v3/forecast/historical';
+  const signal = signalOf(ask, catalogue, path);
+  const wanted = wantedOf(ask, signal, { path, account, now: call.now });
   if (isRefusal(wanted)) return wanted;
-  const { signal, model } = wanted;
-  const { since, until } = wanted.place.source();
+  const { place, model } = wanted;
+  const { since, until } = place.source();
   const range = { start: Math.max(start, since), end: Math.min(end, call.now, model.until - 1, until) };
-  const parts = pastIssues(wanted, range, pointsOf(signal, horizon));
   const meta = metaOf(wanted, { generatedPeriod: signal.generatedPeriod });
-  return { status: 200, body: { kind: 'pieces', pieces: enveloped(parts, meta) } };
+  return enveloped(pastIssues(wanted, range, pointsOf(signal, horizon)), meta);
 };
 
 interface HistoryOptions {
@@ -200,13 +124,14 @@ function* settledPoints({ signal, place, model }: Wanted, options: HistoryOption
 /** `/v3/historical`. */
 export const historical: AccountPath = ({ catalogue }, call, account) => {
   const ask = asking(call.query);
-  const range = rangeOf(ask, MOST_HISTORY, '32 days');
+  const range = rangeOf(ask, MOST_HISTORY);
   const marker = ask.flag('include_imputed_marker');
   const updatedSince = ask.optionalTime('updated_since') ?? Number.NEGATIVE_INFINITY;
-  const wanted = wantedOf(ask, 'v3/historical', { catalogue, account, now: call.now });
+  const path = 'v3/historical';
+  const wanted = wantedOf(ask, signalOf(ask, catalogue, path), { path, account, now: call.now });
   if (isRefusal(wanted)) return wanted;
-  const parts = settledPoints(wanted, { ...range, now: call.now, marker, updatedSince });
-  return { status: 200, body: { kind: 'pieces', pieces: enveloped(parts, metaOf(wanted, { typed: true })) } };
+  const meta = metaOf(wanted, { modelType: wanted.place.modelType });
+  return enveloped(settledPoints(wanted, { ...range, now: call.now, marker, updatedSince }), meta);
 };
 
 /** Mid-rank percentile of the first value among all of them: ties count half. */
@@ -220,13 +145,15 @@ function midRank(values: Float64Array): number {
 
 /** `/v3/signal-index`: the current value among the next 24 h of the forecast, free everywhere. */
 export const signalIndex: AccountPath = ({ catalogue, extras }, call, account) => {
+  const ask = asking(call.query);
+  const path = 'v3/signal-index';
   // Some clients omit the signal type.
-  const scope = { catalogue, account, now: call.now, ...(extras ? { unsaid: 'co2_moer' as const } : {}) };
-  const wanted = wantedOf(asking(call.query), 'v3/signal-index', scope);
+  const signal = signalOf(ask, catalogue, path, extras ? 'co2_moer' : undefined);
+  const wanted = wantedOf(ask, signal, { path, account, now: call.now });
   if (isRefusal(wanted)) return wanted;
-  const { signal, place, model } = wanted;
+  const { place, model } = wanted;
   const issued = lastIssue(wanted, call.now);
-  const meta = metaOf(wanted, { units: 'percentile', typed: true });
+  const meta = metaOf(wanted, { units: 'percentile', modelType: place.modelType });
   if (issued === undefined) return ok({ data: [], meta });
   const values = new Float64Array(DAY / signal.period);
   place.source().forecast(issued, model, values);

@@ -1,6 +1,6 @@
 /** `/api/v1/balancing_authorities/`: who runs the grid at a place, by the same borders as the current interface (specification 2.9, 4.5). */
 
-import { type Answer, ok } from './answer.ts';
+import { type Answer, json, ok } from './answer.ts';
 import type { Place, Signal } from './catalogue.ts';
 import type { OpenPath } from './service.ts';
 
@@ -70,11 +70,7 @@ function matching(signal: Signal, query: URLSearchParams): readonly Place[] | An
   const loc = query.get('loc');
   if (loc === null || loc === '') return [...signal.places.values()];
   const point = readPoint(loc);
-  if (point === undefined)
-    return {
-      status: 400,
-      body: { kind: 'json', value: { loc: ['Expected a GeoJSON point or POINT (longitude latitude).'] } },
-    };
+  if (point === undefined) return json(400, { loc: ['Expected a GeoJSON point or POINT (longitude latitude).'] });
   const place = signal.placeAt(point[1], point[0]);
   return place === undefined ? [] : [place];
 }

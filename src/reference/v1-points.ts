@@ -1,6 +1,6 @@
 /** `/api/v1/datapoints/` and `/api/v1/marginal/`: pages of computed points, newest first (specification 2.9, 4.5). Holds no page. */
 
-import type { Answer } from './answer.ts';
+import { type Answer, detail, json, listed } from './answer.ts';
 import { type Catalogue, type Place, PREVIEW_REGION } from './catalogue.ts';
 import { carbonOf, demandAt, type Fleet, mixAt } from './fuels.ts';
 import { BACKFILL_FROM, defaultModel, type Model, modelsAt } from './models.ts';
@@ -13,6 +13,8 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const PAGE_SIZE = 12;
+/** A year of 5 minutes nearly: without an end to it one call could stream for hours. */
+const MOST_A_PAGE = 100_000;
 
 interface Market {
   readonly name: 'RT5M' | 'RTHR' | 'DAHR';
@@ -69,8 +71,6 @@ interface Wanted {
   readonly pageSize: number;
 }
 
-const detail = (status: number, text: string): Answer => ({ status, body: { kind: 'json', value: { detail: text } } });
-
 function timeOf(query: URLSearchParams, name: string, fallback: number): number | undefined {
   const text = query.get(name);
   if (text === null || text === '') return fallback;
@@ -88,10 +88,7 @@ function wantedOf({ catalogue, seed }: Service, { query, now }: Call): Wanted | 
   const end = timeOf(query, 'end_at', Number.POSITIVE_INFINITY);
   const bad = [start === undefined ? 'start_at' : '', end === undefined ? 'end_at' : ''].filter((name) => name !== '');
   if (start === undefined || end === undefined)
-    return {
-      status: 400,
-      body: { kind: 'json', value: Object.fromEntries(bad.map((name) => [name, ['Enter a valid date/time.']])) },
-    };
+    return json(400, Object.fromEntries(bad.map((name) => [name, ['Enter a valid date/time.']])));
 
   const said = query.get('page');
   const page = said === null ? 1 : positive(said);
@@ -113,7 +110,7 @@ function wantedOf({ catalogue, seed }: Service, { query, now }: Call): Wanted | 
         }),
     )
     .filter((row) => countOf(row) > 0);
-  return { rows, page, pageSize: positive(query.get('page_size')) ?? PAGE_SIZE };
+  return { rows, page, pageSize: Math.min(MOST_A_PAGE, positive(query.get('page_size')) ?? PAGE_SIZE) };
 }
 
 /** The rows' points one after another, newest first, from the `skip`-th on. */
@@ -164,26 +161,29 @@ export const dataPoint: Describe = ({ seed }, call, { row, time }) => {
 };
 
 /** The place of the current interface whose rate stands for the authority's margin. */
-function marginOf(catalogue: Catalogue, ba: string): Place | undefined {
+function marginOf(catalogue: Catalogue, ba: string): Place {
   const { places } = catalogue.co2_moer;
-  if (authorityOf(PREVIEW_REGION) === ba) return places.get(PREVIEW_REGION);
-  return places.get(ba) ?? [...places.values()].find(({ region }) => authorityOf(region) === ba);
+  const preview = authorityOf(PREVIEW_REGION) === ba ? places.get(PREVIEW_REGION) : undefined;
+  const found = preview ?? places.get(ba) ?? [...places.values()].find(({ region }) => authorityOf(region) === ba);
+  if (found === undefined) throw new Error(`no region lies in ${ba}`);
+  return found;
 }
 
-/** The settled rate of a past market, the forecast as issued of the day-ahead one. */
-function marginAt(place: Place, model: Model, { row, time }: { row: Row; time: number }): number | undefined {
+/** The settled rate of a past market; of the day-ahead one, and where a record has no rate, the forecast as issued. */
+function marginAt(place: Place, model: Model, { row, time }: { row: Row; time: number }): number {
   const created = row.market.createdAt(time, row.delay);
-  if (created >= time) return place.source().settled(time, Number.POSITIVE_INFINITY, model)?.value;
-  const ahead = new Float64Array((time - created) / (5 * MINUTE) + 1);
-  place.source().forecast(created, model, ahead);
-  return ahead.at(-1);
+  const known = created < time ? undefined : place.source().settled(time, Number.POSITIVE_INFINITY, model);
+  if (known !== undefined) return known.value;
+  const issued = Math.min(created, time);
+  const ahead = new Float64Array((time - issued) / (5 * MINUTE) + 1);
+  place.source().forecast(issued, model, ahead);
+  return ahead.at(-1) ?? 0;
 }
 
 export const marginalPoint: Describe = ({ seed, catalogue }, call, { row, time }) => {
   const fleet = fleetOf(seed, row.place);
   const model = defaultModel(modelsAt(catalogue.co2_moer.monthDay, call.now));
-  const place = marginOf(catalogue, row.ba);
-  const value = (place === undefined ? undefined : marginAt(place, model, { row, time })) ?? 0;
+  const value = marginAt(marginOf(catalogue, row.ba), model, { row, time });
   // Some hours lack the mix, and some authorities never tell their demand.
   const mixKnown = fraction(fleet.seed, Math.floor(time / HOUR)) >= 0.05;
   const demandKnown = fraction(fleet.seed, 2) >= 0.15;
@@ -198,16 +198,6 @@ export const marginalPoint: Describe = ({ seed, catalogue }, call, { row, time }
     load: demandKnown ? demandAt(fleet, time) : null,
   };
 };
-
-function* pagePieces(head: string, points: Iterable<unknown>): Generator<string> {
-  yield head;
-  let separator = '';
-  for (const point of points) {
-    yield separator + JSON.stringify(point);
-    separator = ',';
-  }
-  yield ']}';
-}
 
 /** A page of points in the wrapper `count, next, previous, results`. */
 export function pageOf(service: Service, call: Call, describe: Describe): Answer {
@@ -230,10 +220,10 @@ export function pageOf(service: Service, call: Call, describe: Describe): Answer
     if (rows.length === 0) return;
     let left = pageSize;
     for (const point of newestFirst(rows, skip)) {
-      yield describe(service, call, point);
+      yield JSON.stringify(describe(service, call, point));
       left -= 1;
       if (left === 0) return;
     }
   }
-  return { status: 200, body: { kind: 'pieces', pieces: pagePieces(head, results()) } };
+  return listed(head, results(), ']}');
 }

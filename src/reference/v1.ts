@@ -1,20 +1,13 @@
 /** The earlier interface: its tokens, its throttle, its error bodies, and which path answers (specification 4.5, 5, 7). */
 
 import type { Account } from './accounts.ts';
-import { type Answer, ok } from './answer.ts';
+import { type Answer, detail, json, ok } from './answer.ts';
 import { opensMarginal } from './plans.ts';
 import type { Call, OpenPath, Service } from './service.ts';
 import { authorities } from './v1-authorities.ts';
 import { dataPoint, marginalPoint, pageOf } from './v1-points.ts';
 
 export const V1 = '/api/v1/';
-
-const said = (status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Answer => ({
-  status,
-  headers,
-  body: { kind: 'json', value },
-});
-const detail = (status: number, text: string, headers = {}) => said(status, { detail: text }, headers);
 
 function fieldsOf(call: Call): Readonly<Record<string, unknown>> | undefined {
   const text = call.body.toString('utf8');
@@ -39,12 +32,12 @@ const obtainToken: OpenPath = async ({ accounts, logins }, call) => {
   if (username === undefined || password === undefined) {
     const required = ['This field is required.'];
     const missing = [...(username === undefined ? ['username'] : []), ...(password === undefined ? ['password'] : [])];
-    return said(400, Object.fromEntries(missing.map((name) => [name, required])));
+    return json(400, Object.fromEntries(missing.map((name) => [name, required])));
   }
   const wait = logins.take(username, call.now);
   if (wait !== undefined) return throttled(wait);
   const account = await accounts.verify(username, password);
-  if (account === undefined) return said(400, { non_field_errors: ['Unable to login with provided credentials.'] });
+  if (account === undefined) return json(400, { non_field_errors: ['Unable to login with provided credentials.'] });
   return ok({ token: account.apiToken });
 };
 

@@ -193,6 +193,19 @@ describe('4.5 GET datapoints', () => {
   it('a path without its slash is 404', async () => {
     expect((await get('datapoints?ba=CAISO')).status).toBe(404);
   });
+  it('a page holds 100,000 at the most, whatever its size, and names the next', async () => {
+    const headers = { authorization: `Token ${tokens.get('pro')}` };
+    const path = '/api/v1/datapoints/?ba=CAISO&market=RT5M&page_size=1e300';
+    const reader = (await fetch(service.url + path, { headers })).body?.getReader();
+    const beginning = new TextDecoder().decode((await reader?.read())?.value).split(',"results"')[0];
+    await reader?.cancel();
+    const { count, next } = JSON.parse(`${beginning}}`);
+    expect(count).toBeGreaterThan(700_000);
+    expect(next).toMatch(/page=2$/);
+    const last = Math.ceil(count / 100_000);
+    const page = await get(`datapoints/?ba=CAISO&market=RT5M&page_size=1e300&page=${last + 1}`);
+    expect(page.json).toEqual({ detail: 'Invalid page.' });
+  });
   it('a thousand points in one page', async () => {
     expect((await get('datapoints/?ba=CAISO&market=RT5M&page_size=1000')).json.results).toHaveLength(1000);
   });

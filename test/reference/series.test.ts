@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSeries, recordedAt, recordedForecast, recordedSpan, type Series } from '../../src/reference/series.ts';
-import { type PlainService, query, startPlain } from '../contract/plain-http.ts';
+import { ask, PASSWORD, type PlainService, query, startPlain } from '../contract/plain-http.ts';
 
 const SLOT = 300_000;
 const DAY = 288;
@@ -152,6 +152,23 @@ describe('the service on a series', () => {
       '2020-03-01T00:05:00+00:00',
       '2020-03-01T00:10:00+00:00',
     ]);
+  });
+  //  time                      marginal rate of the earlier interface
+  it.each([
+    ['2020-03-05T00:50:00Z', (0.01 + 0.0004) * POUNDS], // in the record
+    ['2020-02-20T00:50:00Z', 0.01 * POUNDS], // before it: as on its first day
+  ])('serves the earlier interface from the record too: %s', async (at, rate) => {
+    const form = new URLSearchParams({ username: 'pro', password: PASSWORD }).toString();
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const obtained = await ask(`${service.url}/api/v1/obtain-token-auth/`, {
+      method: 'POST',
+      headers: type,
+      body: form,
+    });
+    const headers = { authorization: `Token ${JSON.parse(obtained.text).token}` };
+    const fields = query({ ba: 'CAISO', market: 'RT5M', start_at: at, end_at: at });
+    const { results } = JSON.parse((await ask(`${service.url}/api/v1/marginal/?${fields}`, { headers })).text);
+    expect(results[0].marginal_carbon.value).toBeCloseTo(rate, 3);
   });
   it('leaves the other regions as they were', async () => {
     expect((await service.get(`/v3/forecast?${query({ ...moer, region: 'PSCO' })}`)).json.data).toHaveLength(288);
