@@ -30,12 +30,14 @@ export function chart(values: readonly number[], { columns, rows }: ChartOptions
   const margin = Math.max(label(top).length, label(bottom).length);
   const bars = columnsOf(values, Math.max(1, columns - margin - 2));
   const height = (value: number) => FOOT + ((value - bottom) / (top - bottom || 1)) * (rows * STEPS - FOOT);
-  return Array.from({ length: rows }, (_, line) => {
-    const below = (rows - 1 - line) * STEPS;
+  // A flat line needs no height.
+  const lines = top === bottom ? 1 : rows;
+  return Array.from({ length: lines }, (_, line) => {
+    const below = (lines - 1 - line) * STEPS;
     const cells = bars.map((value) =>
       value === undefined ? ' ' : (BLOCKS[Math.round(Math.min(STEPS, Math.max(0, height(value) - below)))] ?? ' '),
     );
-    const head = line === 0 ? label(top) : line === rows - 1 ? label(bottom) : '';
+    const head = line === 0 ? label(top) : line === lines - 1 ? label(bottom) : '';
     return `${head.padStart(margin)} ${cells.join('')}`.trimEnd();
   });
 }

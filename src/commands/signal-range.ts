@@ -1,7 +1,6 @@
 /** Prints history and past forecasts of any length as they come: one piece held at a time, progress to stderr. */
 
 import type { Envelope, HistoricalPoint, History, PastForecasts } from '../service/answers.ts';
-import { sentenceOf } from '../service/describe.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
 import type { Range, Reading } from '../service/queries.ts';
 import { between, iso } from '../units.ts';
@@ -9,27 +8,31 @@ import { timeAsked } from './asked.ts';
 import { type Terminal, UsageError } from './command.ts';
 import type { Asking } from './signal.ts';
 import { heading, historicalJson, metaOf, pastForecastJson, shown, spanOf, tableOf } from './signal-text.ts';
-import { jsonWriter, rowWriter, type Writer, written } from './writer.ts';
+import { jsonWriter, rowWriter, type Writer, waitWords, written } from './writer.ts';
 
 function rangeOf({ args, access }: Asking): Range {
   const start = timeAsked(args, 'start');
   if (start === undefined) throw new UsageError('--start is missing: from when on?');
-  const end = timeAsked(args, 'end') ?? access.clock.now().wall;
+  const said = timeAsked(args, 'end');
+  const end = said ?? access.clock.now().wall;
+  if (said === undefined && end < start)
+    throw new UsageError(`--start ${iso(start)} is still to come: until when? give --end`);
   if (end < start) throw new UsageError(`--end ${iso(end)} is before --start ${iso(start)}`);
   return { start, end };
 }
 
 /** One line to people for each tenth of a range of several requests, and for each wait. */
 function readingOf({ args, terminal }: Asking): Reading {
+  // At a terminal the table itself shows how far it is.
+  const isSeen = terminal.interactive && !args.flag('json') && !args.flag('csv');
   let tenth = 0;
   return {
     inFlight: args.number('in-flight', { from: 1, to: 6, whole: true }) ?? 3,
     signal: terminal.stop,
     progress: ({ done, whole, requests, waiting }) => {
-      if (waiting !== undefined)
-        terminal.err(`waiting ${Math.ceil(waiting.wait / 1_000)} s: ${sentenceOf(waiting.failure)}\n`);
+      if (waiting !== undefined) terminal.err(`${waitWords(waiting.wait, waiting.failure)}\n`);
       const now = whole === 0 ? 10 : Math.floor((10 * done) / whole);
-      if (now <= tenth || (requests === 1 && now === 10)) return;
+      if (isSeen || now <= tenth || (requests === 1 && now === 10)) return;
       tenth = now;
       terminal.err(`${now * 10} % read, ${requests} requests\n`);
     },
@@ -75,21 +78,26 @@ async function watched<Answer extends Envelope>(
 const headOf = (first: Envelope) => ({ meta: metaOf(first) });
 const unitsOf = ({ units }: Envelope) => units;
 
-function historyTable({ terminal }: Asking, { start, end }: Range): Writer<History> {
+function historyTable({ args, terminal }: Asking, { start, end }: Range): Writer<History> {
   let table: ReturnType<typeof tableOf> | undefined;
+  let isEmpty = true;
   const print = (lines: readonly string[]) => {
     if (lines.length > 0) terminal.out(`${lines.join('\n')}\n`);
   };
   return {
     begin(first) {
-      table = tableOf(spanOf(between(start, end), first.period));
-      print([heading(first), '', table.head]);
+      table = tableOf(spanOf(between(start, end), first.period), { isMarked: args.flag('include-imputed-marker') });
+      print([heading(first), '']);
     },
-    piece: ({ points }) => print(table?.add(points) ?? []),
+    piece({ points }) {
+      if (table !== undefined && isEmpty && points.length > 0) print([table.head]);
+      isEmpty &&= points.length === 0;
+      print(table?.add(points) ?? []);
+    },
     end() {
       const last = table?.end() ?? [];
       const bars = table?.bars(terminal.columns) ?? [];
-      print(last.length === 0 ? ['no values in this range'] : [...last, '', ...bars]);
+      print(isEmpty ? ['no values in this range'] : [...last, '', ...bars]);
     },
   };
 }

@@ -89,43 +89,58 @@ interface Line {
   readonly sum: number;
   readonly least: number;
   readonly most: number;
+  readonly imputed: number;
+}
+
+export interface TableOptions {
+  /** A column tells which values, or how many of them, were imputed. */
+  readonly isMarked?: boolean;
 }
 
 const fixed = (value: number) => value.toFixed(1).padStart(10);
 const HEADS = ['from                    mean', '     least', '      most', ' points'].join('  ');
 
-function text({ from, count, sum, least, most }: Line, span: Span): string {
+function text({ from, count, sum, least, most, imputed }: Line, span: Span, isMarked: boolean): string {
   const mean = `${shown(from)}  ${fixed(sum / count)}`;
-  return span === 'point' ? mean : `${mean}  ${fixed(least)}  ${fixed(most)}  ${String(count).padStart(7)}`;
+  if (span === 'point') return isMarked && imputed > 0 ? `${mean}  imputed` : mean;
+  const line = `${mean}  ${fixed(least)}  ${fixed(most)}  ${String(count).padStart(7)}`;
+  return isMarked ? `${line}  ${String(imputed).padStart(7)}` : line;
 }
 
 /** Sums points up line by line as they come; keeps one number a line. */
-export function tableOf(span: Span) {
+export function tableOf(span: Span, { isMarked = false }: TableOptions = {}) {
   const means: number[] = [];
   let open: Line | undefined;
   const closed = (): readonly string[] => {
     if (open === undefined) return [];
     means.push(open.sum / open.count);
-    return [text(open, span)];
+    return [text(open, span, isMarked)];
   };
   return {
-    head: span === 'point' ? 'time                   value' : HEADS,
+    head: span === 'point' ? 'time                   value' : isMarked ? `${HEADS}  imputed` : HEADS,
     /** The lines that `points` complete. */
-    add(points: readonly Point[]): readonly string[] {
+    add(points: readonly HistoricalPoint[]): readonly string[] {
       const lines: string[] = [];
-      for (const { at, value } of points) {
+      for (const { at, value, imputed: isImputed } of points) {
         const from = startOf(at, span);
         if (open !== undefined && open.from !== from) {
           lines.push(...closed());
           open = undefined;
         }
-        const { count, sum, least, most } = open ?? { count: 0, sum: 0, least: value, most: value };
+        const { count, sum, least, most, imputed } = open ?? {
+          count: 0,
+          sum: 0,
+          least: value,
+          most: value,
+          imputed: 0,
+        };
         open = {
           from,
           count: count + 1,
           sum: sum + value,
           least: Math.min(least, value),
           most: Math.max(most, value),
+          imputed: imputed + (isImputed === true ? 1 : 0),
         };
       }
       return lines;

@@ -1,7 +1,7 @@
 /** `gridtide signal`: what the service says of a region's signal, as table, chart, CSV or the interface's own JSON. Stores nothing. */
 
 import { createDisk } from '../platform/disk.ts';
-import type { LiveIndex } from '../service/answers.ts';
+import type { Envelope, LiveIndex } from '../service/answers.ts';
 import { sentenceOf } from '../service/describe.ts';
 import type { ForecastQuery } from '../service/queries.ts';
 import { localIndex } from '../signal/local-index.ts';
@@ -110,25 +110,28 @@ async function queryOf(args: Arguments<SignalRow>, access: ServiceAccess, termin
 const written = (terminal: Terminal, document: unknown) => terminal.out(`${JSON.stringify(document)}\n`);
 const lines = (terminal: Terminal, text: readonly string[]) => terminal.out(`${text.join('\n')}\n`);
 
+const NO_VALUES = 'no value is forecast: does this model still make new data?';
+
 async function forecast({ args, terminal, access, query }: Asking): Promise<void> {
   const answer = answerOf(await access.service.forecast(query));
   const { points, period, units } = answer;
+  const end = points.at(-1)?.at;
+  const isData = args.flag('json') || args.flag('csv');
+  if (isData && end === undefined) terminal.err(`${NO_VALUES}\n`);
   if (args.flag('json')) return written(terminal, forecastDocument(answer));
   if (args.flag('csv')) {
     terminal.err(`values in ${units}\n`);
     return lines(terminal, ['time,value', ...points.map(({ at, value }) => `${iso(at)},${value}`)]);
   }
   const [first] = points;
-  const end = points.at(-1)?.at;
-  if (first === undefined || end === undefined)
-    return lines(terminal, [heading(answer), 'no value is forecast: does this model still make new data?']);
+  if (first === undefined || end === undefined) return lines(terminal, [heading(answer), NO_VALUES]);
   const table = tableOf(spanOf(between(first.at, after(end, period)), period));
+  const bars = drawn(points, period, terminal.columns);
   lines(terminal, [
     heading(answer),
     `generated ${shown(answer.generatedAt)}`,
     '',
-    ...drawn(points, period, terminal.columns),
-    '',
+    ...(bars.length === 0 ? [] : [...bars, '']),
     table.head,
     ...table.add(points),
     ...table.end(),
@@ -146,25 +149,35 @@ async function liveIndex({ args, terminal, access, query }: Asking): Promise<voi
   lines(terminal, [heading(answer), indexLine(answer)]);
 }
 
-/** Index and rate together; an account without the forecast gets the index and is told why. */
+/** Index and rate together, as far as there are both: the index is of one signal alone (specification 4.4), the rate not of every account. */
 async function now({ args, terminal, access, query }: Asking): Promise<void> {
-  const index = answerOf(await access.service.signalIndex(query));
+  const { region, signalType } = query;
+  const index = signalType === 'co2_moer' ? answerOf(await access.service.signalIndex(query)) : undefined;
   const ahead = await access.service.forecast({ ...query, horizonHours: 0 });
+  // With neither there is nothing to tell.
+  if (index === undefined) answerOf(ahead);
   const rate = ahead.ok ? ahead.value.points[0] : undefined;
   if (args.flag('json'))
     return written(terminal, {
-      region: index.region,
-      signal_type: index.signalType,
-      index: { ...pointJson(index.point), units: index.units },
+      region,
+      signal_type: signalType,
+      index: index === undefined ? null : { ...pointJson(index.point), units: index.units },
       rate: ahead.ok && rate !== undefined ? { ...pointJson(rate), units: ahead.value.units } : null,
-      warnings: index.warnings,
+      warnings: warningsOf(index, ahead.ok ? ahead.value : undefined),
     });
   const rateLine = !ahead.ok
     ? `no rate: ${sentenceOf(ahead.failure)}`
     : rate === undefined
       ? 'no rate is given for now'
       : `rate ${rate.value} ${ahead.value.units}, ${shown(rate.at)} to ${shown(after(rate.at, ahead.value.period)).slice(11)}`;
-  lines(terminal, [`${index.region} ${index.signalType}; times in UTC`, indexLine(index), rateLine]);
+  const indexText = index === undefined ? 'no index: there is one of co2_moer alone' : indexLine(index);
+  lines(terminal, [`${region} ${signalType}; times in UTC`, indexText, rateLine]);
+}
+
+/** Those of both answers, each once. */
+function warningsOf(...answers: readonly (Envelope | undefined)[]) {
+  const all = answers.flatMap((answer) => answer?.warnings ?? []);
+  return [...new Map(all.map((warning) => [`${warning.type} ${warning.message}`, warning])).values()];
 }
 
 /** All three rules for ties, from a file; asks nobody. */

@@ -2,13 +2,13 @@
 
 import type { Authority, FuelShare, V1DataPoint, V1MarginalPoint, V1Page } from '../service/answers.ts';
 import type { Outcome } from '../service/failure.ts';
-import type { V1Query } from '../service/queries.ts';
+import type { Following, V1Query } from '../service/queries.ts';
 import { type Instant, iso } from '../units.ts';
 import { placeAsked, timeAsked } from './asked.ts';
 import { type Arguments, actOf, type CommandSpec, type Terminal, UsageError } from './command.ts';
 import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
 import { shown } from './signal-text.ts';
-import { jsonWriter, rowWriter, written } from './writer.ts';
+import { jsonWriter, rowWriter, waitWords, written } from './writer.ts';
 
 type Row =
   | 'loc'
@@ -26,6 +26,8 @@ type Row =
   | ServiceRow;
 
 const POINTS = ['datapoints', 'marginal'];
+/** A page holds 12 by default: a month of 5 minutes in those would use up the budget of a quarter of an hour. */
+const ALL_AT_ONCE = 500;
 
 export const spec: CommandSpec<Row> = {
   name: 'v1',
@@ -43,7 +45,11 @@ export const spec: CommandSpec<Row> = {
       help: 'RT5M for the past in 5 minutes, DAHR for the day ahead by the hour',
       only: POINTS,
     },
-    'page-size': { value: 'N', help: "points a page; the service's default without", only: POINTS },
+    'page-size': {
+      value: 'N',
+      help: `points a page; without, the service's default, and ${ALL_AT_ONCE} with --all`,
+      only: POINTS,
+    },
     page: { value: 'N', help: 'this page; from it on with --all', only: POINTS },
     all: { help: 'all pages to the end', only: POINTS },
     json: { help: 'one JSON document, in the names of the interface; of token it holds the token' },
@@ -98,7 +104,7 @@ function pageQuery(args: Arguments<Row>): V1Query {
   const market = args.text('market');
   const startAt = timeAsked(args, 'start-at');
   const endAt = timeAsked(args, 'end-at');
-  const pageSize = args.number('page-size', { from: 1, whole: true });
+  const pageSize = args.number('page-size', { from: 1, whole: true }) ?? (args.flag('all') ? ALL_AT_ONCE : undefined);
   const page = args.number('page', { from: 1, whole: true });
   return {
     ...(ba === undefined ? {} : { ba }),
@@ -171,7 +177,24 @@ const marginalLook: Look<V1MarginalPoint> = {
 /** Where the pages come from: one, or with `--all` each to the end. */
 interface Source<P> {
   readonly one: (query: V1Query) => Promise<Outcome<V1Page<P>>>;
-  readonly all: (query: V1Query) => AsyncIterable<Outcome<V1Page<P>>>;
+  readonly all: (query: V1Query, following: Following) => AsyncIterable<Outcome<V1Page<P>>>;
+}
+
+/** One line to people for each tenth of what is to come, where it takes several pages. */
+async function* told<P>(all: AsyncIterable<Outcome<V1Page<P>>>, { err }: Terminal): AsyncIterable<Outcome<V1Page<P>>> {
+  let points = 0;
+  let tenth = 0;
+  for await (const page of all) {
+    yield page;
+    if (!page.ok) return;
+    const { results, count, isLast } = page.value;
+    const isOnly = points === 0 && isLast;
+    points += results.length;
+    const now = Math.floor((10 * points) / Math.max(1, count));
+    if (now <= tenth || isOnly) continue;
+    tenth = now;
+    err(`${points} of ${count} points read\n`);
+  }
 }
 
 async function pages<P extends Common>({ args, terminal }: Asking, source: Source<P>, look: Look<P>): Promise<void> {
@@ -179,6 +202,10 @@ async function pages<P extends Common>({ args, terminal }: Asking, source: Sourc
   async function* single() {
     yield await source.one(query);
   }
+  const following: Following = {
+    signal: terminal.stop,
+    waits: (wait, failure) => terminal.err(`${waitWords(wait, failure)}\n`),
+  };
   const unitsOf = () => look.units;
   const tableRow = (point: P) => `${shown(point.at)}  ${look.cells(point).slice(1).join('  ')}`;
   const writer = args.flag('json')
@@ -195,7 +222,7 @@ async function pages<P extends Common>({ args, terminal }: Asking, source: Sourc
           unitsOf,
           rowsOf: ({ results }) => results.map(tableRow),
         });
-  await written(args.flag('all') ? source.all(query) : single(), writer);
+  await written(args.flag('all') ? told(source.all(query, following), terminal) : single(), writer);
 }
 
 const parts: Readonly<Record<string, (asking: Asking) => Promise<void>>> = {

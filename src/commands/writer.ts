@@ -1,7 +1,9 @@
 /** Writes answers that come piece by piece as one document, holding none of them; closes it even when the pieces end early. */
 
+import { sentenceOf } from '../service/describe.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
-import type { Terminal } from './command.ts';
+import type { Duration } from '../units.ts';
+import { JobError, type Terminal } from './command.ts';
 import { errorOf } from './service-access.ts';
 
 /** Where the pieces go. `begin` is called with the first of them, `end` once if `begin` was. */
@@ -27,8 +29,13 @@ export async function written<Answer>(
     writer.piece(outcome.value);
   }
   if (begun) writer.end();
-  if (failure !== undefined) throw errorOf(failure);
+  if (failure === undefined) return;
+  throw begun ? new JobError(`${sentenceOf(failure)}; what came before it is printed`) : errorOf(failure);
 }
+
+/** What is said before a pause between pieces. */
+export const waitWords = (wait: Duration, failure: Failure) =>
+  `waiting ${Math.ceil(wait / 1_000)} s: ${sentenceOf(failure)}`;
 
 /** One JSON object: what `headOf` says of the first answer, then the items of all under `name`. */
 export function jsonWriter<Answer>(
@@ -55,6 +62,7 @@ export function rowWriter<Answer>(
   head: string,
   { unitsOf, rowsOf }: { unitsOf: (first: Answer) => string; rowsOf: (answer: Answer) => readonly string[] },
 ): Writer<Answer> {
+  let count = 0;
   return {
     begin(first) {
       err(`values in ${unitsOf(first)}\n`);
@@ -62,8 +70,11 @@ export function rowWriter<Answer>(
     },
     piece(answer) {
       const rows = rowsOf(answer);
+      count += rows.length;
       if (rows.length > 0) out(`${rows.join('\n')}\n`);
     },
-    end() {},
+    end() {
+      if (count === 0) err('nothing fits what was asked\n');
+    },
   };
 }

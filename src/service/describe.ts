@@ -65,6 +65,6 @@ export function sentenceOf(failure: Failure): string {
     case 'forbidden':
       return `this may not be asked: ${failure.cause}`;
     case 'stopped':
-      return 'stopped before the answer came; nothing was kept';
+      return 'stopped before the answer came';
   }
 }

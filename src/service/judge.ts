@@ -62,9 +62,8 @@ function sentences(value: unknown, isInList = false): string[] {
   return typeof msg === 'string' ? [`${where}${msg}`] : [];
 }
 
-/** Keys under which services put their words, the most telling first; the last ones name a missing v1 field. */
+/** Keys under which services put their words, the most telling first. */
 const WORDS = ['message', 'msg', 'detail', 'non_field_errors', 'error'];
-const FIELDS = ['username', 'password'];
 
 /** The service's own words in an error body, of whichever of the known shapes. */
 export function messageOf(body: unknown): string {
@@ -73,7 +72,10 @@ export function messageOf(body: unknown): string {
     const [first] = sentences(body[key]);
     if (first !== undefined && first !== '') return quoted(first);
   }
-  const fields = FIELDS.flatMap((key) => sentences(body[key]).map((said) => `${key}: ${said}`));
+  // v1 lists what is wrong with each field under its name.
+  const fields = Object.entries(body)
+    .slice(0, 5)
+    .flatMap(([key, value]) => (Array.isArray(value) ? sentences(value).map((said) => `${key}: ${said}`) : []));
   return quoted(fields.join(' '));
 }
 

@@ -70,6 +70,13 @@ export interface Progress {
   readonly waiting?: { readonly wait: Duration; readonly failure: Failure };
 }
 
+/** How v1 pages are followed to the end. */
+export interface Following {
+  /** Nothing goes on for so long, and why. */
+  readonly waits?: (wait: Duration, failure: Failure) => void;
+  readonly signal?: AbortSignal;
+}
+
 /** v1 `loc` is a GeoJSON point (specification 4.5). */
 export interface AuthorityQuery {
   readonly place?: Place;

@@ -1,6 +1,7 @@
 /** Reads the pieces of a range in their order, a few at a time, and holds no more of them; knows no endpoint. */
 
 import { between, type Instant, milliseconds } from '../units.ts';
+import { endedBy } from './ending.ts';
 import type { Outcome } from './failure.ts';
 import { createPieceReader, type PieceParts } from './piece-reader.ts';
 import { piecesOf } from './pieces.ts';
@@ -13,18 +14,6 @@ export interface RangeReader<Answer> extends PieceParts<Answer> {
   readonly stopped: AbortSignal;
 }
 
-/** A signal that any of the others aborts, or `end`; `end` lets go of them too. */
-function endedBy(others: readonly AbortSignal[]): { readonly signal: AbortSignal; readonly end: () => void } {
-  const ending = new AbortController();
-  const end = () => {
-    ending.abort();
-    for (const other of others) other.removeEventListener('abort', end);
-  };
-  for (const other of others) other.addEventListener('abort', end, { once: true });
-  if (others.some(({ aborted }) => aborted)) end();
-  return { signal: ending.signal, end };
-}
-
 /**
  * The answers of a range, piece by piece in order; the last may be a failure. Read ahead by `reading.inFlight` pieces and
  * no more, so that memory stays flat however long the range is. Leaving the loop ends it.
@@ -34,7 +23,7 @@ export async function* readRange<Answer>(
   { stopped, ...parts }: RangeReader<Answer>,
   { inFlight = IN_FLIGHT, progress, signal }: Reading = {},
 ): AsyncGenerator<Outcome<Answer>> {
-  const ending = endedBy(signal === undefined ? [stopped] : [stopped, signal]);
+  const ending = endedBy(stopped, signal);
   const whole = between(range.start, range.end);
   let done = milliseconds(0);
   const reader = createPieceReader(parts, {

@@ -25,6 +25,7 @@ import type {
   AccessQuery,
   AuthorityQuery,
   Credentials,
+  Following,
   ForecastQuery,
   HistoryQuery,
   PastForecastsQuery,
@@ -80,12 +81,12 @@ export interface ServiceV1 {
   authorities(query: AuthorityQuery): Promise<Outcome<readonly Authority[]>>;
   datapoints(query: V1Query): Promise<Outcome<V1Page<V1DataPoint>>>;
   marginal(query: V1Query): Promise<Outcome<V1Page<V1MarginalPoint>>>;
-  /** Page after page to the end, from `query.page`; ends after the first failure. */
-  datapointPages(query: V1Query): AsyncIterable<Outcome<V1Page<V1DataPoint>>>;
-  marginalPages(query: V1Query): AsyncIterable<Outcome<V1Page<V1MarginalPoint>>>;
+  /** Page after page to the end, from `query.page`; failures that pass are waited out, any other ends it. */
+  datapointPages(query: V1Query, following?: Following): AsyncIterable<Outcome<V1Page<V1DataPoint>>>;
+  marginalPages(query: V1Query, following?: Following): AsyncIterable<Outcome<V1Page<V1MarginalPoint>>>;
 }
 
-/** Every call resolves; nothing rejects but a broken law. A GET that fails is not repeated here: `afterFailure` says when to. */
+/** Every call resolves; nothing rejects but a broken law. A single GET that fails is not repeated: `afterFailure` says when to. */
 export interface Service {
   register(account: Registration): Promise<Outcome<Registered>>;
   /** A new login now, whatever token is held. */
@@ -165,7 +166,7 @@ export function createService(options: ServiceOptions): Service {
     signalIndex: (query) => envelope(ok(indexCall(query))),
     historyRange: ranges.history,
     pastForecastsRange: ranges.pastForecasts,
-    v1: createV1({ base, transport, credentials }),
+    v1: createV1({ base, transport, credentials, clock, random, stopped: stopping.signal }),
     counts: transport.counts,
     skew: transport.skew,
     stop() {

@@ -1,13 +1,16 @@
 /** The earlier interface of specification 4.5: its lasting token and its pages; as the account with credentials, as a visitor without. */
 
 import { iso, seconds } from '../units.ts';
+import type { Clock, Random } from '../world.ts';
 import { decodeToken } from './account-answers.ts';
 import type { V1Page } from './answers.ts';
 import { createAsking, requestOf, type Tokens } from './asking.ts';
 import { failed, ok } from './decoding.ts';
+import { endedBy } from './ending.ts';
 import type { Outcome } from './failure.ts';
-import type { AuthorityQuery, Credentials, V1Query } from './queries.ts';
+import type { AuthorityQuery, Credentials, Following, V1Query } from './queries.ts';
 import type { Call } from './requests.ts';
+import { createRetry } from './retries.ts';
 import type { ServiceV1 } from './service.ts';
 import type { Transport } from './transport.ts';
 import { decodeAuthorities, decodeDataPage, decodeMarginalPage } from './v1-answers.ts';
@@ -77,9 +80,13 @@ export interface V1Options {
   readonly base: string;
   readonly transport: Transport;
   readonly credentials: () => Promise<Credentials | undefined>;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Ends the following of pages when the service is stopped. */
+  readonly stopped: AbortSignal;
 }
 
-export function createV1({ base, transport, credentials }: V1Options): ServiceV1 {
+export function createV1({ base, transport, credentials, clock, random, stopped }: V1Options): ServiceV1 {
   async function obtain(): Promise<Outcome<{ readonly token: string }>> {
     const pair = await credentials();
     if (pair === undefined) return failed({ kind: 'no-credentials' });
@@ -97,15 +104,25 @@ export function createV1({ base, transport, credentials }: V1Options): ServiceV1
   const marginal = (query: V1Query) => ask(pageCall('/api/v1/marginal/', query, decodeMarginalPage));
 
   /** Pages are counted here: a `next` link is never followed, so that the token goes nowhere else. */
-  async function* pages<P>(query: V1Query, ask: (query: V1Query) => Promise<Outcome<V1Page<P>>>) {
+  async function* pages<P>(
+    query: V1Query,
+    ask: (query: V1Query) => Promise<Outcome<V1Page<P>>>,
+    { waits = () => {}, signal }: Following = {},
+  ) {
+    const ending = endedBy(stopped, signal);
+    const retry = createRetry({ clock, random, signal: ending.signal, waits });
     const first = query.page ?? 1;
-    for (let page = first; page < first + MOST_PAGES; page++) {
-      const outcome = await ask({ ...query, page });
-      // The list may have become shorter since the page before.
-      const isBeyond = !outcome.ok && outcome.failure.kind === 'refused' && outcome.failure.status === 404;
-      if (isBeyond && page > first) return;
-      yield outcome;
-      if (!outcome.ok || outcome.value.isLast) return;
+    try {
+      for (let page = first; page < first + MOST_PAGES; page++) {
+        const outcome = await retry(() => ask({ ...query, page }));
+        // The list may have become shorter since the page before.
+        const isBeyond = !outcome.ok && outcome.failure.kind === 'refused' && outcome.failure.status === 404;
+        if (isBeyond && page > first) return;
+        yield outcome;
+        if (!outcome.ok || outcome.value.isLast) return;
+      }
+    } finally {
+      ending.end();
     }
   }
 
@@ -114,7 +131,7 @@ export function createV1({ base, transport, credentials }: V1Options): ServiceV1
     authorities: (query) => ask(authoritiesCall(query)),
     datapoints,
     marginal,
-    datapointPages: (query) => pages(query, datapoints),
-    marginalPages: (query) => pages(query, marginal),
+    datapointPages: (query, following) => pages(query, datapoints, following),
+    marginalPages: (query, following) => pages(query, marginal, following),
   };
 }

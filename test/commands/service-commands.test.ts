@@ -117,6 +117,7 @@ describe('where service and account come from', () => {
       ['no start', signal, 'history --region PSCO', {}, 2, /--start is missing/],
       ['no time', signal, 'history --region PSCO --start yesterday', {}, 2, /expected a time with a zone/],
       ['a time without a zone', signal, 'history --region PSCO --start 2026-01-01T00:00', {}, 2, /zone/],
+      ['a start to come', signal, 'history --region PSCO --start 2101-01-01', {}, 2, /is still to come: .* --end/],
       ['end before start', signal, 'history --region PSCO --start 2026-02-01 --end 2026-01-01', {}, 2, /is before/],
       ['a horizon too far', signal, 'forecast --region PSCO --horizon-hours 73', {}, 2, /0 to 72/],
       ['a signal unheard of', signal, 'forecast --region PSCO --signal-type co3', {}, 2, /co2_moer/],
@@ -245,6 +246,21 @@ describe('gridtide signal', () => {
     expect(free.code).toBe(0);
   });
 
+  it('now: as much as there is of another signal', async () => {
+    const damage = '--signal-type health_damage --region PSCO';
+    expect((await run(signal, `now ${damage}`)).out).toMatch(/\nno index: .*co2_moer alone\nrate [\d.]+ usd_per_mwh/);
+    expect(await jsonOf(signal, `now ${damage} --json`)).toMatchObject({ index: null, rate: { units: 'usd_per_mwh' } });
+    expect((await run(signal, 'now --signal-type co2_aoer --region CAISO')).code).toBe(1);
+  });
+
+  it('a model that makes no new data is said beside the data as well', async () => {
+    for (const shape of ['--json', '--csv', '']) {
+      const { out, err, code } = await run(signal, `forecast --region PSCO --model 2025-03-01 ${shape}`);
+      expect([code, `${out}${err}`.includes('does this model still make new data?')]).toEqual([0, true]);
+      expect(out.includes('does this')).toBe(shape === '');
+    }
+  });
+
   it('forecast: the envelope of the interface, CSV, or a table under a chart', async () => {
     const document = await jsonOf(signal, 'forecast --region PSCO --horizon-hours 72 --json');
     expect(document.data).toHaveLength(864);
@@ -287,7 +303,16 @@ describe('gridtide signal', () => {
     expect(marked.out.split('\n')[0]).toBe('time,value,last_updated,imputed_data_used');
     expect(marked.out.split('\n')[1]).toMatch(/^2026-05-01T00:00:00\+00:00,[\d.]+,2026-\S+,(true|false)$/);
     const nothing = await run(signal, `${line} --updated-since 2026-06-10T18:02:30Z`);
-    expect(nothing.out).toMatch(/no values in this range/);
+    expect(nothing.out).toMatch(/times in UTC\n\nno values in this range\n$/);
+    const month = 'history --region PSCO --start 2026-05-01 --end 2026-05-31T23:55Z --include-imputed-marker';
+    const { data } = await jsonOf(signal, `${month} --json`);
+    const imputed = data.filter((point: { imputed_data_used: boolean }) => point.imputed_data_used).length;
+    expect(imputed).toBeGreaterThan(0);
+    const table = (await run(signal, month)).out.split('\n');
+    expect(table[2]).toMatch(/points {2}imputed$/);
+    const days = table.filter((row) => /^2026-05/.test(row));
+    expect(days).toHaveLength(31);
+    expect(days.reduce((sum, row) => sum + Number(row.trim().split(/ +/).at(-1)), 0)).toBe(imputed);
   });
 
   it('past forecasts: each with its generation', async () => {
@@ -336,7 +361,19 @@ describe('gridtide v1', () => {
     expect((await run(v1, 'authorities --loc POINT(0,0)')).code).toBe(1);
     const range = '--ba CAISO --market RT5M --start-at 2026-06-10T16:00:00Z --end-at 2026-06-10T17:00:00Z';
     expect(await jsonOf(v1, `datapoints ${range} --json`)).toMatchObject({ count: 13, results: { length: 12 } });
-    expect((await jsonOf(v1, `datapoints ${range} --all --json`)).results).toHaveLength(13);
+    const before = reference.counts().requests;
+    const all = await run(v1, `datapoints ${range} --all --page-size 5 --json`);
+    expect(JSON.parse(all.out).results).toHaveLength(13);
+    expect(all.err).toBe('5 of 13 points read\n10 of 13 points read\n13 of 13 points read\n');
+    // The token and three pages; with a page size of its own, one.
+    expect(reference.counts().requests - before).toBe(4);
+    expect((await run(v1, `datapoints ${range} --all --json`)).err).toBe('');
+    expect(reference.counts().requests - before).toBe(6);
+    expect(await run(v1, 'datapoints --ba NOWHERE --csv')).toMatchObject({
+      code: 0,
+      out: 'time,ba,market,freq,carbon\n',
+      err: expect.stringMatching(/nothing fits what was asked/),
+    });
     const csv = await run(v1, `marginal ${range} --page-size 5 --page 3 --csv`);
     expect(csv.out.trim().split('\n')).toHaveLength(1 + 3);
     expect(csv.out.split('\n')[0]).toBe('time,ba,market,freq,marginal_carbon,units,load');

@@ -56,6 +56,8 @@ const rows: readonly (readonly [number, string | undefined, string, string])[] =
     '{"username":["required"],"password":["required"]}',
     'refused: username: required password: required',
   ],
+  [400, JSON_TYPE, '{"loc":["Expected a point."]}', 'refused: loc: Expected a point.'],
+  [400, JSON_TYPE, '{"docs":"https://example.invalid"}', 'refused: status 400'],
   [400, JSON_TYPE, '5', 'refused: status 400'],
   [404, 'text/html', PAGE, 'refused: status 404'],
   [404, JSON_TYPE, '{"detail":"Invalid page."}', 'refused: Invalid page.'],

@@ -219,7 +219,7 @@ describe('reading a range', () => {
       return undefined;
     })();
     await bench.clock.settled();
-    expect(bench.clock.waiting()).toContain('retry of a range');
+    expect(bench.clock.waiting()).toContain('retry');
     bench.stopping.abort();
     expect(await read).toEqual({ ok: false, failure: { kind: 'stopped' } });
     expect(bench.clock.waiting()).toEqual([]);

@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/service/failure.ts';
+import type { Duration } from '../../src/units.ts';
 import { type Asked, json, type Scripted } from '../doubles/scripted-service.ts';
 import { type Bench, bench } from './world.ts';
 
@@ -105,9 +106,49 @@ describe('pages', () => {
     expect(await read(service.v1.datapointPages({ page: 9 }))).toEqual(['refused']);
   });
 
-  it('end with a failure, told once', async () => {
-    const { service } = await start(paged(1, json({ detail: 'x' }, 500)));
-    expect(await read(service.v1.datapointPages({}))).toEqual([1, 'unwell']);
+  //  what comes instead of the second page           read               times it is asked for   waits told
+  const troubles: readonly (readonly [string, Scripted, readonly unknown[], number, number])[] = [
+    ['a service unwell', json({ detail: 'x' }, 500), [1, 'unwell'], 5, 4],
+    ['a budget used up', json({ detail: 'x' }, 429, { 'retry-after': '300' }), [1, 'throttled'], 20, 19],
+    ['a visitor sent away for an hour', json({}, 429, { 'retry-after': '3600' }), [1, 'throttled'], 1, 0],
+    ['a gate', json({ message: 'Invalid scope.' }, 403), [1, 'gated'], 1, 0],
+  ];
+  it.each(troubles)('%s ends them after some tries, told once', async (_, answer, expected, asked, waits) => {
+    const { service, scripted, pass } = await start(paged(1, answer));
+    let told = 0;
+    const passing = (wait: Duration) => {
+      told += 1;
+      void Promise.resolve().then(() => pass(wait));
+    };
+    expect(await read(service.v1.datapointPages({}, { waits: passing }))).toEqual(expected);
+    expect(scripted.asked.filter(({ query }) => query.get('page') === '2')).toHaveLength(asked);
+    expect(told).toBe(waits);
+  });
+
+  it('go on after a trouble that passes', async () => {
+    let bad = 2;
+    const { service, pass } = await start(
+      tokens(
+        () => true,
+        ({ query }) => {
+          const n = Number(query.get('page'));
+          if (n === 2 && bad-- > 0) return json({}, 503);
+          return page([point(n)], n === 3 ? null : 'http://192.0.2.1/');
+        },
+      ),
+    );
+    const passing = (wait: Duration) => void Promise.resolve().then(() => pass(wait));
+    expect(await read(service.v1.datapointPages({}, { waits: passing }))).toEqual([1, 1, 1]);
+  });
+
+  it('stop in the middle of a wait', async () => {
+    const { service, clock } = await start(paged(1, json({}, 503)));
+    const stop = new AbortController();
+    const seen: unknown[] = [];
+    for await (const outcome of service.v1.datapointPages({}, { signal: stop.signal, waits: () => stop.abort() }))
+      seen.push(kind(outcome));
+    expect(seen).toEqual(['answer', 'stopped']);
+    expect(clock.waiting()).toEqual([]);
   });
 
   it('are asked for only as they are read', async () => {
