@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import { AccountsError } from '../reference/accounts.ts';
+import { AccountsError } from '../reference/account-store.ts';
 import { type FaultRule, faultNames, readFaultScript, ruleNamed } from '../reference/fault-rules.ts';
 import { isPlan, planNames } from '../reference/plans.ts';
 import { createReference, isLoopback, type ReferenceOptions } from '../reference/reference.ts';

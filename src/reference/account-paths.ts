@@ -59,7 +59,7 @@ export const register: OpenPath = async ({ accounts, newPlan }, call) => {
 };
 
 /** Name and password of a basic authorization header. */
-export function basicCredentials(call: Call): { readonly username: string; readonly password: string } | undefined {
+function basicCredentials(call: Call): { readonly username: string; readonly password: string } | undefined {
   const header = call.headers.authorization;
   const encoded = typeof header === 'string' ? /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(header)?.[1] : undefined;
   if (encoded === undefined) return undefined;

@@ -1,10 +1,8 @@
-/** Who may log in: salted scrypt hashes, kept in memory or in the data directory, and mails in its outbox. Knows no path and no token. */
+/** Who may log in: salted scrypt hashes under names, and the rules for passwords and addresses. Knows no path, no token and no file. */
 
-import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
-import { isPlan, type PlanName } from './plans.ts';
-import { writeTime } from './times.ts';
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { inMemory, openStore } from './account-store.ts';
+import type { PlanName } from './plans.ts';
 
 export interface Account {
   readonly username: string;
@@ -56,83 +54,13 @@ const secretsOf = (made: Buffer, salt: Buffer) => ({
   apiToken: made.subarray(KEY_BYTES).toString('hex'),
 });
 
-/** What keeps the accounts of a directory from being used, with the cure. */
-export class AccountsError extends Error {
-  override readonly name = 'AccountsError';
-}
-
-/** Durable under its name, or not there at all; what a killed process left half written is written over. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const part = `${path}.part`;
-  const file = await open(part, 'w', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } catch (error) {
-    await file.close();
-    await unlink(part);
-    throw error;
-  }
-  await file.close();
-  await rename(part, path);
-}
-
-const isAccount = (value: unknown): value is Account => {
-  const record = value as Record<string, unknown> | null;
-  const texts = ['username', 'plan', 'email', 'apiToken', 'salt', 'hash'];
-  return (
-    typeof record === 'object' &&
-    record !== null &&
-    texts.every((name) => typeof record[name] === 'string') &&
-    isPlan(String(record.plan))
-  );
-};
-
-async function readAccounts(path: string): Promise<readonly Account[]> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return [];
-    throw new AccountsError(`${path} cannot be read (${code}); name another directory`);
-  }
-  let list: unknown;
-  try {
-    list = JSON.parse(text);
-  } catch {}
-  if (!Array.isArray(list) || !list.every(isAccount))
-    throw new AccountsError(`${path} is not a list of accounts; move it away to begin anew, or name another directory`);
-  return list;
-}
-
-/** Makes the directory with its outbox. */
-async function prepare(directory: string): Promise<void> {
-  try {
-    await mkdir(join(directory, 'outbox'), { recursive: true, mode: 0o700 });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new AccountsError(`${directory} cannot be made or written (${code}); name another directory`);
-  }
-}
-
 /** Opens the accounts of `directory`, or an empty book in memory. */
 export async function openAccounts(directory: string | undefined): Promise<Accounts> {
-  const path = directory === undefined ? undefined : join(directory, 'accounts.json');
-  if (directory !== undefined) await prepare(directory);
-  const book = new Map<string, Account>();
-  for (const account of path === undefined ? [] : await readAccounts(path)) book.set(account.username, account);
-
+  const store = directory === undefined ? inMemory : await openStore(directory);
+  const book = new Map(store.kept.map((account) => [account.username, account]));
   const nobody = randomBytes(16);
   const noHash = randomBytes(KEY_BYTES).toString('hex');
-  let writing: Promise<void> = Promise.resolve();
-  const save = () => {
-    if (path === undefined) return writing;
-    const next = writing.then(() => replaceFile(path, `${JSON.stringify([...book.values()], null, 1)}\n`));
-    // A failed write must not bar the next one.
-    writing = next.catch(() => {});
-    return next;
-  };
+
   const verify = async (username: string, password: string) => {
     const account = book.get(username);
     const salt = account === undefined ? nobody : Buffer.from(account.salt, 'hex');
@@ -140,41 +68,45 @@ export async function openAccounts(directory: string | undefined): Promise<Accou
     const fits = timingSafeEqual(Buffer.from(hash, 'hex'), Buffer.from(account?.hash ?? noHash, 'hex'));
     return account !== undefined && fits ? account : undefined;
   };
-  let mails = 0;
+  const keep = async (account: Account) => {
+    const before = book.get(account.username);
+    book.set(account.username, account);
+    try {
+      await store.save(() => [...book.values()]);
+    } catch (error) {
+      // What could not be kept was not made: the caller may try again under the same name.
+      if (before === undefined) book.delete(account.username);
+      else book.set(account.username, before);
+      throw error;
+    }
+  };
   return {
     named: (username) => book.get(username),
     holding: (apiToken) => [...book.values()].find((account) => account.apiToken === apiToken),
-    async create({ username, password, plan, email, org }, { replace = false } = {}) {
+    async create({ username, password, ...rest }, { replace = false } = {}) {
       if (book.has(username) && !replace) return false;
-      // In memory the salt is the name's, so that an account given anew at each start keeps its token.
-      const salt =
-        path === undefined ? createHash('sha256').update(username).digest().subarray(0, 16) : randomBytes(16);
       const known = replace ? await verify(username, password) : undefined;
-      const made = known ?? secretsOf(await derive(password, salt), salt);
+      const salt = store.saltOf(username);
+      const { hash, apiToken, salt: salted } = known ?? secretsOf(await derive(password, salt), salt);
+      // Another may have taken the name in the meantime.
       if (book.has(username) && !replace) return false;
-      const { apiToken, hash } = made;
-      const before = book.get(username);
-      book.set(username, { username, plan, email, org, apiToken, salt: made.salt, hash });
-      try {
-        await save();
-      } catch (error) {
-        // What could not be kept was not made: the caller may try again under the same name.
-        if (before === undefined) book.delete(username);
-        else book.set(username, before);
-        throw error;
-      }
+      await keep({ username, ...rest, apiToken, salt: salted, hash });
       return true;
     },
     verify,
-    async mailReset(account, now) {
-      if (directory === undefined) return;
-      mails += 1;
-      const name = `${writeTime(now).slice(0, 19).replaceAll(':', '')}-${process.pid}-${mails}.txt`;
-      const text = `To: ${account.email}\nSubject: Reset your password\n\nA new password was asked for the account "${account.username}".\nReset code: ${randomBytes(16).toString('hex')}\n`;
-      await replaceFile(join(directory, 'outbox', name), text);
-    },
+    mailReset: (account, now) => store.mail(resetMail(account), now),
   };
 }
+
+const resetMail = ({ username, email }: Account) =>
+  [
+    `To: ${email}`,
+    'Subject: Reset your password',
+    '',
+    `A new password was asked for the account "${username}".`,
+    `Reset code: ${randomBytes(16).toString('hex')}`,
+    '',
+  ].join('\n');
 
 /** What is wrong with a password, or undefined (specification 2.1). */
 export function passwordFault(password: string): string | undefined {

@@ -67,7 +67,7 @@ function spots(): ReadonlyMap<string, Spot> {
 const inNorthAmerica = ({ latitude, longitude }: Spot) =>
   longitude > northAmerica.west && longitude < -66 && latitude > 24 && latitude < northAmerica.north;
 
-interface SignalPlan {
+interface SignalKind {
   readonly type: SignalType;
   readonly units: string;
   readonly minutes: number;
@@ -78,7 +78,7 @@ interface SignalPlan {
   readonly groupOf: (region: string, spot: Spot) => string | undefined;
 }
 
-const plans: readonly SignalPlan[] = [
+const kinds: readonly SignalKind[] = [
   {
     type: 'co2_moer',
     units: 'lbs_co2_per_mwh',
@@ -124,22 +124,22 @@ export interface CatalogueOptions {
   readonly recorded?: { readonly region: string; readonly series: Series };
 }
 
-function placeOf(plan: SignalPlan, region: string, spot: Spot, options: CatalogueOptions): Place {
-  const seed = seedFor(options.seed, `${plan.type} ${region}`);
+function placeOf(kind: SignalKind, region: string, spot: Spot, options: CatalogueOptions): Place {
+  const seed = seedFor(options.seed, `${kind.type} ${region}`);
   const archetype = archetypeOf(region) ?? anyArchetype[Math.floor(3 * fraction(seedFor(0, region), 0))] ?? 'solar';
   const calibrated = region === PREVIEW_REGION;
-  const period = plan.minutes * 60_000;
+  const period = kind.minutes * 60_000;
   // A 5-minute value is known as its slot begins; the mean of an hour only when the hour is over.
   const delay = delayOf(seed, calibrated) + (period > SLOT ? period : 0);
   const build = () => {
-    if (options.recorded?.region === region && plan.type === 'co2_moer')
+    if (options.recorded?.region === region && kind.type === 'co2_moer')
       return recordedSource(options.recorded.series, delay);
     const grid = gridOf({
       seed,
       zone: Math.round(spot.longitude / 15),
       southern: spot.latitude < 0,
       archetype,
-      scale: plan.scale,
+      scale: kind.scale,
       strength: calibrated ? 1 : 0.85 + 0.3 * fraction(seed, 9),
     });
     return seededSource(grid, seed, { delay, period });
@@ -150,7 +150,7 @@ function placeOf(plan: SignalPlan, region: string, spot: Spot, options: Catalogu
     fullName: fullName(region),
     parent: authorityOf(region) === region ? undefined : authorityOf(region),
     ...spot,
-    modelType: plan.type === 'co2_aoer' ? 'average' : modelTypes[archetype],
+    modelType: kind.type === 'co2_aoer' ? 'average' : modelTypes[archetype],
     source: () => {
       source ??= build();
       return source;
@@ -183,15 +183,15 @@ const boxesOf = (shapes: ReadonlyMap<string, readonly Polygon[]>): Box[] =>
     }),
   );
 
-function signalOf(plan: SignalPlan, all: ReadonlyMap<string, Spot>, options: CatalogueOptions): Signal {
+function signalOf(kind: SignalKind, all: ReadonlyMap<string, Spot>, options: CatalogueOptions): Signal {
   const groupOf = (region: string) => {
     const spot = all.get(region);
-    return spot === undefined ? undefined : plan.groupOf(region, spot);
+    return spot === undefined ? undefined : kind.groupOf(region, spot);
   };
   const places = new Map<string, Place>();
   for (const [region, spot] of all) {
     const group = groupOf(region);
-    if (group !== undefined && !places.has(group)) places.set(group, placeOf(plan, group, spot, options));
+    if (group !== undefined && !places.has(group)) places.set(group, placeOf(kind, group, spot, options));
   }
   let shapes: ReadonlyMap<string, readonly Polygon[]> | undefined;
   let boxes: readonly Box[] | undefined;
@@ -200,12 +200,12 @@ function signalOf(plan: SignalPlan, all: ReadonlyMap<string, Spot>, options: Cat
     return shapes;
   };
   return {
-    type: plan.type,
-    units: plan.units,
-    period: plan.minutes * 60_000,
-    generatedPeriod: plan.minutes * 60_000,
-    paths: plan.paths,
-    monthDay: plan.monthDay,
+    type: kind.type,
+    units: kind.units,
+    period: kind.minutes * 60_000,
+    generatedPeriod: kind.minutes * 60_000,
+    paths: kind.paths,
+    monthDay: kind.monthDay,
     places,
     shapes: drawn,
     placeAt(latitude, asked) {
@@ -228,6 +228,6 @@ function signalOf(plan: SignalPlan, all: ReadonlyMap<string, Spot>, options: Cat
 
 export function catalogueOf(options: CatalogueOptions): Catalogue {
   const all = spots();
-  const [moer, aoer, health] = plans.map((plan) => signalOf(plan, all, options)) as [Signal, Signal, Signal];
+  const [moer, aoer, health] = kinds.map((kind) => signalOf(kind, all, options)) as [Signal, Signal, Signal];
   return { co2_moer: moer, co2_aoer: aoer, health_damage: health };
 }

@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, isIP } from 'node:net';
 import { openAccounts } from './accounts.ts';
-import { type Answer, type AuthErrors, refusal } from './answer.ts';
+import { type AuthErrors, refusal } from './answer.ts';
+import { callOf } from './call.ts';
 import { catalogueOf, PREVIEW_REGION } from './catalogue.ts';
 import { changedAnswer, changedCall, insteadOf } from './fault-answers.ts';
 import { type Fault, type FaultRule, faultsOf, striking } from './fault-rules.ts';
@@ -15,7 +16,6 @@ import { send } from './send.ts';
 import { readSeries, recordedSpan, type Series, SeriesError } from './series.ts';
 import type { Call, Counts, Service } from './service.ts';
 import { createTokens } from './tokens.ts';
-import { V1 } from './v1.ts';
 import { windowsOf } from './window.ts';
 
 const MINUTE = 60_000;
@@ -25,9 +25,6 @@ const LOGINS = 100;
 const WINDOW = 5 * MINUTE;
 /** The earlier interface, without a token: 25 an hour an address. */
 const ANONYMOUS = 25;
-const MOST_BODY = 64 * 1024;
-/** Below what node:http itself would take, so that the refusal has words. */
-const MOST_URL = 8 * 1024;
 const MOST_NAMES = 100;
 /** Longer than most callers keep an idle connection, so that it is they who close it. */
 const KEEP_ALIVE = 65_000;
@@ -95,43 +92,6 @@ async function serviceOf(options: ReferenceOptions, series: Series | undefined):
     extras: options.extras ?? false,
     counts: { requests: 0, logins: 0, refusedLogins: 0, statuses: {}, paths: {} },
     newest: { issued: Number.NaN, made: new Map() },
-  };
-}
-
-/** The whole body, or undefined when it is too long. */
-async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MOST_BODY * 16) return undefined;
-    // A little too much is read to its end, so that the refusal can be heard.
-    if (length <= MOST_BODY) chunks.push(chunk);
-  }
-  return length > MOST_BODY ? undefined : Buffer.concat(chunks);
-}
-
-/** The call of a request, or the refusal of one that is too large. */
-async function callOf(request: IncomingMessage, now: number): Promise<Call | Answer> {
-  const target = request.url ?? '/';
-  if (target.length > MOST_URL)
-    return refusal(414, 'uri_too_long', `The address has more than ${MOST_URL} characters.`);
-  const body = await bodyOf(request);
-  if (body === undefined)
-    return refusal(413, 'too_large', `The body has more than ${MOST_BODY} bytes.`, { connection: 'close' });
-  const cut = target.indexOf('?');
-  const path = cut < 0 ? target : target.slice(0, cut);
-  const scheme = 'encrypted' in request.socket ? 'https' : 'http';
-  return {
-    method: request.method ?? 'GET',
-    // The earlier interface ends every path in a slash; the others are known with one and without.
-    path: path.startsWith(V1) ? path : path.replace(/(.)\/$/, '$1'),
-    query: new URLSearchParams(cut < 0 ? '' : target.slice(cut + 1)),
-    headers: request.headers,
-    body,
-    now,
-    address: request.socket.remoteAddress ?? '',
-    origin: `${scheme}://${request.headers.host ?? 'localhost'}`,
   };
 }
 

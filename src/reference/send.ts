@@ -9,7 +9,7 @@ import type { Answer } from './answer.ts';
 /** Shorter bodies gain nothing. */
 const WORTH_ZIPPING = 1_024;
 
-export const takesGzip = (request: IncomingMessage) =>
+const takesGzip = (request: IncomingMessage) =>
   /(^|[\s,])(gzip|\*)\s*(;\s*q=(1(\.0*)?|0\.\d*[1-9]\d*)\s*)?\s*(,|$)/i.test(
     String(request.headers['accept-encoding'] ?? ''),
   );

@@ -11,7 +11,7 @@ import { readTime } from './times.ts';
 const SLOTS_A_DAY = 288;
 const WEEK = 7;
 /** Recorded points of each issue: f1 for its own slot, f2 for the next. */
-export const ISSUED = 36;
+const ISSUED = 36;
 const LBS_PER_MWH_IN_KG_PER_KWH = 2_204.622_62;
 
 /** Units a two-column file may be in, and the factor to lb/MWh. */

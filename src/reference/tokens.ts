@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 
 /** Specification 8. */
-export const TOKEN_LIFE = 30 * 60_000;
+const TOKEN_LIFE = 30 * 60_000;
 
 export interface Tokens {
   issue(username: string, now: number): string;

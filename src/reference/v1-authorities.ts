@@ -38,7 +38,7 @@ const states: Readonly<Record<string, string>> = {
   TVA: 'TN AL KY MS',
 };
 
-export const authorityType = (abbrev: string) => (isos.includes(abbrev) ? 'ISO' : 'BA');
+const authorityType = (abbrev: string) => (isos.includes(abbrev) ? 'ISO' : 'BA');
 
 function describe({ region, fullName }: Place, origin: string) {
   return {
@@ -53,7 +53,7 @@ function describe({ region, fullName }: Place, origin: string) {
 }
 
 /** Longitude and latitude of a GeoJSON point, with or without quotes, or of `POINT (lon lat)`. */
-export function readPoint(text: string): readonly [number, number] | undefined {
+function readPoint(text: string): readonly [number, number] | undefined {
   const number = '(-?\\d+(?:\\.\\d+)?(?:e-?\\d+)?)';
   const geojson = new RegExp(
     `coordinates["']?\\s*:\\s*\\[\\s*${number}\\s*,\\s*${number}\\s*(?:,\\s*${number}\\s*)?\\]`,
