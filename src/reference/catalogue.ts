@@ -1,6 +1,6 @@
 /** What the service covers: signals, their regions and models, and where each region's values come from. Decides nothing about accounts. */
 
-import { gridOf, SLOT } from './grid.ts';
+import { averaged, gridOf, SLOT } from './grid.ts';
 import { contains, draw, type Polygon } from './lattice.ts';
 import { fraction, seedFor } from './noise.ts';
 import { delayOf } from './publication.ts';
@@ -142,7 +142,7 @@ function placeOf(kind: SignalKind, region: string, spot: Spot, options: Catalogu
       scale: kind.scale,
       strength: calibrated ? 1 : 0.85 + 0.3 * fraction(seed, 9),
     });
-    return seededSource(grid, seed, { delay, period });
+    return seededSource(averaged(grid, period / SLOT), seed, { delay, period });
   };
   let source: Source | undefined;
   return {

@@ -191,3 +191,18 @@ export function gridOf({ seed, zone, southern, archetype, scale, strength }: Gri
     forecast: (issued, slot) => forecastRate(site, issued, slot),
   };
 }
+
+/** The grid of a signal whose values are means of so many slots each, from the slot asked for on. */
+export function averaged(grid: Grid, slots: number): Grid {
+  if (slots === 1) return grid;
+  const mean = (valueAt: (slot: number) => number, from: number) => {
+    let sum = 0;
+    for (let slot = from; slot < from + slots; slot++) sum += valueAt(slot);
+    return sum / slots;
+  };
+  return {
+    truth: (slot) => mean(grid.truth, slot),
+    expected: (slot) => mean(grid.expected, slot),
+    forecast: (issued, slot) => mean((each) => grid.forecast(issued, each), slot),
+  };
+}

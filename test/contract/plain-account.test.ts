@@ -91,6 +91,15 @@ describe('4.1 GET /login', () => {
     expect(reply.status).toBe(401);
     expect(Object.keys(JSON.parse(reply.text)).sort()).toEqual(['docs', 'error', 'message']);
   });
+  it('takes the word before the credentials in any case', async () => {
+    for (const word of ['basic', 'BASIC', 'Basic ']) {
+      const reply = await login(basic('pro', PASSWORD).replace('Basic', word));
+      expect(reply.status).toBe(200);
+      const authorization = `${word.trim() === 'basic' ? 'bearer' : 'BEARER'} ${JSON.parse(reply.text).token}`;
+      const access = await ask(`${service.url}/v3/my-access?region=PSCO`, { headers: { authorization } });
+      expect(access.status).toBe(200);
+    }
+  });
   it('accepts a password with a colon', async () => {
     await register({ ...person, username: 'colon', password: 'with:colon1' });
     expect((await login(basic('colon', 'with:colon1'))).status).toBe(200);
@@ -178,12 +187,33 @@ describe('any answer', () => {
     expect(second.headers.date).toBe('Wed, 10 Jun 2026 18:02:30 GMT');
     expect(second.status).toBe(404);
   });
-  it('refuses the wrong method with what is allowed', async () => {
-    const reply = await ask(`${service.url}/login`, { method: 'POST' });
-    expect(reply.status).toBe(405);
-    expect(reply.headers.allow).toBe('GET');
+  //  method     path                            allowed
+  it.each([
+    ['POST', '/login', 'GET'],
+    ['HEAD', '/v3/forecast', 'GET'],
+    ['OPTIONS', '/v3/maps', 'GET'],
+    ['GET', '/register', 'POST'],
+    ['DELETE', '/api/v1/datapoints/', 'GET'],
+    ['GET', '/api/v1/obtain-token-auth/', 'POST'],
+  ])('%s %s is 405, and says what is allowed', async (method, path, allowed) => {
+    const reply = await ask(service.url + path, { method });
+    expect([reply.status, reply.headers.allow]).toEqual([405, allowed]);
   });
-  it('refuses a body beyond 64 KiB', async () => {
-    expect((await register(`{"username":"${'x'.repeat(70_000)}"}`)).status).toBe(413);
+  it.each([
+    '/v3/my-access?region=PSCO',
+    '/v3/region-from-loc?signal_type=co2_moer&latitude=38.5&longitude=-122',
+    '/v3/maps?signal_type=co2_aoer',
+    '/v3/forecast?signal_type=co2_moer&region=PSCO',
+    '/v3/forecast/historical?signal_type=co2_moer&region=PSCO&start=2026-06-01T00:00Z&end=2026-06-01T00:00Z',
+    '/v3/historical?signal_type=co2_moer&region=PSCO&start=2026-06-01T00:00Z&end=2026-06-01T00:00Z',
+    '/v3/signal-index?signal_type=co2_moer&region=PSCO',
+  ])('%s: the same with a slash after the path, and to a parameter given twice', async (path) => {
+    const reply = await service.get(path);
+    expect(reply.status).toBe(200);
+    expect((await service.get(path.replace('?', '/?'))).text).toBe(reply.text);
+    const again = path.includes('signal_type')
+      ? `${path}&signal_type=health_damage&region=AECI`
+      : `${path}&region=AECI`;
+    expect((await service.get(again)).text).toBe(reply.text);
   });
 });

@@ -1,7 +1,7 @@
 /** The seeded signal: as calibrated, the same for the same seed, forecasts that know less the further they look. */
 
 import { describe, expect, it } from 'vitest';
-import { type Grid, gridOf } from '../../src/reference/grid.ts';
+import { averaged, type Grid, gridOf } from '../../src/reference/grid.ts';
 import { seedFor } from '../../src/reference/noise.ts';
 import type { Archetype } from '../../src/reference/regions.ts';
 
@@ -106,6 +106,22 @@ describe('the other grids', () => {
     const values = sample('wind');
     expect(likenessAfter(values, 12)).toBeGreaterThan(0.85);
     expect(deviationOf(values)).toBeGreaterThan(250);
+  });
+});
+
+describe('an hourly signal', () => {
+  it('is the mean of its hour, truth, expectation and forecast alike', () => {
+    const grid = gridFor('wind');
+    const hourly = averaged(grid, 12);
+    const mean = (valueAt: (slot: number) => number) =>
+      meanOf(Float64Array.from({ length: 12 }, (_, i) => valueAt(FROM + i)));
+    expect(hourly.truth(FROM)).toBeCloseTo(mean(grid.truth), 9);
+    expect(hourly.expected(FROM)).toBeCloseTo(mean(grid.expected), 9);
+    expect(hourly.forecast(FROM - 5, FROM)).toBeCloseTo(
+      mean((slot) => grid.forecast(FROM - 5, slot)),
+      9,
+    );
+    expect(hourly.truth(FROM)).not.toBe(grid.truth(FROM));
   });
 });
 
