@@ -213,7 +213,8 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
         clocks.heard();
         if (failure?.kind === 'stopped') return;
         if (failure === undefined) memory?.keepSignal(held, clock.now(), SAVE_SIGNAL);
-        if (failure?.kind === 'refused' && isInPlan(source)) regions?.lookEarly('region-refused');
+        if (failure?.kind === 'refused' && isInPlan(source) && isAboutRegion(source))
+          regions?.lookEarly('region-refused');
         if (source === 'forecast' && failure?.kind === 'gated') plans?.met('forecast', 'closed');
         if (source === 'forecast' && failure === undefined) plans?.met('forecast', 'open');
         tellAnswer(source, failure, note);
@@ -224,6 +225,10 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   }
 
   const isInPlan = (source: Source) => plans?.plan()?.[source === 'forecast' ? 'forecast' : 'index'] !== 'closed';
+
+  /** A pinned model that no description has listed yet may be what is refused. */
+  const isAboutRegion = (source: Source) =>
+    source === 'live-index' || config.service.model === undefined || (plans?.plan()?.models.length ?? 0) > 0;
 
   function tellAnswer(source: Source, failure: Failure | undefined, note: Note | undefined): void {
     const subject = `service:${source}`;

@@ -26,6 +26,7 @@ export type Source = 'live-index' | 'forecast';
 
 /** Two days of autonomy from one answer, and a day more. */
 const HORIZON_HOURS = 72;
+/** A closed source is still tried so often, though the access description is read as often: it may not be readable, or list other than it opens. */
 const PROBE = days(1);
 const AT_ONCE = milliseconds(0);
 /** A timer by the wall clock is never set closer than this, so that a clock stepping back cannot spin. */

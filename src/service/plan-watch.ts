@@ -4,7 +4,7 @@ import { after, type Duration, days, hours, milliseconds } from '../units.ts';
 import type { Cancel, Clock, Random } from '../world.ts';
 import { afterFailure } from './after-failure.ts';
 import type { Failure } from './failure.ts';
-import { type GatedPart, type Plan, planChanges, planOf, unknownPlan, withGate } from './plan.ts';
+import { type GatedPart, type Plan, planChanges, planOf, unknownPlan, withDescription, withGate } from './plan.ts';
 import type { SignalQuery } from './queries.ts';
 import type { Service } from './service.ts';
 
@@ -34,6 +34,8 @@ export interface PlanWatch {
 
 export function createPlanWatch({ service, clock, random, told, failed }: PlanWatchParts): PlanWatch {
   let plan: Plan | undefined;
+  /** As the service described it last, whatever requests have met since. */
+  let described: Plan | undefined;
   let failures = 0;
   let next: Cancel | undefined;
   let stopped = false;
@@ -58,7 +60,10 @@ export function createPlanWatch({ service, clock, random, told, failed }: PlanWa
     if (stopped || plan?.region !== region || plan.signalType !== signalType) return;
     if (outcome.ok) {
       failures = 0;
-      replace(planOf(outcome.value, about));
+      const read = planOf(outcome.value, about);
+      const known = withDescription(plan, described, read);
+      described = read;
+      replace(known);
       return lookAfter(milliseconds(DAILY - Math.floor(random.fraction() * SPREAD)));
     }
     failures += 1;
@@ -70,6 +75,7 @@ export function createPlanWatch({ service, clock, random, told, failed }: PlanWa
     watch({ region, signalType }, wait = milliseconds(0)) {
       if (stopped || (plan?.region === region && plan.signalType === signalType)) return;
       plan = unknownPlan(region, signalType);
+      described = undefined;
       failures = 0;
       lookAfter(wait);
     },

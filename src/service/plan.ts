@@ -86,6 +86,17 @@ export function planChanges(before: Plan, now: Plan): readonly string[] {
   });
 }
 
+/**
+ * The plan after a new description, `read`; `described` is the one before it. A gate that is described as before stays as
+ * the last request met it: some services open other than they list, and each day would tell of a change that is none.
+ */
+export function withDescription(plan: Plan, described: Plan | undefined, read: Plan): Plan {
+  const isKept = (part: GatedPart) =>
+    described === undefined ? plan[part] !== 'unknown' : read[part] === described[part];
+  const kept = (Object.keys(PARTS) as GatedPart[]).filter(isKept);
+  return { ...read, ...Object.fromEntries(kept.map((part) => [part, plan[part]])) };
+}
+
 /** A request met a gate, or passed it: the plan as that tells it. */
 export const withGate = (plan: Plan, part: GatedPart, gate: 'open' | 'closed'): Plan =>
   plan[part] === gate ? plan : { ...plan, [part]: gate };

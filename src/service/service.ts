@@ -130,7 +130,7 @@ export function createService(options: ServiceOptions): Service {
     send: (pair) => transport.send({ lane: 'login', name: LOGIN.path, request: loginRequest(base, pair) }),
   });
   const asking = createAsking(transport, { base, lane: 'data', scheme: 'Bearer', tokens: session });
-  const surface = createSurfacing(log);
+  const surface = createSurfacing(log, clock);
 
   /** A checked call asked with the token, its warnings said. */
   async function envelope<Value extends Envelope>(call: Outcome<Call<Value>>): Promise<Outcome<Value>> {

@@ -80,6 +80,32 @@ it('a gate met by a request is said at once, and once', async () => {
   watch.stop();
 });
 
+//  the account   described as   a request meets   said, in three days
+const contradictions = [
+  ['analyst', 'open', 'closed', ['the account does not include the forecast of PSCO; a subscription would']],
+  ['free', 'closed', 'open', ['the account now includes the forecast of PSCO']],
+] as const;
+it.each(contradictions)('%s: what is described as %s and met %s is said once', async (plan, _, met, said) => {
+  const { pair, watch, told } = await watching((pair) => pair.client(plan));
+  watch.watch(PSCO);
+  await pair.pass(minutes(1));
+  told.length = 0;
+  watch.met('forecast', met);
+  await pair.pass(days(3));
+  expect(told).toEqual(said);
+  expect(watch.plan()?.forecast).toBe(met);
+  watch.stop();
+});
+
+it('a gate met before the first description stays as it was met', async () => {
+  const { pair, watch, told } = await watching((pair) => pair.client('analyst'));
+  watch.watch(PSCO);
+  watch.met('forecast', 'closed');
+  await pair.pass(days(2));
+  expect(told).toEqual(['the account does not include the forecast of PSCO; a subscription would']);
+  watch.stop();
+});
+
 it('a service that is away leaves the plan as it was and is asked again', async () => {
   const { pair, watch, failures } = await watching((pair) => pair.client('analyst'));
   watch.watch(PSCO);

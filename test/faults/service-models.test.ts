@@ -33,6 +33,8 @@ it.each(rows)('pinned to $pinned ($phase): $used is asked, and what is not used 
   expect(said).toHaveLength(row.says === undefined ? 0 : 1);
   if (row.says !== undefined) expect(said[0]).toMatch(row.says);
   expect(home.agent.snapshot().view?.outlook).toMatchObject({ basis: 'fresh-forecast', model: row.used });
+  // A model that is refused says nothing of the region.
+  expect(home.count('/v3/maps') + home.count('/v3/region-from-loc')).toBe(2);
 });
 
 it('a pinned model that is discontinued while the agent runs: noticed within a day, the default from then on', async () => {
