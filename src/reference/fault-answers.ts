@@ -9,8 +9,9 @@ import { readTime, writeTime } from './times.ts';
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
-/** Degrees a moved border goes east. */
+/** Degrees a moved border goes east, and less and less over the last degrees before the date line, which stays. */
 const SHIFT = 0.5;
+const SLOWING = 10;
 const RENAMED = 'PSCO:PSCO_EAST';
 
 const bearerIn = (call: Call) => String(call.headers.authorization ?? '').replace(/^bearer +/i, '');
@@ -64,6 +65,16 @@ function renamed(name: string, rule: FaultRule): string {
   return name === from ? to : name === to ? from : name;
 }
 
+const shifted = (longitude: number) => longitude + SHIFT * Math.min(1, (180 - Math.abs(longitude)) / SLOWING);
+
+/** Where a point of the moved map lay before. */
+function unshifted(longitude: number): number {
+  const slope = SHIFT / SLOWING;
+  if (longitude > 180 - SLOWING + SHIFT) return (longitude - 180 * slope) / (1 - slope);
+  if (longitude < SLOWING - 180 + SHIFT) return (longitude - 180 * slope) / (1 + slope);
+  return longitude - SHIFT;
+}
+
 /** The call as the service shall see it. */
 export function changedCall(call: Call, rule: FaultRule): Call {
   if (rule.fault === 'clock-skew') return { ...call, now: call.now + amount(rule, 600) * 1_000 };
@@ -78,8 +89,8 @@ export function changedCall(call: Call, rule: FaultRule): Call {
     return { ...call, query };
   }
   const longitude = Number.parseFloat(query.get('longitude') ?? '');
-  if (rule.fault === 'map-border' && Number.isFinite(longitude)) {
-    query.set('longitude', String(Math.max(-180, longitude - SHIFT)));
+  if (rule.fault === 'map-border' && Math.abs(longitude) < 180) {
+    query.set('longitude', String(unshifted(longitude)));
     return { ...call, query };
   }
   return call;
@@ -175,7 +186,7 @@ function newerMap({ meta, ...map }: Map, rule: FaultRule): Map {
 }
 
 function movedMap(map: Map): Map {
-  const moved = (x: number) => (Math.abs(x) === 180 ? x : Math.min(180, Math.round((x + SHIFT) * 1e5) / 1e5));
+  const moved = (x: number) => Math.round(shifted(x) * 1e5) / 1e5;
   const features = map.features.map((feature) => ({
     ...feature,
     geometry: {

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FaultName, type FaultRule, readFaultScript } from '../../src/reference/fault-rules.ts';
+import { contains, type Polygon, type Position } from '../../src/reference/lattice.ts';
 import { ask, basic, NOW, PASSWORD, type PlainService, query, startPlain } from '../contract/plain-http.ts';
 
 let service: PlainService;
@@ -178,6 +179,28 @@ describe('on the map', () => {
   it('a slash at the end of a path changes nothing', async () => {
     const { sick } = await struck({ fault: 'map-border' }, MAP);
     expect((await service.get(MAP.replace('maps', 'maps/'))).text).toBe(sick.text);
+  });
+  it('map-border: map and lookup agree, up to the date line', async () => {
+    service.reference.setFaults([{ fault: 'map-border' }]);
+    const { features } = (await service.get(MAP)).json as {
+      features: { properties: { region: string }; geometry: { coordinates: Polygon[] } }[];
+    };
+    for (const longitude of [-180, -179.99, -178, -169.6, -150.1, -105, -98.3, 12.5, 170.2, 175.5, 179.4, 179.99])
+      for (const latitude of [-17, 38.2, 48.1, 58.9, 65.3]) {
+        const at: Position = [longitude, latitude];
+        const holds = (polygon: Polygon) => polygon.filter((ring) => contains(ring, at)).length === 1;
+        const found = features.find(({ geometry }) => geometry.coordinates.some(holds))?.properties.region;
+        const fields = { signal_type: 'co2_moer', latitude, longitude };
+        const { json } = await service.get(`/v3/region-from-loc?${query(fields)}`);
+        expect(json.region, `${at}`).toBe(found);
+      }
+    const line = features.flatMap(({ geometry }) => geometry.coordinates.flat(2)).filter(([x]) => Math.abs(x) === 180);
+    service.reference.setFaults([]);
+    const before = (await service.get(MAP)).json.features as typeof features;
+    const straight = before
+      .flatMap(({ geometry }) => geometry.coordinates.flat(2))
+      .filter(([x]) => Math.abs(x) === 180);
+    expect(line).toEqual(straight);
   });
   it('map-border invents no longitude', async () => {
     service.reference.setFaults([{ fault: 'map-border' }]);
