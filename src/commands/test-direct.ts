@@ -1,4 +1,4 @@
-/** Tests a load with no agent about: opens its output, asks the control core whether the guards allow it, and leaves the load at its fail-safe level. */
+/** Tests a load with no agent about: opens its output, asks the control core whether the guards allow it, and leaves the load as it was found. */
 
 import { createMemory, type SavedControl } from '../agent/memory.ts';
 import { createStore } from '../agent/store.ts';
@@ -6,7 +6,7 @@ import type { Level } from '../config/config.ts';
 import { durationText } from '../config/written.ts';
 import type { Event, Site } from '../control/control.ts';
 import { explain } from '../control/explain.ts';
-import { isRunning } from '../control/levels.ts';
+import { idleLevel, isRunning } from '../control/levels.ts';
 import { initialState, type State, step } from '../control/step.ts';
 import { openOutput } from '../outputs/open.ts';
 import { isFailure, type Output } from '../outputs/output.ts';
@@ -20,7 +20,7 @@ import { JobError, type Terminal } from './command.ts';
 import { held, type Outcome, type Trial } from './trial.ts';
 
 const clock = createSystemClock();
-/** A load that does not go to its fail-safe level is told again so often. */
+/** A load that does not go back is told again so often. */
 const GOODBYES = 3;
 const BETWEEN_GOODBYES = seconds(1);
 
@@ -65,17 +65,25 @@ function allowed({ config, load, level, length }: Trial, site: Site, state: Stat
 }
 
 /** Told until it is there; throws `JobError` when it will not go. */
-async function leave({ load }: Trial, output: Output): Promise<void> {
+async function leave({ load }: Trial, output: Output, level: Level): Promise<void> {
   let detail = '';
   for (let n = 0; n < GOODBYES; n++) {
-    const failure = await output.apply(load.failSafe);
+    const failure = await output.apply(level);
     if (!isFailure(failure)) return output.release();
     detail = failure.detail;
     await held(BETWEEN_GOODBYES, new AbortController().signal);
   }
-  throw new JobError(
-    `"${load.name}" did not go to its fail-safe level "${load.failSafe}": ${detail}; SWITCH IT BY HAND`,
-  );
+  throw new JobError(`"${load.name}" did not go back to "${level}": ${detail}; SWITCH IT BY HAND`);
+}
+
+/** As it was found, unless nobody would end what that is: no agent runs. */
+function leftAt({ load }: Trial, found: Level | undefined): { readonly level: Level; readonly why: string } {
+  const { failSafe } = load;
+  if (found === failSafe) return { level: failSafe, why: 'its fail-safe level, as it was' };
+  if (found === idleLevel(load))
+    return { level: found, why: `as it was; its fail-safe level is ${failSafe}, which the agent sees to` };
+  const instead = found === undefined ? 'what it was cannot be told' : `it was ${found}, and nobody would end that`;
+  return { level: failSafe, why: `its fail-safe level: ${instead}` };
 }
 
 const logTo =
@@ -128,19 +136,20 @@ export async function testDirectly(trial: Trial, link: BrokerLink | undefined, t
       state = told(site, state, { kind: 'found', levels });
       allowed(trial, site, state);
     }
+    const { level: left, why } = leftAt(trial, found.level);
     let read: Level | null;
     try {
       read = await tried(trial, output, terminal);
       confirm(level);
     } finally {
-      await leave(trial, output);
-      confirm(load.failSafe);
+      await leave(trial, output, left);
+      confirm(left);
       if (state !== undefined) await past?.keep(state);
     }
-    const isShort = isRunning(level) && !isRunning(load.failSafe) && length < load.minOn;
+    const isShort = isRunning(level) && !isRunning(left) && length < load.minOn;
     const remark = isShort ? `; it ran less than its ${durationText(load.minOn)}, let it rest` : '';
-    const words = `${load.name} was ${level} and is left ${load.failSafe}, its fail-safe level${remark}`;
-    return { by: 'direct', read, left: load.failSafe, words };
+    const words = `${load.name} was ${level} and is left ${left}, ${why}${remark}`;
+    return { by: 'direct', read, left, words };
   } finally {
     await output.close();
   }

@@ -27,7 +27,8 @@ export const spec: CommandSpec<Row> = {
   },
   notes: [
     'A running agent carries it out as an override and its minimum times hold afterwards. Without one the output',
-    'is opened here, and goes to its fail-safe level after the time and at Ctrl-C.',
+    'is opened here, and after the time and at Ctrl-C goes back to what it was: to its fail-safe level where that',
+    'cannot be told, or was running although the fail-safe level is not.',
   ],
 };
 

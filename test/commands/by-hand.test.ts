@@ -11,7 +11,9 @@ import * as runAgent from '../../src/commands/run.ts';
 import * as test from '../../src/commands/test.ts';
 import * as why from '../../src/commands/why.ts';
 import { createReference, type Reference } from '../../src/reference/reference.ts';
+import { kept } from '../doubles/kept.ts';
 import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
+import { startSpy } from '../doubles/mqtt-spy.ts';
 import { ran } from '../doubles/terminal.ts';
 
 let folder = '';
@@ -165,7 +167,7 @@ describe('gridtide check', () => {
 });
 
 describe('gridtide test, with no agent and no broker', () => {
-  it('switches, reads back, and leaves the load at its fail-safe level', async () => {
+  it('switches, reads back, and leaves a load that cannot tell what it was at its fail-safe level', async () => {
     const { code, out, err } = await run(test, await house(), 'lamp --for 1s --json');
     expect(JSON.parse(out)).toMatchObject({ by: 'direct', read: 'on', left: 'off' });
     expect(err).toMatch(/lamp on, reads on; for 1s/);
@@ -197,6 +199,33 @@ describe('gridtide test, with no agent and no broker', () => {
     const config = await house({ loads: '  lamp: {type: generic, output: {kind: dry-run}, shadow: true}' });
     expect(await run(test, config, 'lamp')).toMatchObject({ code: 1, err: expect.stringMatching(/in shadow/) });
   });
+});
+
+describeWithMosquitto('gridtide test, with no agent on the broker', () => {
+  //  fail-safe  found    tried   left   why
+  const rows = [
+    ['on', 'off', 'on', 'off', /as it was; its fail-safe level is on/],
+    ['on', 'on', 'off', 'on', /its fail-safe level, as it was/],
+    ['off', 'off', 'on', 'off', /its fail-safe level, as it was/],
+    ['off', 'on', 'off', 'off', /it was on, and nobody would end that/],
+  ] as const;
+  it.each(rows)(
+    'a load with fail-safe %s, found %s and tried %s, is left %s',
+    async (failSafe, found, level, left, words) => {
+      const mosquitto = kept(await startMosquitto());
+      const spy = kept(await startSpy(mosquitto.url));
+      spy.each(({ topic, text }) => {
+        if (topic === 'plug/set') void spy.publish('plug/state', text, { retain: true });
+      });
+      await spy.publish('plug/state', found, { retain: true });
+      const output = '{kind: mqtt, preset: switch, topic: plug/set, stateTopic: plug/state}';
+      const loads = `  plug: {type: generic, output: ${output}, minOn: 0s, minOff: 0s, failSafe: "${failSafe}"}`;
+      const config = await house({ mqtt: mosquitto.url, loads });
+      const { code, out } = await run(test, config, `plug --level ${level} --for 1s --json`);
+      expect(JSON.parse(out)).toMatchObject({ by: 'direct', read: level, left, words: expect.stringMatching(words) });
+      expect([code, spy.last('plug/state')]).toEqual([0, left]);
+    },
+  );
 });
 
 describeWithMosquitto('why and test around the life of an agent', () => {
