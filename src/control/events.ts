@@ -22,11 +22,15 @@ export function resume(state: State, draft: Draft, now: Moment) {
   draft.starts = ofTheDay(draft.starts, now.uptime);
   draft.blocks = ofTheDay(draft.blocks, now.uptime);
   const { uptime } = now;
+  const wasSaid = hasOverride(draft);
   if (draft.local !== undefined && draft.local.until <= uptime) draft.local = undefined;
   if (draft.remote !== undefined && draft.remote.until <= uptime) draft.remote = undefined;
+  if (wasSaid && !hasOverride(draft)) draft.leftOver = true;
   if (draft.retryAt !== undefined && draft.retryAt <= uptime) draft.retryAt = undefined;
   if (draft.faultUntil !== undefined && draft.faultUntil <= uptime) draft.faultUntil = undefined;
 }
+
+const hasOverride = ({ local, remote }: Draft) => local !== undefined || remote !== undefined;
 
 /** Moves uptimes of another boot onto this one's clock. Only a wall clock vouched for at both ends excuses the time between. */
 function rebase(last: Moment | undefined, draft: Draft, now: Moment) {
@@ -72,6 +76,7 @@ export function take(site: Site, draft: Draft, event: LoadEvent, now: Moment) {
       draft.asked = { need: event.need, by: event.by };
       return;
     case 'clear':
+      if (hasOverride(draft)) draft.leftOver = true;
       draft.local = undefined;
       draft.remote = undefined;
       draft.asked = undefined;

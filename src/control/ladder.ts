@@ -80,8 +80,9 @@ function untrusted(context: Context, load: LoadConfig, state: LoadState): Wish |
   return { level, why: 'untrusted-clock', priority: 10, basis: 'fail-safe' };
 }
 
-/** A restart within the same boot keeps what it finds; otherwise the boot level. */
-const bootLevel = (load: LoadConfig, state: LoadState) => presentLevel(state) ?? load.boot;
+/** A restart within the same boot keeps what it finds, but for what an override left; otherwise the boot level. */
+const bootLevel = (load: LoadConfig, state: LoadState) =>
+  state.leftOver ? load.boot : (presentLevel(state) ?? load.boot);
 
 function fault(context: Context, load: LoadConfig, { faultUntil }: LoadState): Wish | undefined {
   if (faultUntil === undefined || context.now.uptime >= faultUntil) return undefined;

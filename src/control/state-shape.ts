@@ -102,6 +102,7 @@ const load = shape({
   blocks: list(number, MOST_EVENTS),
   local: maybe(override),
   remote: maybe(override),
+  leftOver: maybe(flag),
   tripped: flag,
   retryAt: maybe(number),
   faultUntil: maybe(number),

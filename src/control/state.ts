@@ -66,6 +66,8 @@ export interface LoadState {
   readonly blocks: readonly Uptime[];
   readonly local: Override | undefined;
   readonly remote: Override | undefined;
+  /** Its present level is that of an override which is over, and nothing has wanted it since. */
+  readonly leftOver: boolean;
   readonly tripped: boolean;
   readonly retryAt: Uptime | undefined;
   readonly faultUntil: Uptime | undefined;
@@ -115,6 +117,7 @@ const newLoad = (name: string): LoadState => ({
   blocks: [],
   local: undefined,
   remote: undefined,
+  leftOver: false,
   tripped: false,
   retryAt: undefined,
   faultUntil: undefined,

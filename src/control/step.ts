@@ -4,7 +4,7 @@ import type { Uptime } from '../units.ts';
 import type { Moment } from '../world.ts';
 import { withinBudget } from './budget.ts';
 import { type Context, contextOf, type Draft } from './context.ts';
-import type { Command, Decision, Event, Site, Step } from './control.ts';
+import type { Command, Decision, Event, Site, Step, Why } from './control.ts';
 import { decided, sameDecision } from './decision.ts';
 import { find, resume, take } from './events.ts';
 import { guarded, type Settled } from './guards.ts';
@@ -79,6 +79,9 @@ function tellAll(context: Context, drafts: readonly Draft[], settled: readonly S
   return commands;
 }
 
+/** Reasons that want no level of their own: what was there before them still is. */
+const KNOWS_NOTHING: ReadonlySet<Why> = new Set(['boot', 'untrusted-clock']);
+
 /** Keeps each load's decision and returns those that say something new. */
 function record(context: Context, drafts: readonly Draft[], settled: readonly Settled[]): Decision[] {
   const decisions: Decision[] = [];
@@ -88,6 +91,7 @@ function record(context: Context, drafts: readonly Draft[], settled: readonly Se
     const decision = decided(context, load, draft, one);
     if (!sameDecision(draft.decision, decision)) decisions.push(decision);
     draft.decision = decision;
+    if (!KNOWS_NOTHING.has(decision.wish ?? decision.why)) draft.leftOver = false;
   }
   return decisions;
 }
