@@ -49,7 +49,7 @@ export interface Snapshot {
 }
 
 export interface Agent {
-  /** Resolves when every load is under control; service and broker are reached in the background. */
+  /** Resolves when every load is under control, or when `stop` came first; service and broker are reached in the background. */
   start(): Promise<void>;
   /** Loads go to their `onStop` level, the ledger is written, the broker told. May be called twice. */
   stop(): Promise<void>;
@@ -95,7 +95,9 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   let ledger: LedgerKeeper | undefined;
   let memory: Memory | undefined;
   let watchdog: Cancel | undefined;
+  let starting: Promise<void> = Promise.resolve();
   let stopping: Promise<void> | undefined;
+  const ending = new AbortController();
   let outputs: LoadOutputs | undefined;
   const decisions = new Map<string, Decision>();
 
@@ -389,6 +391,9 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
 
   async function stop(): Promise<void> {
     host.stopping();
+    ending.abort();
+    // A start that is under way ends at its next step: what it has not opened is not left behind.
+    await atMost(ENDING, Promise.allSettled([starting]));
     watchdog?.();
     clocks.stop();
     plans?.stop();
@@ -425,38 +430,48 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     return left !== undefined;
   }
 
+  async function start(): Promise<void> {
+    memory = await createMemory(store, {
+      ...(world.scratch === undefined ? {} : { scratch: createStore(world.scratch, () => {}) }),
+      signalType: config.service.signalType,
+      boot: world.boot,
+      note: (text) => log('warn', text),
+    });
+    if (ending.signal.aborted) return;
+    ledger = createLedgerKeeper(config.loads, store, memory.control?.jobs ?? ({} as JobsWritten));
+    startBroker();
+    broker?.start();
+    await world.failsafe?.leave(safeLines(config.loads));
+    await brokerAnswers(broker, world.clock, ending.signal);
+    if (ending.signal.aborted) return;
+    outputs = createOutputs();
+    const levels = await outputs.open();
+    if (ending.signal.aborted) return;
+    startControl(outputs, levels);
+    monitor?.start({ command });
+    startSignals();
+    startPlans();
+    startSettling();
+    clocks.start();
+    await startRegions();
+    if (ending.signal.aborted) return;
+    tellInfo();
+    tellHealth();
+    host.ready();
+    feedWatchdog();
+    log(
+      'info',
+      `gridtide ${version} runs ${config.loads.length} load${config.loads.length === 1 ? '' : 's'} as "${config.device}"`,
+      {
+        at: iso(startedAt),
+      },
+    );
+  }
+
   return {
-    async start() {
-      memory = await createMemory(store, {
-        ...(world.scratch === undefined ? {} : { scratch: createStore(world.scratch, () => {}) }),
-        signalType: config.service.signalType,
-        boot: world.boot,
-        note: (text) => log('warn', text),
-      });
-      ledger = createLedgerKeeper(config.loads, store, memory.control?.jobs ?? ({} as JobsWritten));
-      startBroker();
-      broker?.start();
-      await world.failsafe?.leave(safeLines(config.loads));
-      await brokerAnswers(broker, world.clock);
-      outputs = createOutputs();
-      startControl(outputs, await outputs.open());
-      monitor?.start({ command });
-      startSignals();
-      startPlans();
-      startSettling();
-      clocks.start();
-      await startRegions();
-      tellInfo();
-      tellHealth();
-      host.ready();
-      feedWatchdog();
-      log(
-        'info',
-        `gridtide ${version} runs ${config.loads.length} load${config.loads.length === 1 ? '' : 's'} as "${config.device}"`,
-        {
-          at: iso(startedAt),
-        },
-      );
+    start() {
+      starting = start();
+      return starting;
     },
     stop() {
       stopping ??= stop();

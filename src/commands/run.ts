@@ -137,20 +137,25 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     logging.flush();
   });
   const agent = createAgent({ config, world, version: VERSION });
+  const told = aborted(terminal.stop);
   try {
-    await agent.start();
+    // A start that waits, for a broker or a device, is not waited for.
+    await Promise.race([told, agent.start()]);
   } catch (error) {
     await agent.stop();
     logging.flush();
     throw error instanceof Error ? new JobError(`the agent could not start: ${error.message}`) : error;
   }
-  await new Promise<void>((resolve) => {
-    if (terminal.stop.aborted) resolve();
-    else terminal.stop.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await told;
   await agent.stop();
   logging.flush();
   return 0;
 }
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -49,6 +49,8 @@ export interface CellarOptions {
   /** User name and password at the service, and at a broker that wants one. */
   readonly account?: Words;
   readonly broker?: Words;
+  /** Where the agent looks for its broker, when that is not where the spy is. */
+  readonly brokerUrl?: string;
 }
 
 export interface Words {
@@ -74,6 +76,7 @@ export async function openCellar({
   lines = '',
   account = { username: 'owner', password: 'owner' },
   broker,
+  brokerUrl,
 }: CellarOptions = {}): Promise<Cellar> {
   const mosquitto = kept(await startMosquitto(broker === undefined ? {} : guarded(broker, SPY)));
   const directory = await mkdtemp(join(tmpdir(), 'gridtide-cellar-'));
@@ -98,7 +101,7 @@ device: cellar
 state: ${state}
 place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
 service: {url: "${service ?? `http://127.0.0.1:${await freePort()}`}", usernameFile: ${directory}/username, passwordFile: ${directory}/password}
-mqtt: {url: "${mosquitto.url}"${login}}
+mqtt: {url: "${brokerUrl ?? mosquitto.url}"${login}}
 loads:
   plug:
     type: generic
