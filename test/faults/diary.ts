@@ -64,8 +64,9 @@ export interface Found {
   /** Acknowledged numbers that are not there. */
   readonly lostDocument: boolean;
   readonly lostEntries: readonly number[];
-  /** Torn lines, each of a number that was never acknowledged. */
   readonly damagedLines: number;
+  /** Damaged lines that are not the beginning of one whose number was never acknowledged. */
+  readonly unexplained: readonly string[];
 }
 
 /** What a new life finds, against what the old ones were told is durable. */
@@ -77,13 +78,30 @@ export async function inspect(disk: Disk, acknowledged: readonly Written[]): Pro
   if (loaded === undefined && documents.length > 0) unreadable.push('the document');
   const n = loaded === undefined ? 0 : JSON.parse(decoder.decode(loaded.bytes)).n;
 
-  const ledger = readLines(decoder.decode((await disk.read(fileOf(AT))) ?? new Uint8Array(0)));
+  const text = decoder.decode((await disk.read(fileOf(AT))) ?? new Uint8Array(0));
+  const ledger = readLines(text);
   const there = new Set(ledger.entries.map((one) => (one.kind === 'seen' ? one.rate : undefined)));
   const lostEntries = acknowledged.filter((one) => one.ledger && !there.has(one.n as LbsPerMwh)).map((one) => one.n);
 
   const map = await disk.read(MAP);
   if (map !== undefined && !isWholeMap(decoder.decode(map))) unreadable.push('the map');
-  return { unreadable, lostDocument: n < Math.max(0, ...documents), lostEntries, damagedLines: ledger.damaged };
+  return {
+    unreadable,
+    lostDocument: n < Math.max(0, ...documents),
+    lostEntries,
+    damagedLines: ledger.damaged,
+    unexplained: ledger.damaged === 0 ? [] : unexplainedIn(text, acknowledged),
+  };
+}
+
+function unexplainedIn(text: string, acknowledged: readonly Written[]): string[] {
+  const known = new Set(acknowledged.filter(({ ledger }) => ledger).map(({ n }) => n));
+  // Each life tries at most one number beyond what it acknowledged.
+  const tried = Array.from({ length: Math.max(0, ...known) + 2 }, (_, n) => n).filter((n) => !known.has(n));
+  const begun = tried.map(entry);
+  // After a power cut the end of what was written may be there in length and not in content.
+  const torn = text.split('\n').filter((line) => line !== '' && readLines(line).damaged > 0);
+  return torn.filter((line) => !begun.some((whole) => whole.startsWith(line.replace(/\0+$/, ''))));
 }
 
 function isWholeMap(text: string): boolean {

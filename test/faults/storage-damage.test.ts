@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createStore } from '../../src/agent/store.ts';
 import { readLines } from '../../src/ledger/lines.ts';
 import { createDisk } from '../../src/platform/disk.ts';
-import { openDiary } from './diary.ts';
+import { inspect, openDiary } from './diary.ts';
 
 const LAST = 3;
 const LEDGER = 'ledger-2026-03.jsonl';
@@ -72,5 +72,20 @@ describe('row 74: damage', () => {
     await diary.resume();
     await diary.write(4);
     expect(ratesOf(await readFile(path(LEDGER)))).toEqual({ rates: [1, 2, 4], damaged: 1 });
+  });
+
+  it('a line that was acknowledged and is torn is noticed as a loss, one that was not is none', async () => {
+    const whole = await readFile(path(LEDGER));
+    await writeFile(path(LEDGER), whole.subarray(0, whole.length - 20));
+    const said = (numbers: readonly number[]) => numbers.map((n) => ({ n, document: true, ledger: true }));
+    expect(await inspect(createDisk(directory), said([1, 2, 3]))).toMatchObject({
+      lostEntries: [3],
+      unexplained: [expect.stringMatching(/^\w{8} /)],
+    });
+    expect(await inspect(createDisk(directory), said([1, 2]))).toMatchObject({
+      lostEntries: [],
+      damagedLines: 1,
+      unexplained: [],
+    });
   });
 });

@@ -62,7 +62,7 @@ describe.skipIf(!canInject)('errors of system calls', () => {
 
     // strace cannot lose the data as a broken device would: what must hold is that each claim of success is true.
     const found = await inspect(createDisk(directory), written);
-    expect(found).toEqual({ unreadable: [], lostDocument: false, lostEntries: [], damagedLines: 0 });
+    expect(found).toEqual({ unreadable: [], lostDocument: false, lostEntries: [], damagedLines: 0, unexplained: [] });
     expect((await readdir(directory)).filter((name) => name.endsWith('.new'))).toEqual([]);
   });
 

@@ -37,7 +37,7 @@ describe.skipIf(!(await canMountImages()))('a device in trouble', () => {
     return written;
   }
 
-  const nothingLost = { unreadable: [], lostDocument: false, lostEntries: [], damagedLines: 0 };
+  const nothingLost = { unreadable: [], lostDocument: false, lostEntries: [], damagedLines: 0, unexplained: [] };
 
   it('row 70: without space it says "full", keeps what it has, leaves no rubbish, and recovers by itself', async () => {
     const before = await writeSome(1, 20);
