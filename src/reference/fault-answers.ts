@@ -1,6 +1,6 @@
 /** What faults do to a call and to an answer's content: refusals, pages, broken values, moved maps. The wire is another file's. */
 
-import { type Answer, htmlPage, ok, refusal } from './answer.ts';
+import { type Answer, htmlPage, ok, refusal, unauthorised } from './answer.ts';
 import { amount, type FaultRule, onData } from './fault-rules.ts';
 import { isPlan } from './plans.ts';
 import { wholeText } from './send.ts';
@@ -30,7 +30,7 @@ export function insteadOf(service: Service, call: Call, rule: FaultRule): Answer
   switch (rule.fault) {
     case '401-mid-life':
       return diesEarly(service, call, rule)
-        ? refusal(401, 'unauthorized', 'The access token is no longer valid.')
+        ? unauthorised('json', 'The access token is no longer valid.', 'Bearer')
         : undefined;
     case 'html-401':
       return diesEarly(service, call, rule) ? htmlPage(401, 'Authorization Required') : undefined;

@@ -70,7 +70,7 @@ const faults = {
   warnings: ['data', 'text'],
   'map-border': ['map', 'none'],
   'map-rename': ['v3', 'rename'],
-  'plan-change': ['v3', 'plan'],
+  'plan-change': ['any', 'plan'],
 } as const satisfies Readonly<Record<string, readonly [keyof typeof places, keyof typeof values]>>;
 
 export type FaultName = keyof typeof faults;

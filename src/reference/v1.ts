@@ -47,9 +47,10 @@ function callerOf({ accounts }: Service, call: Call): Account | undefined | Answ
   const words = typeof header === 'string' ? header.trim().split(/\s+/) : [];
   // Anything without the word is nobody's: a bare key too.
   if (words[0]?.toLowerCase() !== 'token') return undefined;
-  if (words[1] === undefined) return detail(401, 'Invalid token header. No credentials provided.');
-  if (words.length > 2) return detail(401, 'Invalid token header. Token string should not contain spaces.');
-  return accounts.holding(words[1]) ?? detail(401, 'Invalid token');
+  const refused = (text: string) => detail(401, text, { 'www-authenticate': 'Token' });
+  if (words[1] === undefined) return refused('Invalid token header. No credentials provided.');
+  if (words.length > 2) return refused('Invalid token header. Token string should not contain spaces.');
+  return accounts.holding(words[1]) ?? refused('Invalid token');
 }
 
 function throttled(wait: number): Answer {
@@ -61,7 +62,7 @@ function throttled(wait: number): Answer {
 }
 
 const marginal = (service: Service, call: Call, account: Account | undefined) =>
-  account !== undefined && opensMarginal(account.plan)
+  account !== undefined && opensMarginal(call.plan ?? account.plan)
     ? pageOf(service, call, marginalPoint)
     : detail(403, 'You do not have permission to perform this action.');
 

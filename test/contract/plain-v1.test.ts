@@ -64,6 +64,7 @@ describe('5 and 7: the token', () => {
     const reply = await marginal(header);
     expect(reply.status).toBe(status);
     expect(JSON.parse(reply.text)).toEqual({ detail });
+    expect(reply.headers['www-authenticate']).toBe('Token');
   });
   it('a bare key is nobody', async () => {
     expect((await marginal(String(tokens.get('pro')))).status).toBe(403);

@@ -141,6 +141,14 @@ describe('on the account', () => {
     expect((await service.get('/v3/my-access?region=PSCO', 'basic')).text).toContain('v3/maps');
     service.reference.setFaults([{ fault: 'plan-change' }]);
     expect((await service.get(`/v3/forecast?${query(moer)}`, 'pro')).status).toBe(403);
+    const form = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ username: 'pro', password: PASSWORD });
+    const obtained = await ask(`${service.url}/api/v1/obtain-token-auth/`, { method: 'POST', headers: form, body });
+    const headers = { authorization: `Token ${JSON.parse(obtained.text).token}` };
+    const marginal = () => ask(`${service.url}/api/v1/marginal/?ba=CAISO&page_size=1`, { headers });
+    expect((await marginal()).status).toBe(403);
+    service.reference.setFaults([]);
+    expect((await marginal()).status).toBe(200);
   });
 });
 
