@@ -24,11 +24,13 @@ export interface Shape {
   readonly hold: number;
   readonly minOff: number;
   readonly maxStarts: number;
+  /** Whether each number of starts has costs of its own; otherwise any number may be used. */
+  readonly isCounted: boolean;
   /** Slots the present mode must still be kept. */
   readonly wait: number;
 }
 
-/** Cheapest arrivals at the full need, for each slot boundary t and number of starts k, at `t * width + k`. */
+/** Cheapest arrivals at the full need, for each slot boundary t and number of starts k, at `t * width + k`; uncounted, k is 0. */
 export interface Table {
   readonly cost: Float64Array;
   /** STEP: the last run grew by a slot; otherwise the progress at which a run of the minimum length began. */
@@ -64,18 +66,23 @@ interface Rows {
 interface Layout {
   /** Cells of one number of starts: one of no meaning, then one for each progress. */
   readonly stride: number;
+  /** From the cell after a start back to the one before: a number of starts, where they are counted. */
+  readonly started: number;
   readonly row: number;
   readonly ring: number;
   readonly nothing: number;
   readonly size: number;
 }
 
-function layoutOf({ need, minOn, minOff, maxStarts }: Shape): Layout {
+const widthOf = ({ isCounted, maxStarts }: Shape) => (isCounted ? maxStarts + 1 : 1);
+
+function layoutOf(shape: Shape): Layout {
+  const { need, minOn, minOff, isCounted } = shape;
   const stride = need + 1;
-  const row = (maxStarts + 1) * stride;
+  const row = widthOf(shape) * stride;
   const ring = Math.max(minOn, minOff) + 1;
   const nothing = 2 * ring * row + stride + minOn + 1;
-  return { stride, row, ring, nothing, size: nothing + row };
+  return { stride, started: isCounted ? stride : 0, row, ring, nothing, size: nothing + row };
 }
 
 /**
@@ -84,28 +91,28 @@ function layoutOf({ need, minOn, minOff, maxStarts }: Shape): Layout {
  * band of progress only ever moves up, so what lies above it is still infinite and what lies below it is not read again.
  */
 export function fill(request: PlanRequest, shape: Shape, sums: Sums): Table {
-  const { slots, need, maxStarts, wait } = shape;
+  const { slots, need, wait } = shape;
+  const width = widthOf(shape);
   const layout = layoutOf(shape);
-  reserve(layout.size, (slots + 1) * (maxStarts + 1) * need);
+  const size = (slots + 1) * width;
+  reserve(layout.size, size * need);
   cells.fill(Infinity, 0, layout.size);
-  const size = (slots + 1) * (maxStarts + 1);
   const table: Table = {
     cost: new Float64Array(size).fill(Infinity),
     how: new Int32Array(size).fill(NONE),
-    width: maxStarts + 1,
+    width,
   };
   if (wait === 0) cells[(request.running ? 0 : layout.ring * layout.row) + 1] = 0;
 
   for (let t = 1; t <= slots; t++) {
     const rows = rowsAt(request, shape, sums, { layout, t });
-    for (let k = 0; k <= maxStarts; k++) advance(shape, rows, layout.stride, k);
+    for (let k = 0; k < width; k++) advance(shape, rows, layout, k);
     // The present mode becomes free to change once its own minimum time is served.
     if (t === wait && request.running) cells[rows.on + wait] = sums.cost[wait] ?? 0;
     if (t === wait && !request.running) cells[rows.off] = 0;
     if (rows.weight === Infinity) continue;
     const room = t === slots ? request.lastSlot : 1;
-    for (let k = 0; k <= maxStarts; k++)
-      finishes(shape, rows, table, { request, sums, k, room, stride: layout.stride });
+    for (let k = 0; k < width; k++) finishes(shape, rows, table, { request, sums, k, room, layout });
   }
   return table;
 }
@@ -140,7 +147,8 @@ function rowsAt(request: PlanRequest, shape: Shape, { cost, allowed }: Sums, { l
 }
 
 /** One boundary and number of starts. Off: it stays off, or stopped `minOff` slots ago. On: it runs on, or started `minOn` slots ago. */
-function advance({ need, minOn, maxStarts }: Shape, rows: Rows, stride: number, k: number) {
+function advance(shape: Shape, rows: Rows, { stride, started }: Layout, k: number) {
+  const { need, minOn, isCounted } = shape;
   const cell = cells;
   const pointer = pointers;
   const { weight, stretch, highest } = rows;
@@ -150,13 +158,14 @@ function advance({ need, minOn, maxStarts }: Shape, rows: Rows, stride: number, 
   const stay = rows.offBefore + base;
   const run = rows.onBefore + base - 1;
   const stop = rows.stop + base;
-  const start = rows.start + base - stride - minOn;
-  const mark = (rows.t * (maxStarts + 1) + k) * need;
+  const start = rows.start + base - started - minOn;
+  const mayStart = k > 0 || !isCounted;
+  const mark = (rows.t * widthOf(shape) + k) * need;
   for (let n = Math.max(rows.lowest, k * minOn); n <= highest; n++) {
     const stays = cell[stay + n] as number;
     const stops = cell[stop + n] as number;
     const runs = (cell[run + n] as number) + weight;
-    const starts = k === 0 ? Infinity : (cell[start + n] as number) + stretch;
+    const starts = mayStart ? (cell[start + n] as number) + stretch : Infinity;
     cell[off + n] = Math.min(stops, stays);
     cell[on + n] = Math.min(starts, runs);
     pointer[mark + n] = (stops < stays ? STOPPED : 0) + (starts < runs ? STARTED : 0);
@@ -169,14 +178,15 @@ interface Arrival {
   readonly k: number;
   /** How much of the slot lies before the deadline. */
   readonly room: number;
-  readonly stride: number;
+  readonly layout: Layout;
 }
 
 /** The need is met within this slot: by a part of it, or by a run of the minimum length that ends in it. */
 function finishes(shape: Shape, rows: Rows, { cost, how, width }: Table, arrival: Arrival) {
-  const { sums, k, room, stride } = arrival;
+  const { sums, k, room } = arrival;
+  const { stride, started } = arrival.layout;
   const { weights, startCost } = arrival.request;
-  const { need, part, hold, minOn } = shape;
+  const { need, part, hold, minOn, isCounted } = shape;
   const { t, onBefore, start, weight, stretch } = rows;
   let best = Infinity;
   let by = NONE;
@@ -184,8 +194,8 @@ function finishes(shape: Shape, rows: Rows, { cost, how, width }: Table, arrival
     best = (cells[onBefore + k * stride + need - 1] as number) + part * weight;
     by = STEP;
   }
-  for (let n = k === 0 ? need : Math.max(0, need - minOn); n < need; n++) {
-    const before = cells[start + (k - 1) * stride + n] as number;
+  for (let n = k === 0 && isCounted ? need : Math.max(0, need - minOn); n < need; n++) {
+    const before = cells[start + k * stride - started + n] as number;
     const last = n + minOn === need ? Math.max(part, hold) : hold;
     if (before === Infinity || last > room + ROUNDING) continue;
     const run = { from: t - minOn, need: need - n - 1 + part, to: minOn - 1 + last };
@@ -214,41 +224,44 @@ export interface End {
 
 /** Walks the pointers back from the end to the present mode. */
 export function traced(request: PlanRequest, shape: Shape, end: End): SlotPlan {
-  const { need, part, minOn, hold, minOff, maxStarts } = shape;
-  const pointerAt = (t: number, k: number, n: number) => pointers[(t * (maxStarts + 1) + k) * need + n] as number;
+  const { need, part, minOn, hold, minOff, isCounted, wait } = shape;
+  const width = widthOf(shape);
   const runs: SlotRun[] = [];
   const jumped = end.how !== STEP;
+  let starts = 0;
   let t = end.at - 1;
   let k = end.starts;
   let n = jumped ? end.how : need - 1;
   let to = t + (jumped && n + minOn !== need ? hold : jumped ? Math.max(part, hold) : part);
   let on = !jumped;
+  const begin = (from: number) => {
+    runs.push({ from, to });
+    starts += 1;
+    if (isCounted) k -= 1;
+    on = false;
+  };
   if (jumped) {
     t = end.at - minOn;
-    k -= 1;
-    runs.push({ from: t, to });
+    begin(t);
   }
-  // With no start left, what remains is the present mode: a run since before the first slot, or nothing.
-  while (k > 0 || request.running) {
-    if (on && k === 0) {
-      if (to > 0) runs.push({ from: 0, to });
+  // Back to a load that is off and has made no progress, or to the run that was under way before the first slot.
+  while (on || n > 0) {
+    if (on && request.running && t <= wait) {
+      runs.push({ from: 0, to });
       break;
     }
-    const pointer = pointerAt(t, k, n);
+    const pointer = pointers[(t * width + k) * need + n] as number;
     if (on) {
       const started = (pointer & STARTED) !== 0;
       const back = started ? minOn : 1;
       t -= back;
       n -= back;
-      if (!started) continue;
-      k -= 1;
-      on = false;
-      runs.push({ from: t, to });
+      if (started) begin(t);
     } else if ((pointer & STOPPED) !== 0) {
       t -= minOff;
       to = t;
       on = true;
     } else t -= 1;
   }
-  return { runs: runs.reverse(), cost: end.cost, starts: end.starts };
+  return { runs: runs.reverse(), cost: end.cost, starts };
 }

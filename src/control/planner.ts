@@ -48,6 +48,7 @@ function shapeOf({ weights, need, minOn, minOff, maxStarts, running, age }: Plan
     minOff: Math.max(1, Math.ceil(minOff - ROUNDING)),
     // Every start brings at least `minOn` slots of progress.
     maxStarts: Math.max(0, Math.min(maxStarts, Math.ceil(whole / on))),
+    isCounted: true,
     wait: Math.max(0, Math.ceil((running ? minOn : minOff) - age - ROUNDING)),
   };
 }
@@ -58,9 +59,38 @@ export function planSlots(request: PlanRequest): SlotPlan | undefined {
   const shape = shapeOf(request);
   const sums = sumsOf(request.weights);
   if (request.running && shape.wait >= shape.need) return forcedFinish(request, shape, sums);
+  if (shape.maxStarts > 1) {
+    const free = uncounted(request, shape, sums);
+    if (free === undefined || free.starts <= shape.maxStarts) return free;
+  }
+  return solved(request, shape, sums);
+}
+
+function solved(request: PlanRequest, shape: Shape, sums: Sums): SlotPlan | undefined {
   const table = fill(request, shape, sums);
   const end = cheapestEnd(table, shape, sums.rounding);
   return end === undefined ? undefined : traced(request, shape, end);
+}
+
+/**
+ * The cheapest plan with any number of starts: a fraction of the work, and where it keeps to the limit none within it is cheaper.
+ * A start costs a little more than rounding more, so that ties go to fewer.
+ */
+function uncounted(request: PlanRequest, shape: Shape, sums: Sums): SlotPlan | undefined {
+  const tie = 4 * sums.rounding;
+  const plan = solved({ ...request, startCost: request.startCost + tie }, { ...shape, isCounted: false }, sums);
+  return plan && { ...plan, cost: costOf(request, plan, sums) };
+}
+
+/** What the runs cost, summed anew. */
+function costOf({ weights, need, startCost }: PlanRequest, { runs, starts }: SlotPlan, sums: Sums): number {
+  let left = need;
+  let cost = starts * startCost;
+  for (const { from, to } of runs) {
+    cost += runCost(weights, sums, { from, need: Math.min(left, to - from), to: to - from });
+    left -= to - from;
+  }
+  return cost;
 }
 
 /** The minimum time of the present run meets the need by itself. */
