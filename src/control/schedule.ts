@@ -47,6 +47,7 @@ export interface JobPlan {
 /** Values by slot for any instant of an outlook. */
 interface Grid {
   readonly period: number;
+  /** What a slot counts as: its value, and what running in it gives away. */
   readonly value: (slot: number) => number;
 }
 
@@ -54,7 +55,7 @@ interface Grid {
  * Past its last point an outlook repeats the day before, or its mean where it is shorter than a day, and before its first point
  * it holds the first; a missing point holds the one before it, two in a row are unknown and not run in.
  */
-function gridOf({ values, period }: Outlook): Grid {
+function gridOf({ values, period, spread }: Outlook, choice: number): Grid {
   const day = Math.max(1, Math.round(days(1) / period));
   const last = values.length;
   const mean = last < day ? meanOf(values) : Number.NaN;
@@ -62,13 +63,29 @@ function gridOf({ values, period }: Outlook): Grid {
     const value = values[slot];
     return value === undefined || !Number.isNaN(value) ? value : values[slot - 1];
   };
-  const value = (slot: number): number => {
+  const said = (slot: number): number => {
     if (slot < 0) return known(0) ?? Number.NaN;
     if (slot < last) return known(slot) ?? Number.NaN;
     const back = slot - day * Math.ceil((slot - last + 1) / day);
     return back < 0 ? mean : (known(back) ?? Number.NaN);
   };
-  return { period, value };
+  if (spread === undefined || spread.length === 0) return { period, value: said };
+  const most = Math.max(...spread.map((off) => choice * off));
+  const off = (slot: number) => spread[Math.min(Math.max(0, slot), spread.length - 1)] ?? 0;
+  return { period, value: (slot) => said(slot) + most - choice * off(slot) };
+}
+
+/** Of the spread, for the log-odds of the share of time a job can leave out: between the 0.04 and 0.1 that served best on 4 recorded months. */
+const CHOICE = 0.06;
+
+/**
+ * What is planned anew each slot runs where it turns out cleaner than foretold, and not where dirtier. To a job with time to spare an
+ * uncertain slot is so better than its mean, to one that needs most of what is left it is worse.
+ */
+function choiceOf({ now, from, by, remaining }: JobRequest): number {
+  const left = by - Math.max(now, from);
+  const share = Math.min(0.98, Math.max(0.02, remaining / left));
+  return CHOICE * Math.log((1 - share) / share);
 }
 
 function meanOf(values: readonly number[]): number {
@@ -79,7 +96,7 @@ function meanOf(values: readonly number[]): number {
 /** The cheapest runs, or undefined when the job cannot be met from here under its rules. */
 export function planJob(job: JobRequest): JobPlan | undefined {
   const { outlook, now, by } = job;
-  const grid = gridOf(outlook);
+  const grid = gridOf(outlook, choiceOf(job));
   const { period } = grid;
   const current = Math.floor((now - outlook.from) / period);
   const start = outlook.from + current * period;

@@ -86,6 +86,7 @@ const view = shape({
       from: number,
       period: says('a length', (value) => typeof value === 'number' && value > 0 && Number.isFinite(value)),
       values: list(value, MOST_VALUES),
+      spread: maybe(list(number, MOST_VALUES)),
       units: text,
       generatedAt: number,
       validUntil: number,

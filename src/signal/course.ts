@@ -3,7 +3,15 @@
 import type { Point } from '../service/answers.ts';
 import { type Duration, hours, type Instant } from '../units.ts';
 import { type Archive, emptyArchive, remember, slotOf, valueAt } from './archive.ts';
-import { type Experience, experienced, foretold, LEARNED_PERIOD, meanOf, noExperience } from './experience.ts';
+import {
+  type Experience,
+  experienced,
+  foretold,
+  foretoldSpread,
+  LEARNED_PERIOD,
+  meanOf,
+  noExperience,
+} from './experience.ts';
 import { usableUntil, usualAt, usualDay } from './profile.ts';
 
 export interface Course {
@@ -11,7 +19,13 @@ export interface Course {
   readonly archive: Archive;
   readonly experience: Experience;
   /** The values expected when something was said last, from a slot on. */
-  readonly ahead?: { readonly slot: number; readonly said: number; readonly values: readonly number[] };
+  readonly ahead?: Ahead & { readonly slot: number; readonly said: number };
+}
+
+/** Values of the slots from one on, and how far each may be off: the last holds for all further ones. */
+export interface Ahead {
+  readonly values: readonly number[];
+  readonly spread?: readonly number[];
 }
 
 /** How far a forecast is continued. */
@@ -57,17 +71,22 @@ export function withSaid(course: Course, said: readonly number[], now: Instant):
     ...rest,
     archive,
     experience: learned,
-    ahead: { slot, said: said.length, values: foretold(learned, moment, count) },
+    ahead: {
+      slot,
+      said: said.length,
+      values: foretold(learned, moment, count),
+      spread: foretoldSpread(learned, said.length),
+    },
   };
 }
 
 /** The values expected from a slot on, at least `count`: those ahead where there are any, then the profile. */
-export function expected({ archive, ahead }: Course, slot: number, count: number): readonly number[] {
-  const left = ahead === undefined || slot < ahead.slot ? [] : ahead.values.slice(slot - ahead.slot);
-  if (left.length >= count) return left;
-  const day = usualDay(archive, slot);
-  return [
-    ...left,
-    ...Array.from({ length: count - left.length }, (_, i) => day[(left.length + i) % day.length] ?? Number.NaN),
-  ];
+export function expected({ archive, ahead }: Course, slot: number, count: number): Ahead {
+  const known = ahead === undefined || slot < ahead.slot ? undefined : ahead;
+  const passed = slot - (known?.slot ?? slot);
+  const values = known?.values.slice(passed) ?? [];
+  const day = values.length >= count ? undefined : usualDay(archive, slot);
+  if (day !== undefined) for (let i = values.length; i < count; i++) values.push(day[i % day.length] ?? Number.NaN);
+  const spread = known?.spread ?? [];
+  return { values, ...(spread.length === 0 ? {} : { spread: spread.slice(Math.min(passed, spread.length - 1)) }) };
 }

@@ -12,10 +12,12 @@ export interface Experience {
   readonly origins: readonly Origin[];
   /** Values of slots up to here have been learned from; -1 before the first day. */
   readonly learnedTo: number;
-  /** Normal equations of each stretch, with and without a forecast's value: matrix, then right side. */
+  /** Normal equations of each stretch, with and without a forecast's value: matrix, right side, sum of squares, count. */
   readonly sums: Float64Array;
   /** Their solutions. */
   readonly weights: Float64Array;
+  /** How far values foretold with them were off, as a standard deviation of each stretch; 0 before anything is learned. */
+  readonly spreads: Float64Array;
 }
 
 interface Origin {
@@ -62,7 +64,9 @@ const SAID = FEATURES + 1;
 const ONE = FEATURES + 2;
 const WIDTH = FEATURES + 3;
 const FAR = 4;
-const BLOCK = WIDTH * WIDTH + WIDTH;
+const SQUARES = WIDTH * WIDTH + WIDTH;
+const COUNT = SQUARES + 1;
+const BLOCK = COUNT + 1;
 const KINDS = 2;
 const SPANS = [12, 36, 144, DAY] as const;
 
@@ -96,6 +100,7 @@ export const noExperience = (): Experience => ({
   learnedTo: -1,
   sums: new Float64Array(KINDS * STRETCHES.length * BLOCK),
   weights: priors(),
+  spreads: new Float64Array(KINDS * STRETCHES.length),
 });
 
 /** What is known at one slot: the values said from it on, and the profile of the same slots and further. */
@@ -170,6 +175,8 @@ function addSample(sums: Float64Array, block: number, row: Float64Array, above: 
     const side = start + WIDTH * WIDTH + i;
     sums[side] = (sums[side] ?? 0) + a * above;
   }
+  sums[start + SQUARES] = (sums[start + SQUARES] ?? 0) + above * above;
+  sums[start + COUNT] = (sums[start + COUNT] ?? 0) + 1;
 }
 
 /** Solves (A + R) w = b + R w0 for a positive definite matrix, in place. */
@@ -197,7 +204,7 @@ function weightsOf(sums: Float64Array, spread: number): Float64Array {
   for (let block = 0; block < KINDS * STRETCHES.length; block++) {
     const start = block * BLOCK;
     const matrix = sums.slice(start, start + WIDTH * WIDTH);
-    const side = sums.slice(start + WIDTH * WIDTH, start + BLOCK);
+    const side = sums.slice(start + WIDTH * WIDTH, start + SQUARES);
     for (let i = 0; i < WIDTH; i++) {
       const ridge = RIDGE * (i === ONE ? 1 : spread);
       matrix[i * WIDTH + i] = (matrix[i * WIDTH + i] ?? 0) + ridge;
@@ -207,6 +214,21 @@ function weightsOf(sums: Float64Array, spread: number): Float64Array {
     if (weights.every(Number.isFinite)) all.set(weights, block * WIDTH);
   }
   return all;
+}
+
+/** The squares the weights leave over, held small until they rest on many samples. */
+function spreadsOf(sums: Float64Array, weights: Float64Array): Float64Array {
+  return Float64Array.from({ length: KINDS * STRETCHES.length }, (_, block) => {
+    const start = block * BLOCK;
+    const at = block * WIDTH;
+    let squares = sums[start + SQUARES] ?? 0;
+    for (let i = 0; i < WIDTH; i++) {
+      let row = -2 * (sums[start + WIDTH * WIDTH + i] ?? 0);
+      for (let j = 0; j < WIDTH; j++) row += (sums[start + i * WIDTH + j] ?? 0) * (weights[at + j] ?? 0);
+      squares += (weights[at + i] ?? 0) * row;
+    }
+    return Math.sqrt(Math.max(0, squares) / ((sums[start + COUNT] ?? 0) + RIDGE));
+  });
 }
 
 /** What the archive can tell the learner: the value seen for a slot and the profile it had. */
@@ -244,7 +266,8 @@ function learn(experience: Experience, past: Past, until: number): Experience {
     }
   }
   if (seen === 0) return { ...experience, learnedTo: until };
-  return { origins, learnedTo: until, sums, weights: weightsOf(sums, squares / seen) };
+  const weights = weightsOf(sums, squares / seen);
+  return { origins, learnedTo: until, sums, weights, spreads: spreadsOf(sums, weights) };
 }
 
 /** Takes up what is said at a slot, and once a day learns from the day before. */
@@ -269,6 +292,15 @@ function constants(origin: Origin, weights: Float64Array): Float64Array {
     sums[block] = sum;
   }
   return sums;
+}
+
+/** How far each value from the slot of the last origin on may be off, in tenths, when so many were said; the last holds for all further ones. */
+export function foretoldSpread({ spreads }: Experience, said: number): number[] {
+  const [last = 0] = STRETCHES.at(-1) ?? [];
+  return Array.from({ length: last + 1 }, (_, lead) => {
+    const spread = spreads[blockAt(lead < said ? 0 : 1, stretchOf[lead] ?? 0)] ?? 0;
+    return Math.round(10 * spread) / 10;
+  });
 }
 
 /** `count` values from the slot of the last origin on: as said, corrected, and continued by the profile. A gap stays one. */

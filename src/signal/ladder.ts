@@ -4,7 +4,7 @@ import type { Forecast, LiveIndex } from '../service/answers.ts';
 import { after, type Duration, floorTo, hours, type Instant, type LbsPerMwh, minutes } from '../units.ts';
 import type { Moment } from '../world.ts';
 import { slotOf } from './archive.ts';
-import { AHEAD, type Course, expected } from './course.ts';
+import { AHEAD, type Ahead, type Course, expected } from './course.ts';
 import type { Held } from './held.ts';
 import { type LocalIndex, localIndex, type Ties } from './local-index.ts';
 import { usableUntil } from './profile.ts';
@@ -35,12 +35,12 @@ const basisOf = (forecast: Forecast, now: Instant) =>
   now < freshUntil(forecast) ? 'fresh-forecast' : 'ageing-forecast';
 
 /** What was said, corrected and continued where the archive allows it. */
-function continuedBy(course: Course | undefined, said: readonly number[], now: Instant): readonly number[] {
-  if (course === undefined || usableUntil(course.archive, now) === undefined) return said;
+function continuedBy(course: Course | undefined, said: readonly number[], now: Instant): Ahead {
+  if (course === undefined || usableUntil(course.archive, now) === undefined) return { values: said };
   const slot = slotOf(course.archive, now);
   const count = Math.max(said.length, Math.round(AHEAD / course.archive.period));
   if (course.ahead !== undefined) return expected(course, slot, count);
-  return [...said, ...expected(course, slot + said.length, count - said.length)];
+  return { values: [...said, ...expected(course, slot + said.length, count - said.length).values] };
 }
 
 function outlookOfForecast(held: Held, forecast: Forecast, now: Instant): Outlook | undefined {
@@ -50,12 +50,13 @@ function outlookOfForecast(held: Held, forecast: Forecast, now: Instant): Outloo
   if (said.length === 0) return undefined;
   const continued = continuedBy(held.rates, said, now);
   // A gap at this moment stays one, whatever is expected: nothing is driven by what was not said.
-  const values = continued.map((value, i) => (Number.isNaN(said[i] ?? 0) ? Number.NaN : value));
+  const values = continued.values.map((value, i) => (Number.isNaN(said[i] ?? 0) ? Number.NaN : value));
   return {
     basis: basisOf(forecast, now),
     from,
     period,
     values,
+    ...(continued.spread === undefined ? {} : { spread: continued.spread }),
     ...(values.length <= said.length ? {} : { profileFrom: after(from, (said.length * period) as Duration) }),
     units,
     generatedAt,
@@ -74,7 +75,7 @@ function outlookOfProfile({ rates, indexes }: Held, now: Instant): Outlook | und
       basis: 'own-profile',
       from: floorTo(now, period),
       period,
-      values: expected(course, slotOf(course.archive, now), Math.round(AHEAD / period)),
+      ...expected(course, slotOf(course.archive, now), Math.round(AHEAD / period)),
       units: course.units,
       generatedAt: (newest * period) as Instant,
       validUntil,

@@ -8,9 +8,9 @@ import { emptyHeld, type Held } from './held.ts';
 
 /*
  * Layout: magic (8 bytes), length of the header (u32), header (JSON), forecast times (f64), forecast values (f64),
- * then for rates and for indexes ring (f32), sums and weights (f64), CRC-32 of all before (u32). Little endian.
+ * then for rates and for indexes ring (f32), sums, weights and spreads (f64), CRC-32 of all before (u32). Little endian.
  */
-const MAGIC = 'gtsignl2';
+const MAGIC = 'gtsignl3';
 const HEAD = MAGIC.length + 4;
 const LARGEST = 4 * 1024 * 1024;
 
@@ -19,8 +19,8 @@ interface CourseHead {
   readonly period: number;
   readonly newest: number;
   readonly learnedTo: number;
-  /** Lengths of the three arrays. */
-  readonly lengths: readonly [number, number, number];
+  /** Lengths of the four arrays. */
+  readonly lengths: readonly [number, number, number, number];
 }
 
 interface Header {
@@ -36,12 +36,14 @@ const headOf = ({ units, archive, experience }: Course): CourseHead => ({
   period: archive.period,
   newest: archive.newest,
   learnedTo: experience.learnedTo,
-  lengths: [archive.ring.length, experience.sums.length, experience.weights.length],
+  lengths: [archive.ring.length, experience.sums.length, experience.weights.length, experience.spreads.length],
 });
 const bytesOf = (array: Float32Array | Float64Array) =>
   new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 const arraysOf = (course: Course | undefined) =>
-  course === undefined ? [] : [course.archive.ring, course.experience.sums, course.experience.weights].map(bytesOf);
+  course === undefined
+    ? []
+    : [course.archive.ring, course.experience.sums, course.experience.weights, course.experience.spreads].map(bytesOf);
 
 function headerOf({ region, signalType, forecast, rates, indexes }: Held): Header {
   const { points = [], ...rest } = forecast ?? {};
@@ -116,7 +118,13 @@ function heldOf(header: Header, body: Uint8Array): Held {
   const count = header.forecast?.count ?? 0;
   const times = new Float64Array(take(count * 8));
   const values = new Float64Array(take(count * 8));
-  const course = ({ units, period, newest, learnedTo, lengths: [ring, sums, weights] }: CourseHead): Course => ({
+  const course = ({
+    units,
+    period,
+    newest,
+    learnedTo,
+    lengths: [ring, sums, weights, spreads],
+  }: CourseHead): Course => ({
     units,
     archive: { period: period as Duration, newest, ring: new Float32Array(take(ring * 4)) },
     experience: {
@@ -124,6 +132,7 @@ function heldOf(header: Header, body: Uint8Array): Held {
       learnedTo,
       sums: new Float64Array(take(sums * 8)),
       weights: new Float64Array(take(weights * 8)),
+      spreads: new Float64Array(take(spreads * 8)),
     },
   });
   const { forecast, rates, indexes } = header;

@@ -34,6 +34,8 @@ export interface Outlook {
   readonly from: Instant;
   readonly period: Duration;
   readonly values: readonly number[];
+  /** How far each value may be off, as those foretold so far ahead were: standard deviations, the last for all further ones. Absent: not known. */
+  readonly spread?: readonly number[];
   /** From here on the values are the own profile's, not the forecast's; absent: all are of one source. */
   readonly profileFrom?: Instant;
   /** `lbs_co2_per_mwh`, or `stretched-percentile` when only the index has been archived: enough to order slots, never for kilograms. */

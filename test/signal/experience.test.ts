@@ -56,6 +56,15 @@ describe('the values ahead', () => {
     // The level of the day stands out by up to 150; the bare profile misses it.
     expect(errorOf(lived(DAYS, truth), DAYS, [36, 108])).toBeLessThan(75);
   });
+  it('how far they may be off is learned, and nothing is claimed before', () => {
+    const spreadOf = (held: Held, days: number) => viewAt(held, moment(days * 24), OWN).outlook?.spread ?? [];
+    const exact = spreadOf(lived(DAYS, truth), DAYS);
+    const off = (hour: number, lead: number) => truth(hour) + (lead < 12 ? 0 : 300 * Math.sin(hour * 977 + lead));
+    const chance = spreadOf(lived(DAYS, off), DAYS);
+    expect([exact[30], exact[5], chance[5]].every((spread = Number.NaN) => spread < 20)).toBe(true);
+    expect(chance[30]).toBeGreaterThan(40);
+    expect(new Set(spreadOf(lived(3.5, off), 3.5))).toEqual(new Set([0]));
+  });
   it('before three days are known the forecast stands as it was said', () => {
     const held = lived(2, (hour) => truth(hour) + 120);
     expect(viewAt(held, moment(48), OWN).outlook?.values[20]).toBeCloseTo(truth(48 + 20 / 12) + 120, 6);
