@@ -22,8 +22,7 @@ function signalOf(ask: Asking, catalogue: Catalogue, path: DataPath, unsaid?: Si
 
 /** Points of a horizon: the current period at least. */
 const pointsOf = (signal: Signal, horizonHours: number) => Math.max(1, (horizonHours * HOUR) / signal.period);
-const lastIssue = ({ signal, model }: Wanted, now: number) =>
-  now >= model.until ? undefined : Math.floor(now / signal.generatedPeriod) * signal.generatedPeriod;
+const issueAt = ({ generatedPeriod }: Signal, now: number) => Math.floor(now / generatedPeriod) * generatedPeriod;
 
 const points = (from: number, period: number, values: Float64Array) => {
   const parts: string[] = [];
@@ -59,12 +58,13 @@ export const forecast: AccountPath = (service, call, account) => {
   const signal = signalOf(ask, service.catalogue, path);
   const wanted = wantedOf(ask, signal, { path, account, now: call.now });
   if (isRefusal(wanted)) return wanted;
-  const issued = lastIssue(wanted, call.now);
-  if (issued === undefined) {
-    const last = Math.floor((wanted.model.until - 1) / signal.generatedPeriod) * signal.generatedPeriod;
-    return ok({ data: [], meta: metaOf(wanted, { generatedAt: last, generatedPeriod: signal.generatedPeriod }) });
+  const { until } = wanted.model;
+  if (call.now >= until) {
+    const generatedAt = issueAt(signal, until - 1);
+    return ok({ data: [], meta: metaOf(wanted, { generatedAt, generatedPeriod: signal.generatedPeriod }) });
   }
-  return { status: 200, body: { kind: 'ready', ...readyForecast(service, wanted, issued, pointsOf(signal, horizon)) } };
+  const made = readyForecast(service, wanted, issueAt(signal, call.now), pointsOf(signal, horizon));
+  return { status: 200, body: { kind: 'ready', ...made } };
 };
 
 const enveloped = (points: Iterable<string>, meta: unknown): Answer =>
@@ -152,9 +152,8 @@ export const signalIndex: AccountPath = ({ catalogue, extras }, call, account) =
   const wanted = wantedOf(ask, signal, { path, account, now: call.now });
   if (isRefusal(wanted)) return wanted;
   const { place, model } = wanted;
-  const issued = lastIssue(wanted, call.now);
+  const issued = issueAt(signal, call.now);
   const meta = metaOf(wanted, { units: 'percentile', modelType: place.modelType });
-  if (issued === undefined) return ok({ data: [], meta });
   const values = new Float64Array(DAY / signal.period);
   place.source().forecast(issued, model, values);
   const value = midRank(values);

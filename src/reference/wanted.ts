@@ -29,7 +29,8 @@ export interface Scope {
 /** The region and model of a request for a signal, or the refusal it earns: validity first, then the plan. */
 export function wantedOf(ask: Asking, signal: Signal, { path, account, now }: Scope): Wanted | Answer {
   const region = ask.text('region');
-  const asked = ask.optional('model');
+  // The index is told of the default model alone (specification 4.4).
+  const asked = path === 'v3/signal-index' ? undefined : ask.optional('model');
   const place = signal.places.get(region);
   if (ask.problems.length === 0 && place === undefined)
     ask.object('region', `"${region.slice(0, 40)}" is not a region of ${signal.type}`);

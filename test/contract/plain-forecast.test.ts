@@ -177,6 +177,10 @@ describe('4.4 GET /v3/signal-index', () => {
       warnings: [],
     });
   });
+  it('knows no model: it is that of the default, one point whatever is asked', async () => {
+    const asked = `/v3/signal-index?${query({ region: 'CAISO_NORTH', signal_type: 'co2_moer', model: '2025-03-01' })}`;
+    expect((await service.get(asked)).json).toEqual((await index()).json);
+  });
   it('1.4: is free in every region', async () => {
     expect((await index('PSCO')).status).toBe(200);
   });
