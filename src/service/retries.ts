@@ -11,13 +11,22 @@ const MOST_WAITS = 20;
 /** A window of the budget and a bare 429 are waited out; who is sent away for longer is told so. */
 const LONGEST_WAIT = minutes(15);
 
-/** How often a call is tried; once where nothing was ever answered, so that a wrong address is told at once. */
-function mostTries(failure: Failure, isAnswering: boolean): number {
-  if (failure.kind === 'throttled') return failure.retryAfter > LONGEST_WAIT ? 1 : MOST_WAITS;
-  if (failure.kind === 'unwell') return MOST_TRIES;
-  const isLink = failure.kind === 'unreachable' && ['no-connection', 'cut-short'].includes(failure.reason);
-  return isLink && isAnswering ? MOST_TRIES : 1;
+/** What a call has met so far; being held back says nothing of the link, nor the link of the budget. */
+interface Met {
+  readonly troubles: number;
+  readonly waits: number;
 }
+
+/** Whether the call is tried again; without a connection only where something was ever answered, so that a wrong address is told at once. */
+function isWorthATry(failure: Failure, { troubles, waits }: Met, isAnswering: boolean): boolean {
+  if (failure.kind === 'throttled') return waits < MOST_WAITS && failure.retryAfter <= LONGEST_WAIT;
+  if (troubles >= MOST_TRIES) return false;
+  if (failure.kind !== 'unreachable') return failure.kind === 'unwell';
+  return failure.reason === 'cut-short' || (failure.reason === 'no-connection' && isAnswering);
+}
+
+const withOne = ({ troubles, waits }: Met, { kind }: Failure): Met =>
+  kind === 'throttled' ? { troubles, waits: waits + 1 } : { troubles: troubles + 1, waits };
 
 /** Resolves after `wait`, or at once when `signal` is aborted. */
 function pause(clock: Clock, wait: Duration, signal: AbortSignal): Promise<void> {
@@ -48,12 +57,17 @@ export type Retry = <Answer>(ask: () => Promise<Outcome<Answer>>) => Promise<Out
 export function createRetry({ clock, random, signal, waits }: RetryParts): Retry {
   let isAnswering = false;
   return async (ask) => {
-    for (let tries = 1; ; tries++) {
+    for (let met: Met = { troubles: 0, waits: 0 }; ; ) {
       if (signal.aborted) return failed({ kind: 'stopped' });
       const outcome = await ask();
-      if (outcome.ok) isAnswering = true;
-      if (outcome.ok || tries >= mostTries(outcome.failure, isAnswering)) return outcome;
-      const wait = afterFailure(outcome.failure, tries, random.fraction());
+      if (outcome.ok) {
+        isAnswering = true;
+        return outcome;
+      }
+      met = withOne(met, outcome.failure);
+      if (!isWorthATry(outcome.failure, met, isAnswering)) return outcome;
+      const inARow = outcome.failure.kind === 'throttled' ? met.waits : met.troubles;
+      const wait = afterFailure(outcome.failure, inARow, random.fraction());
       waits(wait, outcome.failure);
       await pause(clock, wait, signal);
     }
