@@ -82,6 +82,29 @@ describe('4.1 GET /v3/my-access', () => {
     expect(await endpointsOf(plan, region)).toEqual(expected);
   });
 
+  it.each(['free', 'basic', 'analyst', 'pro'])(
+    '1.4: what it lists for the plan %s is open, and nothing else',
+    async (plan) => {
+      const all = (await access('pro')).json.signal_types as { signal_type: string; regions: Region[] }[];
+      const own = (await access(plan)).json.signal_types as typeof all;
+      const instant = { start: '2026-06-01T00:00Z', end: '2026-06-01T00:00Z', horizon_hours: '0' };
+      for (const { signal_type, regions } of all)
+        for (const { region } of regions.filter((each, i) => i % 23 === 0 || each.region === 'CAISO_NORTH')) {
+          const listed = own
+            .filter((signal) => signal.signal_type === signal_type)
+            .flatMap((signal) => signal.regions.filter((each) => each.region === region))
+            .flatMap(({ endpoints }) => endpoints.map(({ endpoint }) => endpoint));
+          const open: string[] = [];
+          for (const path of [...data, 'v3/signal-index'])
+            if ((await service.get(`/${path}?${query({ ...instant, signal_type, region })}`, plan)).status === 200)
+              open.push(path);
+          expect(
+            listed.filter((path) => !['v3/region-from-loc', 'v3/maps'].includes(path)),
+            region,
+          ).toEqual(open);
+        }
+    },
+  );
   it('shows three signals to a subscriber', async () => {
     const { json } = await access('basic');
     expect(json.signal_types.map((signal: { signal_type: string }) => signal.signal_type)).toEqual([

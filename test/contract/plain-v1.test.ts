@@ -182,6 +182,23 @@ describe('4.5 GET datapoints', () => {
     const ba = range.includes('ba=') ? '' : 'ba=CAISO&';
     expect((await get(`datapoints/?${ba}market=RT5M&${range}`)).json.count).toBe(count);
   });
+  it('every authority has points of RT5M and DAHR, each with its mix and a marginal rate', async () => {
+    const all: { abbrev: string }[] = (await get('balancing_authorities/')).json;
+    expect(all.length).toBeGreaterThan(100);
+    const day = 'start_at=2026-06-09T00:00:00Z&end_at=2026-06-09T23:00:00Z&page_size=1';
+    for (const { abbrev } of all)
+      for (const [market, count] of [
+        ['RT5M', 277],
+        ['DAHR', 24],
+      ] as const) {
+        const { json } = await get(`datapoints/?ba=${abbrev}&market=${market}&${day}`);
+        expect([abbrev, json.count, json.results[0].ba]).toEqual([abbrev, count, abbrev]);
+        expect(json.results[0].genmix.length).toBeGreaterThan(2);
+        const marginal = await get(`marginal/?ba=${abbrev}&market=${market}&${day}`);
+        expect(marginal.json.count).toBe(count);
+        expect(Number.isFinite(marginal.json.results[0].marginal_carbon.value)).toBe(true);
+      }
+  });
   it('a page beyond the end is 404 {detail}', async () => {
     const { status, json } = await get(
       'datapoints/?ba=CAISO&market=RT5M&start_at=2026-06-01&end_at=2026-06-02&page=26',
