@@ -1,7 +1,7 @@
-/** A signal service of few words, whose every answer a test can bend; it goes by virtual time and keeps nothing. */
+/** A signal service of few words, whose every answer a test can bend; it goes by the time of its clock and keeps nothing. */
 
-import type { VirtualClock } from '../../src/replay/clock.ts';
 import { type Instant, iso, minutes } from '../../src/units.ts';
+import type { Clock } from '../../src/world.ts';
 import { type Asked, json, type Scripted, type ScriptedService, startScripted } from '../doubles/scripted-service.ts';
 
 export const PERIOD = minutes(5);
@@ -80,7 +80,7 @@ function usualOf({ path }: Asked, now: Instant): Usual {
 type Tls = Parameters<typeof startScripted>[1];
 
 export async function startGrid(
-  clock: VirtualClock,
+  clock: Pick<Clock, 'now'>,
   bend: Bend = () => undefined,
   tls?: Tls,
 ): Promise<ScriptedService> {

@@ -1,0 +1,88 @@
+/** Rows 25 and 26 of the fault table on the agent as a process of its own: what a hostile answer costs in memory, as the kernel counts it. */
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { createScaledClock } from '../../src/platform/clock.ts';
+import type { Instant } from '../../src/units.ts';
+import { kept } from '../doubles/kept.ts';
+import { describeWithMosquitto } from '../doubles/mosquitto.ts';
+import type { Scripted } from '../doubles/scripted-service.ts';
+import { agentProgram, openCellar, runAgent } from './cellar.ts';
+import { type Bend, startGrid } from './grid.ts';
+import { asJson, ODD_MAPS } from './odd-maps.ts';
+
+const SPEED = 600;
+const MEGABYTE = 1e6;
+/** Row 25. */
+const MOST_FOR_A_BOMB = 20 * MEGABYTE;
+/** Of the unit: MemoryMax. */
+const MOST_EVER = 192 * 1024 * 1024;
+const BOMBS = 12;
+
+const program = agentProgram();
+
+const kilobytes = (status: string, row: string) => Number(new RegExp(`${row}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1_024;
+async function memoryOf(pid: number) {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return { now: kilobytes(status, 'VmRSS'), peak: kilobytes(status, 'VmHWM') };
+}
+/** From here on the peak is counted anew. */
+const forgetPeak = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5');
+
+async function house(bend: Bend) {
+  const clock = createScaledClock({ start: Date.now() as Instant, speed: SPEED });
+  const grid = await startGrid(clock, bend);
+  kept({ stop: () => grid.close() });
+  const cellar = await openCellar({ service: grid.url });
+  const agent = runAgent(program, cellar, { behind: ['--speed', `${SPEED}`] });
+  return { grid, spy: cellar.spy, agent };
+}
+
+describeWithMosquitto('memory of the agent', () => {
+  it(`25 ${BOMBS} bombs of gzip: at most 20 MB more than ordinary work takes`, async () => {
+    const bomb: Scripted = {
+      headers: { ...asJson, 'content-encoding': 'gzip' },
+      body: gzipSync(Buffer.alloc(200_000_000, ' ')),
+    };
+    let isBad = false;
+    let asked = 0;
+    let reached = () => {};
+    /** So many more answers have been given. */
+    const answers = (count: number) =>
+      new Promise<void>((resolve) => {
+        asked = 0;
+        reached = () => asked > count && resolve();
+      });
+    const { spy, agent } = await house(({ path }) => {
+      if (!path.startsWith('/v3/')) return undefined;
+      asked += 1;
+      reached();
+      return isBad ? bomb : undefined;
+    });
+    await spy.until(({ topic, text }) => topic === 'gridtide/cellar/signal' && /"live-index"/.test(text));
+    await answers(4 * BOMBS);
+    const { peak: now } = await memoryOf(agent.pid);
+    await forgetPeak(agent.pid);
+    isBad = true;
+    await answers(BOMBS);
+    const { peak } = await memoryOf(agent.pid);
+    console.log(
+      `row 25: ${Math.round(now / MEGABYTE)} MB at most in ordinary work, ${Math.round(peak / MEGABYTE)} under ${BOMBS} bombs`,
+    );
+    expect(agent.lines.filter((line) => /larger than/.test(line)).length).toBeGreaterThan(0);
+    expect(peak - now).toBeLessThanOrEqual(MOST_FOR_A_BOMB);
+  }, 60_000);
+
+  it.each(ODD_MAPS)(
+    '26 %s: the agent stays within what its unit allows',
+    async (name, odd) => {
+      const { agent } = await house(({ path }) => (path === '/v3/maps' ? odd() : undefined));
+      await agent.line(/no new map/);
+      const { now, peak } = await memoryOf(agent.pid);
+      console.log(`row 26: ${name}: ${Math.round(peak / MEGABYTE)} MB at most, ${Math.round(now / MEGABYTE)} after`);
+      expect(peak).toBeLessThanOrEqual(MOST_EVER);
+    },
+    60_000,
+  );
+});
