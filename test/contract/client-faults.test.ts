@@ -209,7 +209,7 @@ describe('5 HTTPS', () => {
   });
 
   it('a certificate that has run out is refused, though its authority is trusted', async () => {
-    const tls = selfSigned('210101000000Z');
+    const tls = selfSigned({ until: '210101000000Z' });
     const own = await startPair({ tls }, tls.cert);
     try {
       expect(failure(await own.client().forecast(PSCO))).toMatchObject({ kind: 'unreachable', reason: 'tls' });

@@ -29,11 +29,26 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** For `localhost` and 127.0.0.1; `until` as `YYMMDDHHMMSSZ` makes one that has run out. */
-export function selfSigned(until = '490101000000Z'): Certificate {
+export interface CertificateOptions {
+  /** As `YYMMDDHHMMSSZ`, of this century. */
+  readonly from?: string;
+  readonly until?: string;
+  /** Another name than that of loopback. */
+  readonly host?: string;
+}
+
+/** For `localhost` and 127.0.0.1 unless another name is given. */
+export function selfSigned({
+  from = '200101000000Z',
+  until = '490101000000Z',
+  host,
+}: CertificateOptions = {}): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(der(0x31, sequence(COMMON_NAME, text(0x0c, 'localhost'))));
-  const names = sequence(text(0x82, 'localhost'), der(0x87, Buffer.from([127, 0, 0, 1])));
+  const names =
+    host === undefined
+      ? sequence(text(0x82, 'localhost'), der(0x87, Buffer.from([127, 0, 0, 1])))
+      : sequence(text(0x82, host));
   const extensions = sequence(
     sequence(BASIC_CONSTRAINTS, TRUE, der(0x04, sequence(TRUE))),
     sequence(SUBJECT_ALT_NAME, der(0x04, names)),
@@ -43,7 +58,7 @@ export function selfSigned(until = '490101000000Z'): Certificate {
     der(0x02, Buffer.from([1])),
     sequence(ECDSA_WITH_SHA256),
     name,
-    sequence(text(0x17, '200101000000Z'), text(0x17, until)),
+    sequence(text(0x17, from), text(0x17, until)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, extensions),

@@ -75,7 +75,15 @@ describe('29 names that lead nowhere', () => {
 describe('30 certificates', () => {
   const GOOD = selfSigned();
   const rows = [
-    ['that has run out', selfSigned('200601000000Z'), '127.0.0.1', true, /certificate has expired|is not accepted/],
+    [
+      'that has run out',
+      selfSigned({ until: '200601000000Z' }),
+      '127.0.0.1',
+      true,
+      /certificate has expired|is not accepted/,
+    ],
+    ['for another name', selfSigned({ host: 'other.example' }), '127.0.0.1', true, /certificate is for another name/],
+    ['that is not valid yet', selfSigned({ from: '480101000000Z' }), '127.0.0.1', true, /certificate is not valid yet/],
     ['of an authority nobody knows', GOOD, '127.0.0.1', false, /certificate/],
   ] as const;
   it.each(rows)('30 one %s: refused, said once, nothing is sent', async (_, certificate, host, isKnown, words) => {
@@ -89,13 +97,14 @@ describe('30 certificates', () => {
     await home.start();
     await home.pass(minutes(30));
     expect(grid.asked).toEqual([]);
+    expect(home.edges.filter(({ high }) => high)).toEqual([]);
     expect(home.troubles('map').length).toBe(1);
     expect(home.troubles('map')[0]).toMatch(words);
   });
 
   it('30 one that cannot be judged because the time is not known: that is what is said, and it is tried again', async () => {
     const clock = createVirtualClock(Date.parse('1970-01-01T00:01:00Z') as Instant);
-    const early = selfSigned('200601000000Z');
+    const early = selfSigned({ until: '200601000000Z' });
     const grid = await startGrid(clock, () => undefined, early);
     undo.push(() => grid.close());
     const home = await homeAt(grid.url, { clock, ca: early.cert });

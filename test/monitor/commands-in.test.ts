@@ -7,6 +7,7 @@ import { createCommandGate, type Verdict } from '../../src/monitor/command-gate.
 import { type RemoteCommand, readCommand, takesCommands } from '../../src/monitor/commands-in.ts';
 import { hours, type Instant, minutes, type Percentile, type Uptime } from '../../src/units.ts';
 import type { Moment } from '../../src/world.ts';
+import { seeded } from '../faults/seeded.ts';
 import { load } from '../outputs/cellar.ts';
 
 const NOW: Moment = { wall: Date.UTC(2026, 2, 1, 12) as Instant, uptime: 0 as Uptime, trusted: true };
@@ -135,6 +136,62 @@ describe('a command that is refused', () => {
       }),
       { numRuns: 5_000 },
     );
+  });
+
+  it('row 45: of 100,000 damaged commands none is taken for what it does not say', () => {
+    const random = seeded('row 45, the reader');
+    const draw = (below: number) => Math.floor(random.fraction() * below);
+    const whole = [
+      '{"id":"a-1","time":"2026-03-01T12:00:30Z","command":"override","level":"on","for":"2h"}',
+      '{"command":"arm","need":"4h","by":"2026-03-02T07:00:00-08:00"}',
+      '{"id":7,"command":"override","level":"block","for":"30m"}',
+      '{"command":"clear"}',
+    ].map((text) => Buffer.from(text));
+    const PIECES = [
+      '__proto__',
+      '"constructor":{',
+      '\\u0000',
+      '[[[[[[',
+      '1e999',
+      '-0',
+      '\u{1f600}',
+      '"',
+      '}',
+      ',',
+      '\u2028',
+    ];
+    const damaged = (bytes: Buffer): Buffer => {
+      const at = draw(bytes.length + 1);
+      const [head, tail] = [bytes.subarray(0, at), bytes.subarray(at)];
+      switch (draw(5)) {
+        case 0:
+          return Buffer.concat([head, Buffer.from([draw(256)]), tail.subarray(1)]);
+        case 1:
+          return Buffer.concat([head, Buffer.from(PIECES[draw(PIECES.length)] ?? ''), tail]);
+        case 2:
+          return Buffer.concat([head, tail.subarray(1 + draw(6))]);
+        case 3:
+          return Buffer.concat([head, whole[draw(whole.length)] ?? head]);
+        default:
+          return head;
+      }
+    };
+    let taken = 0;
+    for (let n = 0; n < 100_000; n += 1) {
+      let payload: Buffer = whole[draw(whole.length)] ?? Buffer.alloc(0);
+      for (let times = 1 + draw(3); times > 0; times -= 1) payload = damaged(payload);
+      const answer = readCommand(payload, heatPump, NOW);
+      if (!answer.ok) continue;
+      taken += 1;
+      // What is taken is whole JSON, and says so itself.
+      const said = JSON.parse(payload.toString());
+      expect(said.command).toBe(said.level === 'auto' ? 'override' : answer.command.kind);
+      if (answer.command.kind === 'override') expect(answer.command.for).toBeLessThanOrEqual(hours(24));
+    }
+    console.log(`row 45: 100,000 damaged commands, ${taken} of them still commands`);
+    expect(taken).toBeGreaterThan(0);
+    expect(taken).toBeLessThan(20_000);
+    expect(Object.keys(Object.prototype)).toEqual([]);
   });
 });
 
