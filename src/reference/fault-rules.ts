@@ -22,7 +22,7 @@ const isText = (value: unknown) => typeof value === 'string';
 
 /** What a rule's `value` may be, in words and as a test. */
 const values = {
-  none: ['absent: this fault takes none', () => false],
+  none: ['expected: this fault takes none', () => false],
   text: ['a text', isText],
   seconds: ['a number of seconds', atLeast(Number.NEGATIVE_INFINITY)],
   minutes: ['a number of minutes of at least 0', atLeast(0)],

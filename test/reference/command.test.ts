@@ -163,6 +163,17 @@ describe('mistakes', () => {
     });
   });
 
+  it("a host that is not this machine's is wrong use", async () => {
+    const { cert, key } = selfSigned();
+    const [certFile, keyFile] = [join(folder, 'other.pem'), join(folder, 'other-key.pem')];
+    await writeFile(certFile, cert);
+    await writeFile(keyFile, key);
+    // An address for documents, which no machine has.
+    const error = await refusedWith(['--tls-cert', certFile, '--tls-key', keyFile, '--host', '192.0.2.1']);
+    expect(error).toBeInstanceOf(UsageError);
+    expect(error.message).toBe('--host 192.0.2.1: is not an address of this machine');
+  });
+
   //  in the way of --data          file or folder        sentence
   it.each([
     [

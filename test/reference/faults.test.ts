@@ -297,7 +297,7 @@ describe('rules', () => {
     ['[{"fault":"500","from":"noon"}]', /from is not a time/],
     ['[{"fault":"plan-change","value":"gold"}]', /value is not one of free, basic, analyst, pro/],
     ['[{"fault":"500","colour":"red"}]', /colour is not known/],
-    ['[{"fault":"500","value":3}]', /value is not absent: this fault takes none/],
+    ['[{"fault":"500","value":3}]', /value is not expected: this fault takes none/],
     ['[{"fault":"slow-body","value":0}]', /value is not a number of milliseconds of at least 1/],
     ['[{"fault":"gzip-bomb","value":1e9}]', /value is not a whole number of megabytes within 1 to 1024/],
     ['[{"fault":"clock-skew","value":"late"}]', /value is not a number of seconds/],
