@@ -11,6 +11,7 @@ import type { RegionMap } from '../region/map.ts';
 import { placeOf } from '../region/place.ts';
 import { between, days, iso, type Place } from '../units.ts';
 import { DiskError } from '../world.ts';
+import { holdsCertificate } from './authority.ts';
 import type { Terminal } from './command.ts';
 
 /** `note` is worth knowing and costs nothing; `wrong` needs the owner; `skipped` was not looked at. */
@@ -71,6 +72,10 @@ export const checkFiles: Check = async ({ config: { service, mqtt }, env }) => {
     if (text === undefined)
       findings.push(wrong(at, `${path} cannot be read, so nobody can log in with it: write it, readable by this user`));
     else if (text.trim() === '') findings.push(wrong(at, `${path} is empty: write one line there`));
+    else if (at.endsWith('.ca') && !holdsCertificate(text))
+      findings.push(
+        wrong(at, `${path} holds no certificate, so nobody is trusted by it: write the authority's there, PEM`),
+      );
     else if (isSecret && (mode & OTHERS) !== 0)
       findings.push(
         wrong(

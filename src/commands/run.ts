@@ -1,6 +1,5 @@
 /** `gridtide run`: the agent for real, in the foreground, until told to stop. Puts its world together; decides nothing of loads. */
 
-import { readFile } from 'node:fs/promises';
 import { createAgent } from '../agent.ts';
 import { isLoopback } from '../config/addresses.ts';
 import type { Config } from '../config/config.ts';
@@ -17,6 +16,8 @@ import { createSystemRandom } from '../platform/random.ts';
 import { createSecrets } from '../platform/secrets.ts';
 import { hours, type Instant, milliseconds, seconds } from '../units.ts';
 import type { Clock, Http, World } from '../world.ts';
+import { allAsked, timeAsked } from './asked.ts';
+import { authorityIn } from './authority.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { locatedConfig } from './configuration.ts';
 import { STATE_ROW } from './state-directory.ts';
@@ -45,18 +46,19 @@ const usesPins = ({ loads }: Config) => loads.some(({ output: { kind } }) => kin
 
 /** Undefined for real time. Throws `UsageError` where accelerated time could do harm. */
 function accelerationOf(args: Arguments<Row>, config: Config): Acceleration | undefined {
-  const said = args.text('now');
-  const speed = args.number('speed', { from: 0.001, to: 100_000 });
-  if (said === undefined && speed === undefined) return undefined;
+  const { start, speed } = allAsked({
+    start: () => timeAsked(args, 'now'),
+    speed: () => args.number('speed', { from: 0.001, to: 100_000 }),
+  });
+  if (start === undefined && speed === undefined) return undefined;
   const mistakes: string[] = [];
-  const start = said === undefined ? Date.now() : Date.parse(said);
-  if (said !== undefined && !(/(Z|[+-]\d\d:\d\d)$/i.test(said) && Number.isFinite(start)))
-    mistakes.push(`--now ${said}: expected a time with its zone, such as 2026-03-01T12:00:00Z`);
+  // Faster from when on? A service that stands elsewhere in time would be joined by chance.
+  if (start === undefined) mistakes.push('--speed goes with --now TIME');
   if (!isLoopback(new URL(config.service.url)))
     mistakes.push(`--now and --speed are for a loopback service; service.url is ${config.service.url}`);
   if (usesPins(config)) mistakes.push('--now and --speed never drive GPIO lines; use dry-run or mqtt outputs');
-  if (mistakes.length > 0) throw new UsageError(...mistakes);
-  return { start: start as Instant, speed: speed ?? 1 };
+  if (start === undefined || mistakes.length > 0) throw new UsageError(...mistakes);
+  return { start, speed: speed ?? 1 };
 }
 
 /** Two programs started one after the other do not share a clock: ours joins the service's, where it answers. */
@@ -75,14 +77,12 @@ async function joined(http: Http, url: string, { start, speed }: Acceleration): 
   return { ...createScaledClock({ start: isNear ? now : start, speed }), speed };
 }
 
-async function certificateOf(config: Config): Promise<{ readonly ca?: string }> {
-  const { ca } = config.service;
+async function certificateOf({ service: { ca } }: Config): Promise<{ readonly ca?: string }> {
   if (ca === undefined) return {};
-  try {
-    return { ca: await readFile(ca, 'utf8') };
-  } catch {
-    throw new UsageError(`service.ca: ${ca} cannot be read`);
-  }
+  const text = await authorityIn(ca);
+  if (text === undefined)
+    throw new UsageError(`service.ca: ${ca} cannot be read, or holds no certificate: expected PEM`);
+  return { ca: text };
 }
 
 interface Surroundings {

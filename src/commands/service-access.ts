@@ -1,6 +1,5 @@
 /** Finds the service and the credentials for a command that asks it: configuration, flags, environment. A password never comes from the command line. */
 
-import { readFile } from 'node:fs/promises';
 import { serviceUrl } from '../config/addresses.ts';
 import { createSystemClock } from '../platform/clock.ts';
 import { createHttp } from '../platform/http.ts';
@@ -11,6 +10,7 @@ import type { Failure, Outcome } from '../service/failure.ts';
 import type { Credentials } from '../service/queries.ts';
 import { createService, type Service } from '../service/service.ts';
 import type { Clock, Log } from '../world.ts';
+import { authorityIn } from './authority.ts';
 import { type Arguments, JobError, type Terminal, UsageError } from './command.ts';
 import { type ServiceRow, serviceOptions } from './service-options.ts';
 
@@ -96,12 +96,6 @@ function paired(username: string | undefined, password: string | undefined): Cre
   if (password !== undefined)
     throw new UsageError('whose password? give --username, --username-file or $GRIDTIDE_USERNAME');
   return undefined;
-}
-
-/** Undefined where the file cannot be read or holds no certificate: TLS would take any text in silence, and trust nobody more. */
-export async function authorityIn(file: string): Promise<string | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => '');
-  return text.includes('-----BEGIN CERTIFICATE-----') ? text : undefined;
 }
 
 async function readCa(file: string): Promise<string> {

@@ -43,6 +43,7 @@ interface House {
   readonly place?: string;
   readonly username?: string;
   readonly password?: string;
+  readonly ca?: string;
   readonly mqtt?: string;
   readonly loads?: string;
   readonly state?: string;
@@ -55,6 +56,7 @@ async function house(said: House = {}): Promise<string> {
     place = '{latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}',
     username = 'pro',
     password = 'password',
+    ca,
     mqtt,
     loads = '  lamp: {type: generic, output: {kind: dry-run}, minOn: 0s, minOff: 0s}',
     state = `state-${++houses}`,
@@ -65,7 +67,7 @@ async function house(said: House = {}): Promise<string> {
     `state: ${state}`,
     'logLevel: error',
     `place: ${place}`,
-    `service: {url: "${url}", usernameFile: ${username}, passwordFile: ${password}}`,
+    `service: {url: "${url}", usernameFile: ${username}, passwordFile: ${password}${ca === undefined ? '' : `, ca: ${ca}`}}`,
     ...(mqtt === undefined ? [] : [`mqtt: {url: "${mqtt}"}`]),
     'loads:',
     loads,
@@ -92,6 +94,7 @@ describe('gridtide check', () => {
   const rows: readonly (readonly [string, House, string, RegExp])[] = [
     ['a password others can read', { password: 'open' }, 'service.passwordFile', /mode 644.*chmod 600/],
     ['a password file that is missing', { password: 'none' }, 'service.passwordFile', /cannot be read/],
+    ['an authority that is none', { ca: 'pro' }, 'service.ca', /holds no certificate/],
     ['a wrong password', { password: 'wrong' }, 'service', /does not accept/],
     ['nobody at the broker', { mqtt: 'mqtt://127.0.0.1:1' }, 'mqtt.url', /no broker answers/],
     ['a state directory in a file', { state: 'pro' }, 'state', /no directory|may not be written/],
@@ -163,6 +166,27 @@ describe('gridtide check', () => {
     expect([code, err.split('\n').length]).toEqual([2, 2]);
     const json = await run(check, config, '--json');
     expect([json.code, JSON.parse(json.out).findings.length]).toEqual([2, 2]);
+  });
+});
+
+describe('gridtide run, before it starts', () => {
+  const RELAY = '  pump: {type: generic, output: {kind: relay, pin: 17}}';
+  //  what is wrong                       house              line                                    words
+  const rows: readonly (readonly [string, House, string, RegExp])[] = [
+    ['a speed from nowhere', {}, '--speed 10', /--speed goes with --now TIME$/],
+    [
+      'no time, no number',
+      {},
+      '--now soon --speed fast',
+      /--now soon: expected a time[\s\S]*--speed fast: expected a number/,
+    ],
+    ['lines of a board', { loads: RELAY }, '--now 2026-03-01 --speed 10', /never drive GPIO lines/],
+    ['an authority that is none', { ca: 'pro' }, '', /service\.ca: .*pro cannot be read, or holds no certificate/],
+  ];
+  it.each(rows)('%s', async (_, said, line, words) => {
+    const { code, out, err } = await run(runAgent, await house(said), line);
+    expect(err).toMatch(words);
+    expect([code, out]).toEqual([2, '']);
   });
 });
 

@@ -141,7 +141,11 @@ describeWithMosquitto('84 secrets', () => {
     for (const [next, words] of PHASES) {
       phase = next;
       spy.clear();
-      const agent = runAgent(program, house, { behind: ['--speed', '600'], before: ['--import', plugIn], env });
+      const agent = runAgent(program, house, {
+        behind: ['--now', new Date().toISOString(), '--speed', '600'],
+        before: ['--import', plugIn],
+        env,
+      });
       await spy.until(isOnline);
       said[`ps in ${next}`] = await seenFromOutside(agent.pid);
       await agent.line(words);
