@@ -1,16 +1,25 @@
 /** Words, bars and lines of a backtest's results. Measures nothing. */
 
 import type { Result } from '../replay/backtest.ts';
+import type { Basis } from '../signal/view.ts';
 
+/** What is known of the history. */
 export interface Told {
-  readonly series: { readonly from: string; readonly to: string; readonly points: number };
+  readonly series: {
+    readonly from: string;
+    readonly to: string;
+    readonly points: number;
+    readonly forecasts: boolean;
+    readonly lbsPerMwh: { readonly least: number; readonly mean: number; readonly most: number };
+  };
   readonly results: readonly Result[];
   readonly faults: readonly string[];
 }
 
 const HEAD = ['policy', 'kWh', 'kg', 'saved', '', 'of hindsight', 'starts', 'on/off min', 'deadlines', 'broken'];
 
-const number = (value: number, digits: number) => value.toFixed(digits);
+/** Without a minus before nothing. */
+const number = (value: number, digits: number) => value.toFixed(digits).replace(/^-(0(\.0*)?)$/, '$1');
 const percent = (share: number) => `${number(100 * share, 1)} %`;
 
 function lineOf(result: Result): readonly string[] {
@@ -59,17 +68,22 @@ function bars(results: readonly Result[], columns: number): readonly string[] {
 /** On which rung the decisions stood, what was lost to what, and the days that lost most. */
 function reasons({ policy, minutesByBasis, regret, worstDays, violationsByRule }: Result): readonly string[] {
   const total = Object.values(minutesByBasis).reduce((sum, minutes) => sum + minutes, 0);
-  if (total === 0) return [];
   const rungs = Object.entries(minutesByBasis)
     .sort(([, a], [, b]) => b - a)
-    .map(([basis, minutes]) => `${basis} ${percent(minutes / total)}`);
+    .map(([basis, minutes]) => `${basis} ${number(minutes, 0)} min (${percent(minutes / total)})`);
   const worst = worstDays.slice(0, 3).map(({ from, lostKg }) => `${from.slice(0, 10)} ${number(lostKg, 1)} kg`);
   const broken = Object.entries(violationsByRule).map(([rule, count]) => `${rule} ${count}`);
   return [
-    `  ${policy}: ${rungs.join(', ')}`,
+    `  ${policy}: ${rungs.length === 0 ? 'worked out, nothing was decided' : rungs.join(', ')}`,
     `    lost to the load's rules ${number(regret.constraintsKg, 1)} kg, to not knowing ${number(regret.forecastKg, 1)} kg, off the plan ${number(regret.executionKg, 1)} kg; worst days ${worst.join(', ')}`,
     ...(broken.length === 0 ? [] : [`    broken rules: ${broken.join(', ')}`]),
   ];
+}
+
+function headOf({ points, from, to, lbsPerMwh, forecasts }: Told['series']): string {
+  const { least, mean, most } = lbsPerMwh;
+  const rates = `${number(mean, 0)} lb/MWh on average, ${number(least, 0)} to ${number(most, 0)}`;
+  return `${points} slots of 5 minutes from ${from} to ${to}: ${rates}, ${forecasts ? 'with' : 'without'} forecasts`;
 }
 
 export function textOf({ series, results, faults }: Told, columns: number): string {
@@ -79,39 +93,43 @@ export function textOf({ series, results, faults }: Told, columns: number): stri
     return ['', load, ...table([HEAD, ...mine.map(lineOf)]), '', ...bars(mine, columns), ...mine.flatMap(reasons)];
   });
   const trouble = faults.length === 0 ? [] : [`faults: ${faults.join('; ')}`];
-  const head = `${series.points} slots of 5 minutes from ${series.from} to ${series.to}`;
-  return `${[head, ...trouble, ...parts].join('\n')}\n`;
+  return `${[headOf(series), ...trouble, ...parts].join('\n')}\n`;
 }
 
-const CSV = [
-  'load',
-  'policy',
-  'energyKwh',
-  'kg',
-  'savedKg',
-  'savedPercent',
-  'shareOfHindsight',
-  'startsPerDay',
-  'met',
-  'missed',
-  'violations',
+const BASES: readonly Basis[] = [
+  'fresh-forecast',
+  'live-index',
+  'ageing-forecast',
+  'own-profile',
+  'default-window',
+  'fail-safe',
+];
+
+/** Column and value, in the order of the file. */
+const CSV: readonly (readonly [string, (result: Result) => string | number | undefined])[] = [
+  ['load', ({ load }) => load],
+  ['policy', ({ policy }) => policy],
+  ['energyKwh', ({ energyKwh }) => energyKwh],
+  ['kg', ({ kg }) => kg],
+  ['savedKg', ({ savedKg }) => savedKg],
+  ['savedPercent', ({ savedPercent }) => savedPercent],
+  ['shareOfHindsight', ({ shareOfHindsight }) => shareOfHindsight],
+  ['startsPerDay', ({ startsPerDay }) => startsPerDay],
+  ['met', ({ deadlines }) => deadlines.met],
+  ['missed', ({ deadlines }) => deadlines.missed],
+  ['violations', ({ violations }) => violations],
+  ['mostStartsPerJob', ({ startsPerJob }) => startsPerJob.most],
+  ['shortestOnMinutes', ({ shortestOnMinutes }) => shortestOnMinutes],
+  ['shortestOffMinutes', ({ shortestOffMinutes }) => shortestOffMinutes],
+  ['constraintsKg', ({ regret }) => regret.constraintsKg],
+  ['forecastKg', ({ regret }) => regret.forecastKg],
+  ['executionKg', ({ regret }) => regret.executionKg],
+  ...BASES.map((basis) => [`${basis}-minutes`, ({ minutesByBasis }: Result) => minutesByBasis[basis] ?? 0] as const),
+  ['worstDay', ({ worstDays }) => worstDays[0]?.from],
+  ['worstDayLostKg', ({ worstDays }) => worstDays[0]?.lostKg],
 ];
 
 export function csvOf(results: readonly Result[]): string {
-  const lines = results.map((result) =>
-    [
-      result.load,
-      result.policy,
-      result.energyKwh,
-      result.kg,
-      result.savedKg,
-      result.savedPercent,
-      result.shareOfHindsight,
-      result.startsPerDay,
-      result.deadlines.met,
-      result.deadlines.missed,
-      result.violations,
-    ].join(','),
-  );
-  return `${[CSV.join(','), ...lines].join('\n')}\n`;
+  const lines = results.map((result) => CSV.map(([, value]) => value(result) ?? '').join(','));
+  return `${[CSV.map(([column]) => column).join(','), ...lines].join('\n')}\n`;
 }

@@ -9,9 +9,10 @@ import { type SeededRange, seededSeries } from '../replay/backtest/seeded.ts';
 import { type Backtest, backtest, type Policy, policies, type Result } from '../replay/backtest.ts';
 import { after, before, days, type Instant, iso, type Kilowatt } from '../units.ts';
 import { timeAsked } from './asked.ts';
-import { csvOf, textOf } from './backtest-text.ts';
+import { csvOf, type Told, textOf } from './backtest-text.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { loadConfig } from './configuration.ts';
+import { progressOf } from './progress.ts';
 
 const SEEDED_REGION = 'CAISO_NORTH';
 /** A month of jobs when a seeded grid is asked for without `--from` and `--to`. */
@@ -53,6 +54,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const asked = await askedFor(args);
   const record = await recordFor(asked, args.text('units'));
   const progress = progressOf(terminal);
+  const tell = (policy: Policy, share: number) => progress.tell(`${policy} ${Math.round(100 * share)} %`);
   const test: Backtest = {
     record,
     loads: asked.loads,
@@ -60,24 +62,38 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     ...(asked.budget === undefined ? {} : { budget: asked.budget }),
     range: asked.range,
     faults: faultsOf(asked.faults, timeOf(record, 0)),
-    progress: progress.tell,
+    progress: tell,
   };
   refuseEmpty(test);
   const results: Result[] = [];
   for (const policy of asked.policies) {
     if (terminal.stop.aborted) throw new JobError('stopped before the end; nothing is reported');
-    progress.tell(policy, 0);
+    tell(policy, 0);
     results.push(...backtest(test, policy));
     // Gives way to a signal that asks to stop.
     await new Promise((done) => setImmediate(done));
   }
   progress.end();
-  const span = recordedSpan(record.series);
-  const series = { from: iso(span.from as Instant), to: iso(span.to as Instant), points: record.rows };
+  const series = seriesOf(record);
   if (args.flag('json')) terminal.out(`${JSON.stringify({ series, results })}\n`);
   else if (args.flag('csv')) terminal.out(csvOf(results));
   else terminal.out(textOf({ series, results, faults: asked.faults.map(faultWords) }, terminal.columns));
   return results.some(({ violations }) => violations > 0) ? 1 : 0;
+}
+
+function seriesOf({ series, rows, sums }: Record): Told['series'] {
+  const span = recordedSpan(series);
+  return {
+    from: iso(span.from as Instant),
+    to: iso(span.to as Instant),
+    points: rows,
+    forecasts: series.forecasts.some((value) => !Number.isNaN(value)),
+    lbsPerMwh: {
+      least: series.values.reduce((a, b) => Math.min(a, b)),
+      mean: (sums[rows] ?? 0) / rows,
+      most: series.values.reduce((a, b) => Math.max(a, b)),
+    },
+  };
 }
 
 interface Asked {
@@ -107,6 +123,7 @@ async function askedFor(args: Arguments<Row>): Promise<Asked> {
   for (const name of wantedPolicies)
     if (!(known as readonly string[]).includes(name))
       mistakes.push(`--policy ${name}: expected some of ${policies.join(', ')}`);
+  if (wantedPolicies.length === 0) mistakes.push(`--policy: nothing is named; expected some of ${policies.join(', ')}`);
   const faults = listed(args.text('faults')) ?? [];
   for (const name of faults)
     if (!isFault(name)) mistakes.push(`--faults ${name}: expected some of ${faultNames.join(', ')}`);
@@ -207,20 +224,4 @@ function refuseEmpty({ loads, timezone, record, range }: Backtest): void {
   throw new JobError(
     `no job lies wholly between ${iso(span.from as Instant)} and ${iso(span.to as Instant)} once the first 9 days have taught the profile; give a longer history`,
   );
-}
-
-/** One line that is written over, on a terminal; nothing elsewhere. */
-function progressOf({ err, interactive }: Terminal) {
-  let shown = '';
-  return {
-    tell(policy: Policy, share: number): void {
-      const text = `${policy} ${Math.round(100 * share)} %`;
-      if (!interactive || text === shown) return;
-      err(`\r${text.padEnd(shown.length)}`);
-      shown = text;
-    },
-    end(): void {
-      if (shown !== '') err(`\r${' '.repeat(shown.length)}\r`);
-    },
-  };
 }

@@ -9,6 +9,7 @@ import { type Proposal, type Slack, type Threshold, tune } from '../replay/tune.
 import { days, type Instant, iso } from '../units.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { loadConfig } from './configuration.ts';
+import { progressOf } from './progress.ts';
 import { ledgerIn } from './report.ts';
 import { STATE_ROW, stateDirectory } from './state-directory.ts';
 
@@ -31,6 +32,7 @@ export const spec = {
   notes: [
     `Needs ${BEFORE} days more than --days: they teach the profile.`,
     'A load without a scheduled goal: thresholds that run at least as many hours as today, the cleanest first.',
+    'A load whose jobs are armed by command (plugging in) has no window to try: nothing is proposed for it.',
     'A load with one: what an hour or two more before or after its window would have been worth.',
     'example: gridtide tune --config gridtide.yaml --days 21',
   ],
@@ -57,7 +59,15 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const to = ((series.slots.at(-1) ?? 0) + 1) * SLOT;
   const from = (to - days(wanted)) as Instant;
   const timezone = config?.place.timezone ?? 'America/Los_Angeles';
-  const proposals = tune({ record: recordOf(series), loads, timezone, from });
+  const progress = progressOf(terminal);
+  const proposals = tune({
+    record: recordOf(series),
+    loads,
+    timezone,
+    from,
+    progress: (load) => progress.tell(`trying ${load}`),
+  });
+  progress.end();
   if (args.flag('json'))
     terminal.out(`${JSON.stringify({ from: iso(from), to: iso(to as Instant), days: wanted, proposals })}\n`);
   else terminal.out(proposals.map((proposal) => textOf(proposal, wanted)).join('\n'));
@@ -138,6 +148,8 @@ const SHOWN = 5;
 
 function textOf(proposal: Proposal, wanted: number): string {
   const { load, kind } = proposal;
+  if (kind === 'armed')
+    return `${load}: its jobs are armed by command, each with its own window; nothing is proposed\n`;
   const rows = kind === 'thresholds' ? thresholdRows(proposal) : slackRows(proposal);
   const lines = [[...HEADS[kind], ''], ...rows];
   const widths = HEADS[kind].map((_, i) => Math.max(...lines.map((line) => (line[i] ?? '').length)));
@@ -160,14 +172,15 @@ const slackRows = ({ now, proposed, tried }: Extract<Proposal, { kind: 'goal' }>
   ...tried.map((one) => [...slackCells(one), one === proposed ? 'proposed' : '']),
 ];
 
-function saidOf(proposal: Proposal): string {
+function saidOf(proposal: Exclude<Proposal, { kind: 'armed' }>): string {
   if (proposal.kind === 'thresholds') {
     const { now, proposed } = proposal;
     if (proposed === undefined) return `onBelow ${now.onBelow}, offAbove ${now.offAbove} are as good as any tried`;
     return `onBelow ${proposed.onBelow}, offAbove ${proposed.offAbove} would have run as long on a cleaner grid`;
   }
-  const { now, proposed } = proposal;
+  const { now, proposed, tried } = proposal;
   if (now.jobs === 0) return 'no job lies wholly inside';
+  if (tried.length === 0) return 'its window has the whole day already';
   if (proposed === undefined) return 'a wider window would have been worth nothing';
   const less = now.kgPerJob - proposed.kgPerJob;
   const what = proposed.earlierMinutes > 0 ? 'beginning' : 'ending';

@@ -58,7 +58,7 @@ function safety(context: Context, load: LoadConfig, { tripped }: LoadState): Wis
 type Speaker = Pick<Wish, 'why' | 'priority'>;
 
 function override(context: Context, load: LoadConfig, said: Override | undefined, speaker: Speaker): Wish | undefined {
-  if (said === undefined || context.now.uptime >= said.until) return undefined;
+  if (said === undefined) return undefined;
   wakeAtUptime(context, said.until);
   const until = wallOf(context, said.until);
   return { level: nearest(load, said.level), ...speaker, basis: bestBasis(context, load), until };

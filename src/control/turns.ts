@@ -19,8 +19,8 @@ interface Turn {
 const ROUNDING = 1e-9;
 
 /**
- * The jobs laid end to end as late as they all fit under the power budget, the last deadline last. A job's end there, less what a
- * load that has just begun may keep the power for, takes the place of its deadline.
+ * The jobs laid as late as they all fit under the power budget, the last deadline last. A job's end there, less what a load that
+ * has just begun may keep the power for, takes the place of its deadline.
  */
 export function endsOf(context: Context, states: readonly Draft[]): ReadonlyMap<string, Instant> {
   const ends = new Map<string, Instant>();
@@ -35,9 +35,9 @@ export function endsOf(context: Context, states: readonly Draft[]): ReadonlyMap<
   const placed: Drawn[] = [];
   for (const { load, job } of turnsOf(all, states)) {
     const length = remaining(job) * MARGIN + slot + wait;
-    const to = [job.by, ...placed.map(({ from }) => from)]
-      .filter((end) => end <= job.by && peakWithin(placed, end - length, end) + load.power <= budget + ROUNDING)
-      .reduce((a, b) => Math.max(a, b), -Infinity) as Instant;
+    // Before the first crowd, not in the best gap: as jobs shrink, gaps open and close, and a turn must never come sooner than was said.
+    const crowds = placed.filter(({ from }) => peakWithin(placed, from, from + 1) + load.power > budget + ROUNDING);
+    const to = Math.min(job.by, ...crowds.map(({ from }) => from)) as Instant;
     placed.push({ from: (to - length) as Instant, to, power: load.power });
     ends.set(load.name, (to - wait) as Instant);
   }

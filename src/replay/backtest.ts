@@ -3,7 +3,7 @@
 import type { LoadConfig } from '../config/config.ts';
 import type { Site } from '../control/control.ts';
 import type { Basis } from '../signal/view.ts';
-import { iso, type Kilowatt } from '../units.ts';
+import { type Instant, iso, type Kilowatt } from '../units.ts';
 import { breaches, type Found, overBudget, startsOf } from './backtest/audit.ts';
 import { drive, type Track } from './backtest/drive.ts';
 import type { Faults } from './backtest/faults.ts';
@@ -118,12 +118,14 @@ const siteOf = ({ timezone, budget }: Backtest, loads: readonly LoadConfig[]): S
 
 function tracksOf(test: Backtest, policy: Policy, name: FeedName, jobs: readonly (readonly Job[])[]): readonly Track[] {
   const { record, faults, progress } = test;
+  const first = jobs.flatMap(([job]) => job ?? []).reduce((least, { from }) => Math.min(least, from), Infinity);
   const run = (loads: readonly LoadConfig[], feed: Feed, part: number) =>
     drive({
       site: siteOf(test, loads),
       record,
       feed,
       faults,
+      measured: first as Instant,
       ...(progress === undefined ? {} : { progress: (rows: number) => progress(policy, part * (rows / record.rows)) }),
     });
   if (policy !== 'plan-once') return run(test.loads, feedOf(name, record), 1);

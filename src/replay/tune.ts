@@ -40,6 +40,8 @@ export type Proposal = { readonly load: string } & (
       readonly tried: readonly Threshold[];
     }
   | { readonly kind: 'goal'; readonly now: Slack; readonly proposed?: Slack; readonly tried: readonly Slack[] }
+  /** Its jobs come with a command and a window of their own: a history of rates does not say when. */
+  | { readonly kind: 'armed' }
 );
 
 export interface Tuning {
@@ -48,6 +50,8 @@ export interface Tuning {
   readonly timezone: string;
   /** What is measured begins here; what is before only teaches. */
   readonly from: Instant;
+  /** The load that is tried next. */
+  readonly progress?: (load: string) => void;
 }
 
 const ON_BELOW = [10, 15, 20, 25, 30, 35, 40, 45, 50, 60];
@@ -62,17 +66,19 @@ const A_DAY = 1_440;
 /** One proposal a load, in their order. Loads with a scheduled goal are tried alone, without the power budget. */
 export function tune(tuning: Tuning): readonly Proposal[] {
   const views = kept(feedOf('threshold', tuning.record));
-  return tuning.loads.map((load) =>
-    load.goal?.armedBy === 'schedule' ? tuneGoal(tuning, load, load.goal) : tuneThresholds(tuning, load, views),
-  );
+  return tuning.loads.map((load) => {
+    tuning.progress?.(load.name);
+    if (load.goal?.armedBy === 'command') return { load: load.name, kind: 'armed' };
+    return load.goal === undefined ? tuneThresholds(tuning, load, views) : tuneGoal(tuning, load, load.goal);
+  });
 }
 
 /** The views of a feed do not depend on the loads, so each is made once. */
 function kept(feed: Feed): Feed {
   const views: SignalView[] = [];
-  return (row, now, heard) => {
-    const view = views[row] ?? feed(row, now, heard);
-    views[row] = view;
+  return (row, now) => {
+    const view = (row === undefined ? undefined : views[row]) ?? feed(row, now);
+    if (row !== undefined) views[row] = view;
     return view;
   };
 }
@@ -104,6 +110,7 @@ function thresholdOf(
     record,
     feed: views,
     faults: faultsOf([], origin),
+    measured: from,
   });
   const to = timeOf(record, record.rows - 1);
   let [time, weight] = [0, 0];

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { run, spec } from '../../src/commands/backtest.ts';
-import { readArguments, type Terminal } from '../../src/commands/command.ts';
+import * as command from '../../src/commands/backtest.ts';
+import { ran } from '../doubles/terminal.ts';
 
 let folder = '';
 let file = '';
@@ -22,24 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-async function replay(...words: string[]) {
-  let [out, err] = ['', ''];
-  const terminal: Terminal = {
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    input: (async function* () {})(),
-    env: {},
-    interactive: false,
-    columns: 100,
-    stop: new AbortController().signal,
-  };
-  const code = await run(readArguments(spec, words), terminal);
-  return { code, out, err };
-}
+const replay = (...words: string[]) => ran(command, words, { columns: 100 });
 const some = ['--units', 'lbs_co2_per_mwh', '--load', 'ev-overnight', '--policy', 'immediate,window,hindsight'];
 
 describe('gridtide backtest', () => {
@@ -47,7 +30,13 @@ describe('gridtide backtest', () => {
     const { code, out, err } = await replay('--series', file, ...some, '--json');
     expect([code, err]).toEqual([0, '']);
     const { series, results } = JSON.parse(out);
-    expect(series).toEqual({ from: '2020-06-01T00:00:00+00:00', to: '2020-06-12T23:55:00+00:00', points: 3_456 });
+    expect(series).toEqual({
+      from: '2020-06-01T00:00:00+00:00',
+      to: '2020-06-12T23:55:00+00:00',
+      points: 3_456,
+      forecasts: false,
+      lbsPerMwh: { least: 300, mean: expect.closeTo(600, 6), most: 900 },
+    });
     expect(results.map(({ load, policy }: { load: string; policy: string }) => [load, policy])).toEqual([
       ['ev-overnight', 'immediate'],
       ['ev-overnight', 'window'],
@@ -61,7 +50,11 @@ describe('gridtide backtest', () => {
   it('takes files without the flag, and says it in a table with bars', async () => {
     const { out } = await replay(file, ...some);
     expect(out).toContain('3456 slots of 5 minutes');
+    expect(out).toContain('600 lb/MWh on average, 300 to 900, without forecasts');
     expect(out).toMatch(/hindsight +█+ 100/);
+    // From the first night that counts to the end: the days that teach are left out.
+    expect(out).toContain('window: default-window 4255 min (100.0 %)');
+    expect(out).toContain('immediate: worked out, nothing was decided');
   });
   it('--seed replays the grid of the reference service, the same each time', async () => {
     const words = [
@@ -85,7 +78,7 @@ describe('gridtide backtest', () => {
   });
   it('--csv has a head and one line a result', async () => {
     const { out } = await replay(file, ...some, '--csv');
-    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([11, 11, 11, 11, 1]);
+    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([25, 25, 25, 25, 1]);
   });
   it.each([
     [[], 'no series; give --series FILE'],
@@ -98,7 +91,14 @@ describe('gridtide backtest', () => {
     [['x.csv', '--from', 'noon'], '--from noon: expected a time with a zone'],
     [['x.csv', '--units', 'stone'], '--units stone: expected one of'],
     [['nowhere.csv'], 'nowhere.csv: cannot be read'],
-  ])('%j is told in one sentence', async (words, sentence) => expect(replay(...words)).rejects.toThrow(sentence));
-  it('a history too short to count is refused with its ends', async () =>
-    expect(replay(file, ...some, '--from', '2020-06-12T12:00:00Z')).rejects.toThrow('no job lies wholly between'));
+    [['x.csv', '--policy', ' , '], '--policy: nothing is named'],
+  ])('%j is told in one sentence', async (words, sentence) => {
+    const { code, out, err } = await replay(...words);
+    expect([code > 0, out]).toEqual([true, '']);
+    expect(err).toContain(sentence);
+  });
+  it('a history too short to count is refused with its ends', async () => {
+    const { code, err } = await replay(file, ...some, '--from', '2020-06-12T12:00:00Z');
+    expect([code, err]).toEqual([1, expect.stringContaining('no job lies wholly between')]);
+  });
 });

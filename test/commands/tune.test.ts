@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readArguments, type Terminal } from '../../src/commands/command.ts';
-import { run, spec } from '../../src/commands/tune.ts';
+import * as command from '../../src/commands/tune.ts';
 import { fileOf, lineOf } from '../../src/ledger/lines.ts';
 import { after, type Instant, type LbsPerMwh, minutes } from '../../src/units.ts';
+import { ran } from '../doubles/terminal.ts';
 
 let folder = '';
 let [series, config, state] = ['', '', ''];
@@ -36,34 +36,19 @@ service: {url: "http://127.0.0.1:9", usernameFile: username, passwordFile: passw
 loads:
   car: {type: ev, output: {kind: dry-run}, powerKw: 7.2, goal: {need: 4h, by: "07:00", from: "18:00"}}
   water: {type: tank, output: {kind: dry-run}, onBelow: 33, offAbove: 80}
+  plug: {type: ev, output: {kind: dry-run}, powerKw: 7.2, goal: {need: 4h, by: "07:00", armedBy: command}}
+  day: {type: generic, output: {kind: dry-run}, powerKw: 1, goal: {need: 1h, by: "18:00", from: "18:00"}}
 `,
   );
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-async function propose(...words: string[]) {
-  let [out, err] = ['', ''];
-  const terminal: Terminal = {
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    input: (async function* () {})(),
-    env: {},
-    interactive: false,
-    columns: 100,
-    stop: new AbortController().signal,
-  };
-  const code = await run(readArguments(spec, words), terminal);
-  return { code, out, err };
-}
+const propose = (...words: string[]) => ran(command, words, { columns: 100 });
 const wave = () => ['--series', series, '--units', 'lbs_co2_per_mwh', '--config', config, '--days', '3'];
 
 describe('gridtide tune', () => {
   it('proposes thresholds that run as long on a cleaner grid, and a later end towards the clean morning', async () => {
-    const { code, out, err } = await propose(...wave(), '--json');
+    const { code, out, err } = await propose(...wave(), '--load', 'car', '--load', 'water', '--json');
     expect([code, err]).toEqual([0, '']);
     const { proposals } = JSON.parse(out);
     const [car, water] = proposals;
@@ -85,7 +70,7 @@ describe('gridtide tune', () => {
     expect(proposals).toEqual(fromFile.proposals);
   });
   it('says it in a table, with what is and what is proposed', async () => {
-    const { out } = await propose(...wave());
+    const { out } = await propose(...wave(), '--load', 'car', '--load', 'water');
     expect(out).toMatch(/car, the last 3 days: ending 2 h later would have saved \d+\.\d\d kg a job/);
     expect(out).toMatch(/ 33 +80 .* now\n/);
     expect(out).toMatch(/ proposed\n/);
@@ -93,9 +78,19 @@ describe('gridtide tune', () => {
   it.each([
     [['--days', '1'], '--days 1: expected a whole number of days, 3 to 60'],
     [['--days', '10'], 'the rates span 13.0 days; --days 10 needs 20'],
-    [['--load', 'sauna'], '--load sauna: expected one of car, water'],
+    [['--load', 'sauna'], '--load sauna: expected one of car, water, plug, day'],
     [['--units', 'stone'], '--units stone: expected one of'],
-  ])('%j is told in one sentence', (words, sentence) => expect(propose(...wave(), ...words)).rejects.toThrow(sentence));
-  it('without a ledger it says what to do', () =>
-    expect(propose('--state', join(folder, 'nothing'))).rejects.toThrow('holds no ledger'));
+  ])('%j is told in one sentence', async (words, sentence) => {
+    const { code, err } = await propose(...wave(), ...words);
+    expect([code > 0, err]).toEqual([true, expect.stringContaining(sentence)]);
+  });
+  it('says of jobs armed by command, and of a window as long as the day, why nothing is proposed', async () => {
+    const { out } = await propose(...wave(), '--load', 'plug', '--load', 'day');
+    expect(out).toContain('plug: its jobs are armed by command, each with its own window; nothing is proposed\n');
+    expect(out).toContain('day, the last 3 days: its window has the whole day already\n');
+  });
+  it('without a ledger it says what to do', async () => {
+    const { code, err } = await propose('--state', join(folder, 'nothing'));
+    expect([code, err]).toEqual([1, expect.stringContaining('holds no ledger')]);
+  });
 });

@@ -3,11 +3,11 @@
 import type { Event, Site } from '../../control/control.ts';
 import { initialState, loadState, type State, saveState, step } from '../../control/step.ts';
 import type { Basis } from '../../signal/view.ts';
-import type { Instant, Uptime } from '../../units.ts';
+import { before, type Instant, type Uptime } from '../../units.ts';
 import type { Moment } from '../../world.ts';
 import type { Faults } from './faults.ts';
 import type { Feed } from './feeds.ts';
-import { type Record, timeOf } from './record.ts';
+import { type Record, rowFrom, timeOf } from './record.ts';
 
 /** One stretch of running for one reason. */
 export interface Stretch {
@@ -25,6 +25,7 @@ export interface Edge {
 export interface Track {
   readonly stretches: Stretch[];
   readonly edges: Edge[];
+  /** Since what is measured began. */
   readonly minutes: { [Name in Basis]?: number };
   /** Commands whose level was in place already. */
   repeated: number;
@@ -37,12 +38,14 @@ export interface Drive {
   readonly record: Record;
   readonly feed: Feed;
   readonly faults: Faults;
+  /** What is before only teaches. */
+  readonly measured: Instant;
   /** Rows done, now and then. */
   readonly progress?: (rows: number) => void;
 }
 
 /** The tracks of the loads, in their order. The record's wall time is true time; the device's clock may differ under a fault. */
-export function drive({ site, record, feed, faults, progress }: Drive): readonly Track[] {
+export function drive({ site, record, feed, faults, measured, progress }: Drive): readonly Track[] {
   const tracks: Track[] = site.loads.map(() => ({ stretches: [], edges: [], minutes: {}, repeated: 0 }));
   const origin = timeOf(record, 0);
   let state: State = initialState(site, undefined, false);
@@ -60,7 +63,8 @@ export function drive({ site, record, feed, faults, progress }: Drive): readonly
       const track = tracks[i];
       if (track === undefined || at <= last) return;
       const basis = decision?.basis ?? 'fail-safe';
-      track.minutes[basis] = (track.minutes[basis] ?? 0) + (at - last) / 60_000;
+      const length = Math.max(0, at - Math.max(last, measured));
+      if (length > 0) track.minutes[basis] = (track.minutes[basis] ?? 0) + length / 60_000;
       if (isOn(level)) addStretch(track.stretches, last, at, decision?.priority === 7);
     });
     last = at;
@@ -72,11 +76,11 @@ export function drive({ site, record, feed, faults, progress }: Drive): readonly
     wakeAt = done.wakeAt + origin;
     for (const { load, level } of done.commands) {
       const i = site.loads.findIndex(({ name }) => name === load);
-      const before = state.loads[i]?.level;
+      const was = state.loads[i]?.level;
       const track = tracks[i];
       if (track !== undefined) {
-        if (before === level) track.repeated++;
-        if (isOn(before) !== isOn(level)) track.edges.push({ at: (at - origin) as Uptime, on: isOn(level) });
+        if (was === level) track.repeated++;
+        if (isOn(was) !== isOn(level)) track.edges.push({ at: (at - origin) as Uptime, on: isOn(level) });
       }
       feedCore({ kind: 'confirmed', load, level }, at);
     }
@@ -104,7 +108,8 @@ export function drive({ site, record, feed, faults, progress }: Drive): readonly
     if (gap) begin(at);
     else while (wakeAt < at) feedCore({ kind: 'tick' }, Math.max(wakeAt, last));
     if (!gap && faults.restarts(at)) restart(at);
-    feedCore({ kind: 'signal', view: feed(row, moment(at), faults.heard(at)) }, at);
+    const told = faults.heard(at) ? rowFrom(record, before(at, faults.lateness)) : undefined;
+    feedCore({ kind: 'signal', view: feed(told, moment(at)) }, at);
     if (progress !== undefined && row % 2_048 === 0) progress(row);
   }
   return tracks;

@@ -1,18 +1,20 @@
 /** What goes wrong in a backtest and when, by the record's time alone. Repairs nothing. */
 
 import { type Duration, days, hours, type Instant, minutes } from '../../units.ts';
-import { SLOT, TEACHING_DAYS } from './record.ts';
+import { TEACHING_DAYS } from './record.ts';
 
 export interface Faults {
   /** Whether the service answers at this slot. */
   readonly heard: (at: Instant) => boolean;
+  /** How old its answer is when it comes. */
+  readonly lateness: Duration;
   /** How far the device's wall clock is off. */
   readonly clockError: (at: Instant) => Duration;
   /** Whether the program is started anew at this slot. */
   readonly restarts: (at: Instant) => boolean;
 }
 
-const NONE: Faults = { heard: () => true, clockError: () => minutes(0), restarts: () => false };
+const NONE: Faults = { heard: () => true, lateness: minutes(0), clockError: () => minutes(0), restarts: () => false };
 
 /** The last part of each cycle, counted from the end of the teaching days. */
 const within = (at: Instant, start: Instant, cycle: Duration, length: Duration) => {
@@ -29,9 +31,13 @@ const FAULTS = {
     says: 'no answer for 7 days out of every 14',
     make: (start) => ({ ...NONE, heard: (at) => !within(at, start, days(14), days(7)) }),
   },
-  late: {
+  sparse: {
     says: 'an answer every half hour only',
-    make: () => ({ ...NONE, heard: (at) => (at / SLOT) % 6 === 0 }),
+    make: () => ({ ...NONE, heard: (at) => at % minutes(30) === 0 }),
+  },
+  late: {
+    says: 'each answer comes half an hour late',
+    make: () => ({ ...NONE, lateness: minutes(30) }),
   },
   restart: {
     says: 'the program is started anew every 5 hours',
@@ -54,6 +60,7 @@ export function faultsOf(names: readonly FaultName[], start: Instant): Faults {
   const all = names.map((name) => FAULTS[name].make(start));
   return {
     heard: (at) => all.every((fault) => fault.heard(at)),
+    lateness: all.reduce((sum, { lateness }) => sum + lateness, 0) as Duration,
     clockError: (at) => all.reduce((sum, fault) => sum + fault.clockError(at), 0) as Duration,
     restarts: (at) => all.some((fault) => fault.restarts(at)),
   };

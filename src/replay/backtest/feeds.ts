@@ -8,8 +8,8 @@ import { days, type Instant, minutes, type Percentile } from '../../units.ts';
 import type { Moment } from '../../world.ts';
 import { A_DAY, ISSUED, type Record, SLOT, timeOf } from './record.ts';
 
-/** Called once a slot, in order; `heard` is false while the service cannot be reached. */
-export type Feed = (row: number, now: Moment, heard: boolean) => SignalView;
+/** Called once a slot, in order, with the row whose answer arrives; undefined while the service cannot be reached. */
+export type Feed = (row: number | undefined, now: Moment) => SignalView;
 
 export type FeedName = 'forecast' | 'profile' | 'index' | 'threshold' | 'nothing';
 
@@ -81,8 +81,8 @@ export function feedOf(name: FeedName, record: Record): Feed {
         return held;
     }
   };
-  return (row, now, heard) => {
-    if (heard) held = listen(row, now);
+  return (row, now) => {
+    if (row !== undefined) held = listen(row, now);
     const view = viewAt(held, now, OWN);
     if (name !== 'threshold') return view;
     const { outlook: _, ...rest } = view;
@@ -94,8 +94,8 @@ export function feedOf(name: FeedName, record: Record): Feed {
 export function planOnce(feed: Feed, starts: readonly Instant[]): Feed {
   let next = 0;
   let kept: Outlook | undefined;
-  return (row, now, heard) => {
-    const view = feed(row, now, heard);
+  return (row, now) => {
+    const view = feed(row, now);
     const begun = now.wall >= (starts[next] ?? Number.POSITIVE_INFINITY);
     while (now.wall >= (starts[next] ?? Number.POSITIVE_INFINITY)) next++;
     if (view.outlook !== undefined && (begun || kept === undefined))

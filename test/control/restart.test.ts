@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import type { Event } from '../../src/control/control.ts';
+import { initialState, loadState, type State, saveState, step } from '../../src/control/step.ts';
+import { type Duration, hours, type Instant, type Kilowatt, minutes, type Uptime } from '../../src/units.ts';
+import { at, Bench, car, daily, indexAt, outlookOf, siteOf, tank } from './site.ts';
+
+const NOON = at('2026-06-03T19:00:00Z');
+const lasting = { startsUntil: (NOON + hours(9)) as Instant, validUntil: (NOON + hours(9)) as Instant };
+const clean: Event = { kind: 'signal', view: { changesAt: lasting.validUntil, index: indexAt(NOON, 10, lasting) } };
+
+const saved = (state: State): State => {
+  const read = loadState(saveState(state));
+  if ('kind' in read) throw new Error(read.detail);
+  return read;
+};
+
+/** A tank that has just been told to run, and has not answered. */
+function told() {
+  const bench = new Bench(siteOf(tank({ maxStartsPerHour: 1, failSafe: 'off' })), NOON);
+  bench.send({ kind: 'found', levels: { tank: 'off' } });
+  bench.for(minutes(6));
+  expect(bench.offer(clean)).toEqual([{ load: 'tank', level: 'on' }]);
+  return bench;
+}
+
+describe('a command under way when the process ends', () => {
+  it('counts as a start when the power failed with it', () => {
+    const before = told();
+    const after = new Bench(before.site, before.now.wall, { saved: saved(before.state) });
+    after.send({ kind: 'found', levels: { tank: 'off' } });
+    after.for(minutes(20));
+    expect(after.decision('tank')).toMatchObject({ level: 'off', why: 'start-budget' });
+  });
+
+  it('counts as done within one boot: nothing is told again, and the least running time holds', () => {
+    const before = told();
+    const { site, state, now } = before;
+    const later = { ...now, wall: (now.wall + 1_000) as Instant, uptime: (now.uptime + 1_000) as Uptime };
+    const woken = step(site, initialState(site, saved(state), true), { kind: 'found', levels: {} }, later);
+    expect(woken.commands).toEqual([]);
+    const dirty: Event = { kind: 'signal', view: { changesAt: lasting.validUntil, index: indexAt(NOON, 90, lasting) } };
+    const next = step(site, woken.state, dirty, later);
+    expect([next.commands, next.state.loads[0]?.level, next.decisions[0]?.why]).toEqual([[], 'on', 'min-on']);
+  });
+});
+
+describe('a clock that is set', () => {
+  const EVENING = at('2026-06-04T01:00:00Z');
+  const night = [90, 80, 70, 60, 50, 40, 30, 20, 20, 20, 20, 90, 90, 90, 90, 90];
+  const plugged = () => {
+    const bench = new Bench(siteOf(car()), EVENING);
+    bench.send({ kind: 'found', levels: { car: 'off' } });
+    bench.signal({ outlook: outlookOf(EVENING, night) });
+    return bench;
+  };
+  const jump = (bench: Bench, by: Duration) => {
+    bench.now = { ...bench.now, wall: (bench.now.wall + by) as Instant };
+    bench.send({ kind: 'tick' });
+  };
+
+  it('makes the plan anew', () => {
+    const bench = plugged();
+    jump(bench, hours(2));
+    expect(bench.state.loads[0]?.plan?.madeAt).toBe(EVENING + hours(2));
+  });
+
+  it('back over a deadline finds the job with what it has had', () => {
+    const bench = plugged();
+    bench.run((EVENING + hours(13) + minutes(1)) as Instant);
+    expect(bench.state.loads[0]?.job?.done).toBe(0);
+    jump(bench, -minutes(10) as Duration);
+    expect(bench.decision('car')).toMatchObject({ why: 'goal-done', job: { done: hours(4) } });
+  });
+});
+
+describe('power that two chargers share', () => {
+  it('stays with the one that has no pause left, when the other is in time after it all the same', () => {
+    const goal = (need: number, by: number) => ({
+      need: { kind: 'time' as const, time: minutes(need) },
+      by: daily(by),
+      armedBy: 'schedule' as const,
+    });
+    const bare = { failSafe: 'off', maxInterruptions: 0, minOn: minutes(1), minOff: minutes(1) } as const;
+    const { window: _, ...last } = car({ ...bare, goal: goal(15, 9 * 60) });
+    const site = { ...siteOf(last, { ...last, name: 'van', goal: goal(60, 7 * 60) }), budget: 8 as Kilowatt };
+    // 05:30; the van's deadline guard would speak at 05:52.
+    const bench = new Bench(site, at('2026-06-04T12:30:00Z'));
+    bench.send({ kind: 'found', levels: { car: 'off', van: 'off' } });
+    bench.for(minutes(14));
+    bench.send({ kind: 'override', load: 'car', level: 'on', for: minutes(5), source: 'local' });
+    bench.run(at('2026-06-04T13:59:00Z'));
+    expect(bench.switches.map(({ load, level, why }) => `${load} ${level} ${why}`)).toEqual([
+      'car on override',
+      'car off goal-done',
+      'van on must-run',
+      'van off goal-done',
+    ]);
+  });
+});
