@@ -105,9 +105,9 @@ export function decodeSavedForecast(body: unknown): Outcome<Forecast> {
   return decodeForecast(body, { region, signalType });
 }
 
-/** Exactly one point, of a percentile (known: an index is 0 to 100). */
-export function decodeIndex(body: unknown, asked: SignalQuery): Outcome<LiveIndex> {
-  const read = readEnvelope(body, asked, 'percentile');
+/** Exactly one point, of a percentile (known: an index is 0 to 100). No model is asked of it, so that any may answer (specification 4.4). */
+export function decodeIndex(body: unknown, { region, signalType }: SignalQuery): Outcome<LiveIndex> {
+  const read = readEnvelope(body, { region, signalType }, 'percentile');
   if (!read.ok) return read;
   const { data, common } = read.value;
   const [first] = data;

@@ -246,6 +246,11 @@ describe('gridtide signal', () => {
     expect(free.code).toBe(0);
   });
 
+  it('now: a model is asked of the rate alone', async () => {
+    const { code, out } = await run(signal, 'now --region PSCO --model 2025-03-01');
+    expect([code, out]).toEqual([0, expect.stringMatching(/\nindex [\d.]+ of 100 .*\nno rate is given for now\n$/)]);
+  });
+
   it('now: as much as there is of another signal', async () => {
     const damage = '--signal-type health_damage --region PSCO';
     expect((await run(signal, `now ${damage}`)).out).toMatch(/\nno index: .*co2_moer alone\nrate [\d.]+ usd_per_mwh/);

@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { History, PastForecasts } from '../../src/service/answers.ts';
 import type { Outcome } from '../../src/service/failure.ts';
-import { days, hours, type Instant, minutes } from '../../src/units.ts';
+import { planOf } from '../../src/service/plan.ts';
+import { type Duration, days, hours, type Instant, minutes } from '../../src/units.ts';
 import { answer, at, CAISO_NORTH, failure, NOW, type Pair, PSCO, startPair } from './client.ts';
 
 let pair: Pair;
@@ -213,6 +214,35 @@ describe('3 and 9 data models', () => {
   });
   it('an unknown one is refused', async () => {
     expect(failure(await ask('1999-01-01'))).toMatchObject({ kind: 'refused', status: 400 });
+  });
+
+  //  at            phase of 2027-03-01   default       2026-03-01 forecasts
+  const phases: readonly (readonly [string, string, string, boolean])[] = [
+    ['2027-02-20T12:00:00Z', 'not yet', '2026-03-01', true],
+    ['2027-03-10T12:00:00Z', 'preview', '2026-03-01', true],
+    ['2027-04-02T12:00:00Z', 'overlap', '2027-03-01', true],
+    ['2027-04-20T12:00:00Z', 'default', '2027-03-01', false],
+  ];
+  it.each(phases)('3: at %s, %s: the default is %s', async (moment, phase, byDefault, isGoingOn) => {
+    const own = await startPair();
+    try {
+      own.clock.stepWall((at(moment) - NOW) as Duration);
+      const service = own.client();
+      expect(answer(await service.forecast(PSCO)).model).toBe(byDefault);
+      const old = answer(await service.forecast({ ...PSCO, model: '2026-03-01' }));
+      expect([old.model, old.points.length > 0]).toEqual(['2026-03-01', isGoingOn]);
+      const next = await service.forecast({ ...PSCO, model: '2027-03-01' });
+      if (phase === 'not yet') expect(failure(next)).toMatchObject({ kind: 'refused', status: 400 });
+      else expect(answer(next)).toMatchObject({ model: '2027-03-01', points: { length: 288 } });
+      if (phase !== 'preview') return;
+      // A new release reaches back at least 2 years (specification 8).
+      const past = span('2025-03-01T00:00Z', '2025-03-01T01:00Z');
+      expect(answer(await service.history({ ...PSCO, ...past, model: '2027-03-01' })).points).toHaveLength(13);
+      const models = planOf(answer(await service.myAccess({})), PSCO).models.map(({ model }) => model);
+      expect(models).toEqual(expect.arrayContaining(['2026-03-01', '2027-03-01']));
+    } finally {
+      await own.close();
+    }
   });
 });
 
