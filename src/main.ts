@@ -57,6 +57,12 @@ function codeOf(error: unknown, name: string, { err }: Terminal): number {
 
 const isHelp = (word: string) => word === '--help' || word === '-h';
 
+/**
+ * A name is asked for twice, a second each, instead of ten seconds in all: the system's resolver cannot be called off, holds one of
+ * the four threads that files are written by as well, and keeps a process that has ended from going. Whoever needs the name asks again.
+ */
+process.env.RES_OPTIONS ??= 'timeout:1 attempts:2';
+
 async function main(argv: readonly string[]): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());

@@ -15,6 +15,7 @@ export interface Wire {
 export async function startWire(
   target: number,
   towardsClient: (chunk: Buffer) => readonly Buffer[] = (chunk) => [chunk],
+  host = '127.0.0.1',
 ): Promise<Wire> {
   const sockets = new Set<Socket>();
   let frozen = false;
@@ -37,7 +38,7 @@ export async function startWire(
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  await new Promise<void>((listening) => server.listen(0, host, listening));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the wire has no port');
   return {

@@ -1,0 +1,95 @@
+/** Row 29 of the fault table on the agent as a process: a name server that never answers, and names whose addresses are of the one kind or the other. */
+
+import { spawnSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { createSystemClock } from '../../src/platform/clock.ts';
+import { afterwards, kept } from '../doubles/kept.ts';
+import { describeWithMosquitto } from '../doubles/mosquitto.ts';
+import { startProcess } from '../doubles/process.ts';
+import { startWire } from '../doubles/tcp-proxy.ts';
+import { agentProgram, type Cellar, environmentOf, isOnline, openCellar, STATE, turn } from './cellar.ts';
+import { startGrid } from './grid.ts';
+
+const NAME_SERVER = '127.9.8.7';
+
+const program = agentProgram();
+
+/** Files of the system that one process sees otherwise. */
+const isRoot = process.getuid?.() === 0;
+const canMount = isRoot && spawnSync('unshare', ['-m', 'true']).status === 0;
+if (!canMount) {
+  if (process.env.CI === 'true' && isRoot) throw new Error('root must be able to unshare in CI');
+  console.warn('\n  SKIPPED: names that lead nowhere, seen by a process; they want root\n');
+}
+
+/** A life of the agent that finds these names, and the name server that never answers. */
+async function runWithNames({ config, directory }: Cellar, hosts: string) {
+  const files = { 'resolv.conf': `nameserver ${NAME_SERVER}\n`, hosts, 'nsswitch.conf': 'hosts: files dns\n' };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  const mounts = Object.keys(files).map((name) => `mount --bind '${join(directory, name)}' /etc/${name}`);
+  const words = [process.execPath, program.path, 'run', '--config', config];
+  const script = `${mounts.join(' && ')} && exec "$0" "$@"`;
+  return kept(startProcess('unshare', ['-m', 'sh', '-c', script, ...words], environmentOf(directory)));
+}
+
+async function silentNameServer() {
+  const socket = createSocket('udp4');
+  let came = () => {};
+  const asked = new Promise<void>((resolve) => {
+    came = resolve;
+  });
+  socket.on('message', came);
+  await new Promise<void>((ready) => socket.bind(53, NAME_SERVER, ready));
+  afterwards(() => new Promise<void>((closed) => socket.close(closed)));
+  return { asked };
+}
+
+describeWithMosquitto('29 names', () => {
+  it.skipIf(!canMount)(
+    '29 a name server that never answers: the plug is switched, files are written, and the end does not wait for it',
+    async () => {
+      const { asked } = await silentNameServer();
+      const house = await openCellar({ service: 'https://service.example' });
+      const agent = await runWithNames(house, '127.0.0.1 localhost\n');
+      await house.spy.until(isOnline);
+      await asked;
+      for (const level of ['on', 'off', 'on'] as const) {
+        house.spy.clear();
+        await turn(house.spy, level);
+        await house.spy.until(({ topic, text }) => topic === STATE && text === level);
+      }
+      expect((await readdir(house.state)).some((name) => name.startsWith('control.'))).toBe(true);
+      const from = performance.now();
+      expect(await agent.terminate()).toBe(0);
+      expect(performance.now() - from).toBeLessThan(5_000);
+    },
+    30_000,
+  );
+
+  //  what                                            hosts                                            listens on
+  const rows = [
+    ['one address, of the sixth version', '::1 localhost\n', '::1'],
+    [
+      'a dead one of the sixth and a good one of the fourth',
+      '2001:db8::1 localhost\n127.0.0.1 localhost\n',
+      '127.0.0.1',
+    ],
+    ['a good one of the sixth and a dead one of the fourth', '::1 localhost\n192.0.2.1 localhost\n', '::1'],
+  ] as const;
+  it.skipIf(!canMount).each(rows)(
+    '29 a name with %s: the service is reached',
+    async (_, hosts, host) => {
+      const grid = await startGrid(createSystemClock());
+      kept({ stop: () => grid.close() });
+      const wire = kept(await startWire(Number(new URL(grid.url).port), undefined, host));
+      const house = await openCellar({ service: `http://localhost:${wire.port}` });
+      const agent = await runWithNames(house, hosts);
+      await house.spy.until(({ topic, text }) => topic === 'gridtide/cellar/info' && /PSCO/.test(text));
+      expect(await agent.terminate()).toBe(0);
+    },
+    30_000,
+  );
+});
