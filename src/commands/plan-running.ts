@@ -80,11 +80,15 @@ function running({ load, state, job, outlook, now }: Saved): RunningPlan {
   };
 }
 
-function endOf({ by, madeAt, isPast, feasible, shortfallMinutes, emissions: { value, units } }: RunningPlan): string {
+function endOf(plan: RunningPlan): string {
+  const { by, madeAt, isPast, feasible, shortfallMinutes, emissions, gapToBound } = plan;
+  const { value, units } = emissions;
   if (isPast)
     return `the deadline ${by} is past and this plan is of ${madeAt}: no agent has run since; start one with gridtide run`;
   if (!feasible) return `${shortfallMinutes} min will be missing`;
-  return value === null ? 'what it will emit is not known now' : `${value.toFixed(2)} ${units} CO2 still to come`;
+  const kg = value === null ? 'what it will emit is not known now' : `${value.toFixed(2)} ${units} CO2 still to come`;
+  if (gapToBound === 0) return kg;
+  return `${kg}; the loads together cost ${(100 * gapToBound).toFixed(1)} % more than if each had the power budget to itself`;
 }
 
 /** One block of lines a load. */

@@ -8,6 +8,7 @@ import { type Total, totals } from '../ledger/totals.ts';
 import type { Instant } from '../units.ts';
 import { timeAsked } from './asked.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
+import { loadConfig } from './configuration.ts';
 import { STATE_ROW, stateDirectory } from './state-directory.ts';
 
 export const spec = {
@@ -16,10 +17,11 @@ export const spec = {
   positionals: '',
   options: {
     state: STATE_ROW,
+    config: { value: 'FILE', help: 'time zone and state directory of a configuration' },
     month: { help: 'by month instead of by day' },
     from: { value: 'TIME', help: 'not before' },
     to: { value: 'TIME', help: 'before' },
-    timezone: { value: 'ZONE', help: 'whose days and months', default: 'UTC' },
+    timezone: { value: 'ZONE', help: 'whose days and months; of the configuration, else UTC' },
     json: { help: 'one JSON document' },
     csv: { help: 'one line a load and span' },
   },
@@ -33,11 +35,15 @@ export const spec = {
 type Row = keyof typeof spec.options;
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const timezone = zoneOf(args.text('timezone') ?? 'UTC');
+  const file = args.text('config');
+  const config = file === undefined ? undefined : await loadConfig(file);
+  const timezone = zoneOf(args.text('timezone') ?? config?.place.timezone ?? 'UTC');
   const from = timeAsked(args, 'from');
   const to = timeAsked(args, 'to');
   if (args.flag('json') && args.flag('csv')) throw new UsageError('--json and --csv: one of the two');
-  const { entries, damaged } = await ledgerIn(stateDirectory(terminal.env, { option: args.text('state') }));
+  const { entries, damaged } = await ledgerIn(
+    stateDirectory(terminal.env, { option: args.text('state'), config: config?.state }),
+  );
   const rows = totals(entries, {
     timezone,
     by: args.flag('month') ? 'month' : 'day',
@@ -48,7 +54,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   if (damaged > 0) terminal.err(`${damaged} lines of the ledger are damaged and left out\n`);
   if (args.flag('json')) terminal.out(`${JSON.stringify({ damaged, totals: rows.map(plain) })}\n`);
   else if (args.flag('csv')) terminal.out(csvOf(rows));
-  else terminal.out(textOf(rows));
+  else terminal.out(textOf(rows, terminal.columns));
   return 0;
 }
 
@@ -109,41 +115,65 @@ function lineOf(total: Total): readonly string[] {
 }
 
 const BAR = 30;
+const LEAST_BAR = 5;
 
-function textOf(rows: readonly Total[]): string {
+function textOf(rows: readonly Total[], columns: number): string {
   if (rows.length === 0) return 'nothing ran in this range\n';
   const lines = [COLUMNS, ...rows.map(lineOf)];
   const widths = COLUMNS.map((_, i) => Math.max(...lines.map((line) => (line[i] ?? '').length)));
+  const table = lines.map((line) =>
+    line.map((cell, i) => (i < 2 || i === 7 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  '),
+  );
+  const room = columns - (table[0]?.length ?? 0) - 3;
+  const length = Math.max(LEAST_BAR, Math.min(BAR, room));
   const most = rows.reduce((greatest, { saved }) => Math.max(greatest, Math.abs(saved)), 1e-9);
-  return `${lines
-    .map((line, n) => {
-      const cells = line.map((cell, i) =>
-        i < 2 || i === 7 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0),
-      );
-      const saved = rows[n - 1]?.saved ?? 0;
-      const bar = (saved < 0 ? '░' : '█').repeat(Math.round((BAR * Math.abs(saved)) / most));
-      return `${cells.join('  ')}  ${bar}`.trimEnd();
-    })
-    .join('\n')}\n`;
+  const bars = rows.map(({ saved }) => (saved < 0 ? '░' : '█').repeat(Math.round((length * Math.abs(saved)) / most)));
+  const drawn = table.map((line, n) => `${line}  ${bars[n - 1] ?? ''}`.trimEnd());
+  return `${[...drawn, '', ...notesOf(rows)].join('\n')}\n`;
 }
 
-function csvOf(rows: readonly Total[]): string {
-  const lines = rows.map((row) => {
-    const { load, span, energyKwh, pricedKwh, kg, insteadKg, savedKg, standing, settledShare, imputedShare, starts } =
-      plain(row);
+/** What the rates of each load rest on: model, filled gaps, later corrections, and what it is compared with. */
+function notesOf(rows: readonly Total[]): readonly string[] {
+  return [...new Set(rows.map(({ load }) => load))].map((load) => {
+    const mine = rows.filter((row) => row.load === load);
+    const sum = (value: (row: Total) => number) => mine.reduce((total, row) => total + value(row), 0);
+    const priced = sum((row) => row.priced);
+    if (priced === 0) return `${load}: no rate is known, so no kilograms`;
+    const models = [...new Set(mine.flatMap((row) => row.models))].sort();
+    const part = (share: (row: Total) => number) =>
+      `${((100 * sum((row) => share(row) * row.priced)) / priced).toFixed(1)} %`;
     return [
-      span,
-      load,
-      energyKwh,
-      pricedKwh,
-      kg ?? '',
-      insteadKg ?? '',
-      savedKg ?? '',
-      standing,
-      settledShare,
-      imputedShare,
-      starts,
-    ].join(',');
+      `${load}: ${models.length === 0 ? 'no model named' : `model ${models.join(', ')}`}`,
+      `${part((row) => row.settledShare)} settled`,
+      `${part((row) => row.imputedShare)} imputed`,
+      `restated by ${sum((row) => row.restated).toFixed(2)} kg`,
+      `instead: ${[...new Set(mine.flatMap((row) => row.baselines))].join(' and ')}`,
+    ].join(', ');
   });
-  return `span,load,energyKwh,pricedKwh,kg,insteadKg,savedKg,standing,settledShare,imputedShare,starts\n${lines.map((line) => `${line}\n`).join('')}`;
+}
+
+type Plain = ReturnType<typeof plain>;
+
+/** Column and value, in the order of the file. */
+const CSV: readonly (readonly [string, (row: Plain) => string | number | undefined])[] = [
+  ['span', ({ span }) => span],
+  ['load', ({ load }) => load],
+  ['energyKwh', ({ energyKwh }) => energyKwh],
+  ['pricedKwh', ({ pricedKwh }) => pricedKwh],
+  ['kg', ({ kg }) => kg],
+  ['insteadKg', ({ insteadKg }) => insteadKg],
+  ['savedKg', ({ savedKg }) => savedKg],
+  ['standing', ({ standing }) => standing],
+  ['settledShare', ({ settledShare }) => settledShare],
+  ['imputedShare', ({ imputedShare }) => imputedShare],
+  ['starts', ({ starts }) => starts],
+  ['restatedKg', ({ restatedKg }) => restatedKg],
+  ['models', ({ models }) => models.join(' ')],
+  ['baselines', ({ baselines }) => baselines.join(' ')],
+  ['jobs', ({ jobs }) => jobs],
+];
+
+function csvOf(rows: readonly Total[]): string {
+  const lines = rows.map(plain).map((row) => CSV.map(([, value]) => value(row) ?? '').join(','));
+  return `${[CSV.map(([column]) => column).join(','), ...lines].join('\n')}\n`;
 }

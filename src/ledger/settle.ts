@@ -1,7 +1,7 @@
 /** Decides which published rates to ask for and what of an answer is worth an entry. Asks nothing itself. */
 
 import type { History } from '../service/answers.ts';
-import { days, floorTo, type Instant, type LbsPerMwh } from '../units.ts';
+import { days, floorTo, hours, type Instant, type LbsPerMwh } from '../units.ts';
 import type { Entry, SettledEntry } from './entries.ts';
 import { ratesOf } from './entries.ts';
 
@@ -19,6 +19,8 @@ const LONGEST = days(31);
 /** The day before the first running time counts too: a job may have been armed then. */
 const MARGIN = days(1);
 const SETTLED_AFTER = days(7);
+/** What was published while the last answer was under way, or by a clock that differs from ours, is told again rather than missed. */
+const OVERLAP = hours(1);
 const UNITS = 'lbs_co2_per_mwh';
 
 /** What to ask next for this region, once or twice a day; undefined when nothing that ran is unsettled. */
@@ -42,7 +44,7 @@ export function unsettled(ledger: readonly Entry[], region: string, now: Instant
     region,
     start,
     end: now,
-    ...(known && lastRead !== undefined ? { updatedSince: lastRead as Instant } : {}),
+    ...(known && lastRead !== undefined ? { updatedSince: (lastRead - OVERLAP) as Instant } : {}),
   };
 }
 

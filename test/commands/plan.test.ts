@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMemory } from '../../src/agent/memory.ts';
 import { createStore } from '../../src/agent/store.ts';
 import { run, spec } from '../../src/commands/plan.ts';
+import { runningText } from '../../src/commands/plan-running.ts';
 import { createDisk } from '../../src/platform/disk.ts';
 import { minutes } from '../../src/units.ts';
 import { at, Bench, car, outlookOf, siteOf } from '../control/site.ts';
@@ -201,6 +202,30 @@ loads:
     });
     expect((await plan('--config', config, '--state', state)).out).toMatch(
       /the deadline 2024-06-04T14:00:00\+00:00 is past and this plan is of 2024-06-04T01:00:00\+00:00: no agent has run since/,
+    );
+  });
+
+  it('tells by how much the loads together cost more than each alone would', () => {
+    const one = {
+      load: 'car',
+      by: '2026-06-04T14:00:00+00:00',
+      needMinutes: 240,
+      doneMinutes: 30,
+      madeAt: '2026-06-04T01:00:00+00:00',
+      gapToBound: 0.0312,
+      mustRun: false,
+      isPast: false,
+      slots: [{ start: '2026-06-04T08:00:00+00:00', minutes: 210, kw: 7.2 }],
+      starts: 1,
+      emissions: { value: 5, units: 'kg' },
+      feasible: true,
+      shortfallMinutes: 0,
+    };
+    expect(runningText([one])).toBe(
+      `car: 30 of 240 min by 2026-06-04T14:00:00+00:00
+  2026-06-04T08:00:00+00:00    210 min  7.2 kW
+  5.00 kg CO2 still to come; the loads together cost 3.1 % more than if each had the power budget to itself
+`,
     );
   });
 

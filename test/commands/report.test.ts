@@ -41,10 +41,38 @@ describe('gridtide report', () => {
     expect(out).toContain('2026-03  car');
     expect(out).toContain('1.36 kg  50 %  estimate');
     expect(out).toContain('no rate known');
+    expect(out).toMatch(/\ncar: model [-\d]+, 0.0 % settled, 0.0 % imputed, restated by 0.00 kg, instead: at-once\n/);
+    expect(out).toMatch(/\nheating: no rate is known, so no kilograms\n/);
+    expect(
+      Math.max(
+        ...out
+          .split('\n')
+          .slice(0, 3)
+          .map((line) => line.length),
+      ),
+    ).toBeLessThanOrEqual(80);
   });
   it('as CSV, with a head', async () => {
     const { out } = await report('--state', folder, '--csv');
-    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([11, 11, 11, 1]);
+    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([15, 15, 15, 1]);
+  });
+  it('has the days and the directory of a configuration', async () => {
+    const config = join(folder, 'house.yaml');
+    await writeFile(
+      config,
+      `device: cellar
+place: {latitude: 38.5, longitude: -122.0, timezone: Pacific/Kiritimati}
+service: {url: "http://127.0.0.1:9", usernameFile: username, passwordFile: password}
+state: ${folder}
+loads:
+  car: {type: ev, output: {kind: dry-run}, powerKw: 6}
+`,
+    );
+    const { totals } = JSON.parse((await report('--config', config, '--json')).out);
+    // 01:00 of the first in UTC is 15:00 there; 02:00 of the second, 16:00.
+    expect(totals.map(({ span }: { span: string }) => span)).toEqual(['2026-03-01', '2026-03-02']);
+    const later = JSON.parse((await report('--config', config, '--timezone', 'America/Los_Angeles', '--json')).out);
+    expect(later.totals[0].span).toBe('2026-02-28');
   });
   it.each([
     [['--state', '/nonexistent'], 'holds no ledger, so nothing can be reported'],

@@ -16,9 +16,10 @@ describe('the question', () => {
   it.each([
     ['nothing ran', seen(0, [500]), 3, undefined, undefined],
     ['never asked', ran, 6, 1 - DAY, undefined],
-    ['asked before', [...ran, published], 30, 1 - DAY, 6],
+    // An hour before the last answer: a rate published while it was under way was never asked for again.
+    ['asked before', [...ran, published], 30, 1 - DAY, 5],
     ['unchanged for 7 days', [...ran, published], 6 + 7 * DAY, undefined, undefined],
-    ['restated meanwhile', [...ran, published, settled(1, [450], 100)], 8 * DAY, 1 - DAY, 100],
+    ['restated meanwhile', [...ran, published, settled(1, [450], 100)], 8 * DAY, 1 - DAY, 99],
     ['never more than 31 days', ran, 60 * DAY, 29 * DAY, undefined],
   ] as const)('%s', (_, entries, now, start, since) => {
     const range = unsettled(entries, 'CAISO_NORTH', at(now));
