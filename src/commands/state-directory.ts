@@ -2,6 +2,7 @@
 
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import type { DiskError } from '../world.ts';
 import type { Terminal } from './command.ts';
 
 /** The row for commands that take it. */
@@ -14,4 +15,14 @@ export function stateDirectory(
   // systemd lists several with colons; ours is the first.
   const ofService = env.STATE_DIRECTORY?.split(':')[0];
   return told.option ?? told.config ?? (ofService || join(env.HOME || homedir(), '.local', 'state', 'gridtide'));
+}
+
+/** For a store: what is wrong with its files, each sentence once. */
+export function storeTroubles({ err }: Terminal): (failure: DiskError | undefined) => void {
+  const told = new Set<string>();
+  return (failure) => {
+    if (failure === undefined || told.has(failure.message)) return;
+    told.add(failure.message);
+    err(`${failure.message}\n`);
+  };
 }

@@ -17,6 +17,7 @@ import { type Duration, seconds } from '../units.ts';
 import type { Log } from '../world.ts';
 import type { BrokerLink } from './broker-link.ts';
 import { JobError, type Terminal } from './command.ts';
+import { storeTroubles } from './state-directory.ts';
 import { held, type Outcome, type Trial } from './trial.ts';
 
 const clock = createSystemClock();
@@ -30,10 +31,9 @@ interface Past {
   keep(state: State): Promise<void>;
 }
 
-async function pastOf({ config, load }: Trial, site: Site, { env, err }: Terminal): Promise<Past | undefined> {
-  const store = createStore(createDisk(config.state), (failure) => {
-    if (failure !== undefined) err(`${failure.message}\n`);
-  });
+async function pastOf({ config, load }: Trial, site: Site, terminal: Terminal): Promise<Past | undefined> {
+  const { env, err } = terminal;
+  const store = createStore(createDisk(config.state), storeTroubles(terminal));
   const boot = bootName(env.RUNTIME_DIRECTORY);
   const { signalType } = config.service;
   const memory = await createMemory(store, { signalType, boot, note: (text) => err(`${text}\n`) });

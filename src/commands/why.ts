@@ -12,7 +12,7 @@ import { createDisk } from '../platform/disk.ts';
 import { type Instant, iso } from '../units.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from './command.ts';
 import { locatedConfig } from './configuration.ts';
-import { STATE_ROW } from './state-directory.ts';
+import { STATE_ROW, storeTroubles } from './state-directory.ts';
 import { type Document, documentIn, loadNamed } from './trial.ts';
 
 type Row = 'config' | 'state' | 'json';
@@ -64,11 +64,9 @@ async function fromBroker(config: Located, { name }: LoadConfig, { env, stop }: 
   }
 }
 
-async function fromState(config: Located, { name }: LoadConfig, { err }: Terminal): Promise<Told | undefined> {
-  const store = createStore(createDisk(config.state), (failure) => {
-    if (failure !== undefined) err(`${failure.message}\n`);
-  });
-  const note = (text: string) => err(`${text}\n`);
+async function fromState(config: Located, { name }: LoadConfig, terminal: Terminal): Promise<Told | undefined> {
+  const store = createStore(createDisk(config.state), storeTroubles(terminal));
+  const note = (text: string) => terminal.err(`${text}\n`);
   const { signalType } = config.service;
   const { control } = await createMemory(store, { signalType, boot: undefined, note });
   const decision = control?.state.loads.find((load) => load.name === name)?.decision;

@@ -90,7 +90,8 @@ export async function ownPath(directory: string): Promise<string> {
   const path = await realpath(directory); // systemd's dynamic users get a link
   const [link, { uid, mode }] = await Promise.all([lstat(directory), stat(path)]);
   const ours = process.getuid?.() ?? uid;
-  if (![ours, 0].includes(uid) || ![ours, 0].includes(link.uid)) throw refusal(directory, 'it belongs to another user');
+  if (![ours, 0].includes(uid) || ![ours, 0].includes(link.uid))
+    throw refusal(directory, 'it belongs to another user; run this as that one, or name another');
   if ((mode & WRITABLE_BY_OTHERS) !== 0)
     throw refusal(directory, `others may write it (mode ${(mode & 0o7777).toString(8)}); chmod 700 it or name another`);
   return path;

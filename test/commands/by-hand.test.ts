@@ -190,6 +190,12 @@ describe('gridtide run, before it starts', () => {
   });
 });
 
+it('gridtide why tells an unusable state directory once', async () => {
+  const { code, err } = await run(why, await house({ state: 'state-of-all' }), 'lamp');
+  expect(code).toBe(1);
+  expect(err.match(/others may write it/g)).toHaveLength(1);
+});
+
 describe('gridtide test, with no agent and no broker', () => {
   it('switches, reads back, and leaves a load that cannot tell what it was at its fail-safe level', async () => {
     const { code, out, err } = await run(test, await house(), 'lamp --for 1s --json');
