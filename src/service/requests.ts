@@ -151,11 +151,11 @@ export function historyCall(query: HistoryQuery): Outcome<Call<History>> {
 export const indexCall = (query: SignalQuery): Call<LiveIndex> =>
   get('/v3/signal-index', named(query), { maxBytes: 64 * KB, decode: (body) => decodeIndex(body, query) });
 
-/** The address of a call below `base`. */
+/** The address of a call below `base`, which ends without a slash. */
 export function addressOf(base: string, { path, query }: Pick<Call<unknown>, 'path' | 'query'>): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
   const search = new URLSearchParams(pairs).toString();
-  return `${base.replace(/\/+$/, '')}${path}${search === '' ? '' : `?${search}`}`;
+  return `${base}${path}${search === '' ? '' : `?${search}`}`;
 }

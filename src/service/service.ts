@@ -121,7 +121,8 @@ export function createService(options: ServiceOptions): Service {
   const { url, http, clock, random, credentials, fleet = 1, log } = options;
   const base = url.replace(/\/+$/, '');
   const stopping = new AbortController();
-  const transport = createTransport({ http, clock, random, log, fleet, deadline: options.deadline });
+  const { signal: stopped } = stopping;
+  const transport = createTransport({ http, clock, random, log, fleet, stopped, deadline: options.deadline });
   const session = createSession({
     clock,
     log,
@@ -142,7 +143,7 @@ export function createService(options: ServiceOptions): Service {
   const history = (query: HistoryQuery) => envelope(historyCall(query));
   const pastForecasts = (query: PastForecastsQuery) => envelope(pastForecastsCall(query));
 
-  const ranges = createRanges({ clock, random, stopped: stopping.signal, history, pastForecasts });
+  const ranges = createRanges({ clock, random, stopped, history, pastForecasts });
 
   return {
     async register(account) {
@@ -166,12 +167,9 @@ export function createService(options: ServiceOptions): Service {
     signalIndex: (query) => envelope(ok(indexCall(query))),
     historyRange: ranges.history,
     pastForecastsRange: ranges.pastForecasts,
-    v1: createV1({ base, transport, credentials, clock, random, stopped: stopping.signal }),
+    v1: createV1({ base, transport, credentials, clock, random, stopped }),
     counts: transport.counts,
     skew: transport.skew,
-    stop() {
-      stopping.abort();
-      transport.stop();
-    },
+    stop: () => stopping.abort(),
   };
 }

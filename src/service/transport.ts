@@ -47,7 +47,6 @@ export interface Transport {
   open(sending: Sending): Promise<Sent>;
   counts(): { readonly requests: number; readonly logins: number; readonly bytesIn: number };
   skew(): Duration | undefined;
-  stop(): void;
 }
 
 export interface TransportOptions {
@@ -56,11 +55,13 @@ export interface TransportOptions {
   readonly random: Random;
   readonly log: Log;
   readonly fleet: number;
+  /** Ends what is under way; nothing is sent after it. */
+  readonly stopped: AbortSignal;
   /** Instead of each call's own. */
   readonly deadline?: Duration | undefined;
 }
 
-export function createTransport({ http, clock, random, log, fleet, deadline }: TransportOptions): Transport {
+export function createTransport({ http, clock, random, log, fleet, stopped, deadline }: TransportOptions): Transport {
   const requests = createBudget(shareOf(MOST_REQUESTS, fleet), WINDOW);
   const logins = createBudget(shareOf(MOST_LOGINS, fleet), WINDOW);
   const budgets: Readonly<Record<Lane, readonly Budget[]>> = {
@@ -70,14 +71,13 @@ export function createTransport({ http, clock, random, log, fleet, deadline }: T
   };
   const holds = createHolds({ clock, random, log });
   const skew = createSkew();
-  const stopping = new AbortController();
   // As many listeners as requests under way.
-  setMaxListeners(0, stopping.signal);
+  setMaxListeners(0, stopped);
   const sent = { requests: 0, logins: 0, bytesIn: 0 };
 
   const inTime = ({ request }: Sending) => (deadline === undefined ? request : { ...request, deadline });
   function blocked(lane: Lane): Failure | undefined {
-    if (stopping.signal.aborted) return { kind: 'stopped' };
+    if (stopped.aborted) return { kind: 'stopped' };
     const { uptime } = clock.now();
     const wait = Math.max(holds.left(lane), ...budgets[lane].map((budget) => budget.wait(uptime)));
     return wait > 0 ? { kind: 'throttled', retryAfter: milliseconds(wait) } : undefined;
@@ -127,7 +127,7 @@ export function createTransport({ http, clock, random, log, fleet, deadline }: T
       const why = blocked(sending.lane);
       if (why !== undefined) return failedWith(why);
       const startedAt = clock.now().uptime;
-      const reply = await attempt(sending, () => http.request(inTime(sending), stopping.signal));
+      const reply = await attempt(sending, () => http.request(inTime(sending), stopped));
       if (!reply.ok) return failedWith(reply.failure);
       sent.bytesIn += reply.value.body.length;
       return concluded(verdictOf(sending, reply.value), sending.lane, startedAt);
@@ -136,16 +136,18 @@ export function createTransport({ http, clock, random, log, fleet, deadline }: T
       const why = blocked(sending.lane);
       if (why !== undefined) return { verdict: failedWith(why) };
       const startedAt = clock.now().uptime;
-      const stream = await attempt(sending, () => http.stream(inTime(sending), stopping.signal));
+      const stream = await attempt(sending, () => http.stream(inTime(sending), stopped));
       if (!stream.ok) return { verdict: failedWith(stream.failure) };
       const { value } = stream;
-      if (value.status === 200 && isJson(value)) return { stream: { ...value, chunks: counted(value.chunks) } };
+      if (value.status === 200 && isJson(value)) {
+        holds.answered(sending.lane, startedAt);
+        return { stream: { ...value, chunks: counted(value.chunks) } };
+      }
       const body = await opening(value.chunks);
       return { verdict: concluded(verdictOf(sending, { ...value, body }), sending.lane, startedAt) };
     },
     counts: () => ({ ...sent }),
     skew: () => skew.now(clock.now()),
-    stop: () => stopping.abort(),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Clock, Random } from '../world.ts';
 import { decodeToken } from './account-answers.ts';
 import type { V1Page } from './answers.ts';
 import { createAsking, requestOf, type Tokens } from './asking.ts';
-import { failed, ok } from './decoding.ts';
+import { failed, nonsense, ok } from './decoding.ts';
 import { endedBy } from './ending.ts';
 import type { Outcome } from './failure.ts';
 import type { AuthorityQuery, Credentials, Following, V1Query } from './queries.ts';
@@ -16,9 +16,6 @@ import type { Transport } from './transport.ts';
 import { decodeAuthorities, decodeDataPage, decodeMarginalPage } from './v1-answers.ts';
 
 const LIMITS = { deadline: seconds(30), maxBytes: 8 * 1_024 * 1_024 };
-/** A range of pages that is still not at its end is a service that turns in a circle. */
-const MOST_PAGES = 100_000;
-
 const tokenCall = ({ username, password }: Credentials): Call<{ readonly token: string }> => ({
   method: 'POST',
   path: '/api/v1/obtain-token-auth/',
@@ -113,13 +110,19 @@ export function createV1({ base, transport, credentials, clock, random, stopped 
     const retry = createRetry({ clock, random, signal: ending.signal, waits });
     const first = query.page ?? 1;
     try {
-      for (let page = first; page < first + MOST_PAGES; page++) {
+      for (let page = first; ; page++) {
         const outcome = await retry(() => ask({ ...query, page }));
         // The list may have become shorter since the page before.
         const isBeyond = !outcome.ok && outcome.failure.kind === 'refused' && outcome.failure.status === 404;
         if (isBeyond && page > first) return;
         yield outcome;
         if (!outcome.ok || outcome.value.isLast) return;
+        const { count } = outcome.value;
+        if (page > count) {
+          // Each page but the last holds a point at least: a service that goes on beyond turns in a circle.
+          yield nonsense('next', `the end, after ${count} points`, `another page after page ${page}`);
+          return;
+        }
       }
     } finally {
       ending.end();

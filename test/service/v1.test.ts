@@ -26,8 +26,8 @@ const point = (minute: number, more: object = {}) => ({
   ba: 'CAISO',
   ...more,
 });
-const page = (results: readonly unknown[], next: string | null = null) =>
-  json({ count: results.length, next, previous: null, results });
+const page = (results: readonly unknown[], next: string | null = null, count = 100) =>
+  json({ count, next, previous: null, results });
 
 const kind = (outcome: Outcome<unknown>) => (outcome.ok ? 'answer' : outcome.failure.kind);
 
@@ -149,6 +149,17 @@ describe('pages', () => {
       seen.push(kind(outcome));
     expect(seen).toEqual(['answer', 'stopped']);
     expect(clock.waiting()).toEqual([]);
+  });
+
+  it('of a service that turns in a circle end, and it is told', async () => {
+    const { service, scripted } = await start(
+      tokens(
+        () => true,
+        () => page([point(0)], 'http://192.0.2.1/', 7),
+      ),
+    );
+    expect(await read(service.v1.datapointPages({}))).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 'nonsense']);
+    expect(scripted.count(POINTS)).toBe(8);
   });
 
   it('are asked for only as they are read', async () => {
