@@ -57,7 +57,7 @@ export function wakeAtWall(context: Context, at: Instant) {
 }
 
 export const wallOf = ({ now }: Context, at: Uptime) => (now.wall + (at - now.uptime)) as Instant;
-const uptimeOf = ({ now }: Context, at: Instant) => (now.uptime + (at - now.wall)) as Uptime;
+export const uptimeOf = ({ now }: Context, at: Instant) => (now.uptime + (at - now.wall)) as Uptime;
 
 /** The index while it may drive anything; asks to be woken when that ends. */
 export function indexNow(context: Context): IndexNow | undefined {

@@ -12,6 +12,7 @@ import {
   outlookNow,
   presentLevel,
   runningSince,
+  uptimeOf,
   wakeAtWall,
 } from './context.ts';
 import { isDone, remaining } from './jobs.ts';
@@ -127,6 +128,7 @@ export function requestOf(context: Context, outlook: Outlook, load: LoadConfig, 
   const minOff = Math.max(minOffOf(load), pauseForHourlyStarts(load, minOn)) as Duration;
   const held = uptime - runningSince(state);
   const wait = running ? 0 : Math.max(0, startAllowedFrom(load, state) - uptime, minOffOf(load) - held);
+  const starts = startsToPlan(load, state, uptime, running && !isRunning(state.level));
   return {
     outlook,
     now: wall,
@@ -136,7 +138,8 @@ export function requestOf(context: Context, outlook: Outlook, load: LoadConfig, 
     minOn,
     minOff,
     startCost: START_COST * meanOf(outlook),
-    maxStarts: startsToPlan(load, state, running && !isRunning(state.level)),
+    maxStarts: starts.sure,
+    more: { most: starts.most, fit: (planned) => starts.fit(planned.map((at) => uptimeOf(context, at))) },
     running,
     age: (running ? held : minOff - wait) as Duration,
   };

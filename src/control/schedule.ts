@@ -30,6 +30,8 @@ export interface JobRequest {
   /** In the outlook's value times slots. */
   readonly startCost: number;
   readonly maxStarts: number;
+  /** More starts than that, up to `most`, when they come at moments that fit. */
+  readonly more?: { readonly most: number; readonly fit: (starts: readonly Instant[]) => boolean };
   readonly running: boolean;
   /** Since the present mode began. */
   readonly age: Duration;
@@ -93,8 +95,22 @@ function meanOf(values: readonly number[]): number {
   return known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-/** The cheapest runs, or undefined when the job cannot be met from here under its rules. */
+/** The cheapest runs, or undefined when the job cannot be met from here under its rules. Plans that need starts which do not fit are tried again with fewer. */
 export function planJob(job: JobRequest): JobPlan | undefined {
+  const { maxStarts, more } = job;
+  let most = more?.most ?? maxStarts;
+  while (more !== undefined && most > maxStarts) {
+    const plan = planWith({ ...job, maxStarts: most });
+    if (plan === undefined || plan.starts <= maxStarts || more.fit(startsOf(plan, job))) return plan;
+    most = plan.starts - 1;
+  }
+  return planWith(job);
+}
+
+const startsOf = ({ runs }: JobPlan, { running, now }: JobRequest): Instant[] =>
+  runs.map(({ from }) => from).filter((from) => !(running && from <= now));
+
+function planWith(job: JobRequest): JobPlan | undefined {
   const { outlook, now, by } = job;
   const grid = gridOf(outlook, choiceOf(job));
   const { period } = grid;

@@ -26,13 +26,30 @@ export const startAllowedFrom = (load: LoadConfig, { starts }: LoadState, kept =
 export const blockAllowedFrom = (load: LoadConfig, { blocks }: LoadState): Uptime =>
   freeFrom(blocks, load.maxBlocksPerDay, DAY);
 
-/** The starts a plan may use: of the day's one is kept back for the deadline guard, except when it is the last; a job's may all be planned. */
-export function startsToPlan(load: LoadConfig, state: LoadState, pending: boolean): number {
-  const used = pending ? 1 : 0;
-  const day = load.maxStartsPerDay - state.starts.length - used;
-  const job =
-    load.maxInterruptions === undefined ? Infinity : load.maxInterruptions + 1 - (state.job?.starts ?? 0) - used;
-  return Math.max(0, Math.min(day >= 2 ? day - 1 : day, job));
+/** How many starts a plan may use. One of the day's is kept back for the deadline guard, except when it is the last; a job's may all be planned. */
+export interface StartsToPlan {
+  /** Whenever they are. */
+  readonly sure: number;
+  /** At the most, where `fit` holds. */
+  readonly most: number;
+  /** Whether these planned ones leave one start free in any 24 h, as those of the last day grow old. */
+  readonly fit: (planned: readonly Uptime[]) => boolean;
+}
+
+export function startsToPlan(load: LoadConfig, state: LoadState, now: Uptime, pending: boolean): StartsToPlan {
+  const past = pending ? [...state.starts, now] : state.starts;
+  const day = load.maxStartsPerDay - past.length;
+  const used = (state.job?.starts ?? 0) + (pending ? 1 : 0);
+  const job = load.maxInterruptions === undefined ? Infinity : load.maxInterruptions + 1 - used;
+  const within = load.maxStartsPerDay - 1;
+  return {
+    sure: Math.max(0, Math.min(day >= 2 ? day - 1 : day, job)),
+    most: Math.max(0, Math.min(within, job)),
+    fit: (planned) => {
+      const all = [...past, ...planned];
+      return planned.every((at, i) => at - (all[past.length + i - within] ?? -Infinity) >= DAY);
+    },
+  };
 }
 
 /** Pause after a run that keeps any plan within the starts an hour. */
