@@ -49,16 +49,21 @@ function shortestSpan({ from, by }: Goal): Duration {
   return minutes(Math.min(1440, ...spans));
 }
 
-function goals({ goal, powerKw }: LoadDraft, report: Report): void {
+function goals({ goal, powerKw, minOn }: LoadDraft, report: Report): void {
   if (goal === undefined || powerKw === undefined) return;
   const time = goal.need.kind === 'time' ? goal.need.time : hours(goal.need.energy / powerKw);
   const span = shortestSpan(goal);
+  const room = goal.from === undefined ? 'a day' : `the time from ${timeText(goal.from)} to its deadline`;
+  if (minOn !== undefined && minOn > span)
+    report(
+      `${durationText(minOn)} is longer than ${room} (${durationText(span)}); shorten it or widen the goal`,
+      'minOn',
+    );
   if (time <= span) return;
   const said =
     goal.need.kind === 'time'
       ? durationText(goal.need.time)
       : `${goal.need.energy}kWh at ${powerKw} kW takes ${Math.ceil(inHours(time) * 10) / 10} h, which`;
-  const room = goal.from === undefined ? 'a day' : `the time from ${timeText(goal.from)} to its deadline`;
   report(`${said} is longer than ${room} (${durationText(span)}); it could never be done`, 'goal', 'need');
 }
 

@@ -358,6 +358,11 @@ const RULE_ROWS: readonly BadRow[] = [
     'loads.heater.failSafe: "block" is not one of off, on, normal, recommend',
   ),
   unfit(
+    'a minimum longer than the time of a goal',
+    withLoad({ minOn: '30m', goal: { need: '10m', by: '07:00', from: '06:45' } }),
+    'loads.heater.minOn: 30m is longer than the time from 06:45 to its deadline (15m); shorten it or widen the goal',
+  ),
+  unfit(
     'a minimum longer than the window',
     withLoad({ minOn: '2h', window: '23:30-00:30' }),
     'loads.heater.minOn: 2h is longer than the window 23:30-00:30 (1h); shorten it or widen the window',
