@@ -137,7 +137,7 @@ export function shortfall(context: Context, load: LoadConfig, state: LoadState, 
   if (!context.now.trusted) return 0 as Duration;
   const running = isRunning(presentLevel(state));
   const { wall } = context.now;
-  const start = running ? wall : Math.max(job.from, wall + startWait(context, load, state));
+  const start = Math.max(job.from, running ? wall : wall + startWait(context, load, state));
   if (!runs(state)) wakeAtWall(context, (job.by - remaining(job) + 1) as Instant);
   return Math.max(0, remaining(job) - Math.max(0, job.by - start)) as Duration;
 }

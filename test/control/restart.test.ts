@@ -64,6 +64,15 @@ describe('a clock that is set', () => {
     expect(bench.state.loads[0]?.plan?.madeAt).toBe(EVENING + hours(2));
   });
 
+  it('back to before a job began still says what will be missing', () => {
+    const bench = plugged();
+    bench.for(minutes(20));
+    bench.send({ kind: 'arm', load: 'car', need: hours(3), by: (bench.now.wall + hours(1)) as Instant });
+    expect(bench.decision('car')).toMatchObject({ level: 'on', why: 'must-run', job: { shortfall: hours(2) } });
+    jump(bench, -hours(4) as Duration);
+    expect(bench.decision('car').job?.shortfall).toBe(hours(2));
+  });
+
   it('back over a deadline finds the job with what it has had', () => {
     const bench = plugged();
     bench.run((EVENING + hours(13) + minutes(1)) as Instant);
