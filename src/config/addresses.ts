@@ -57,8 +57,8 @@ export const serviceUrl = address({
 });
 
 export const brokerUrl = address({
-  expects: 'an address such as mqtt://localhost:1883 (mqtt, mqtts, ws or wss)',
-  protocols: ['mqtt', 'mqtts', 'ws', 'wss'],
+  expects: 'an address such as mqtt://localhost:1883 (mqtt or mqtts)',
+  protocols: ['mqtt', 'mqtts'],
   refuse: (url) => (url.hash === '' ? undefined : 'has a fragment; take it off'),
   text: (_, written) => written,
 });

@@ -49,7 +49,6 @@ export const GOOD_ROWS: readonly (readonly [string, string])[] = [
   ['a service on loopback without TLS', withUrl('http://127.0.0.1:8080')],
   ['a service on loopback by IPv6', withUrl('http://[::1]:8080')],
   ['a broker over TLS', yaml({ mqtt: { url: 'mqtts://broker.example:8883' } })],
-  ['a broker over a web socket', yaml({ mqtt: { url: 'wss://broker.example/mqtt' } })],
   ['no discovery', yaml({ mqtt: { url: 'mqtt://localhost', discovery: 'none' } })],
   ['the south-west', withPlace({ latitude: -90, longitude: -180 })],
   ['durations of all units', withLoad({ minOn: '90s', minOff: '1h30m', overrideFor: '1d' })],
