@@ -245,7 +245,12 @@ const VALUE_ROWS: readonly BadRow[] = [
   refused(
     'http for a broker',
     yaml({ mqtt: { url: 'http://localhost' } }),
-    'mqtt.url: "http://localhost" is not an address such as mqtt://localhost:1883 (mqtt, mqtts, ws or wss)',
+    'mqtt.url: "http://localhost" is not an address such as mqtt://localhost:1883 (mqtt or mqtts)',
+  ),
+  refused(
+    'a broker over a web socket',
+    yaml({ mqtt: { url: 'wss://broker.example/mqtt' } }),
+    'mqtt.url: "wss://broker.example/mqtt" is not an address such as mqtt://localhost:1883 (mqtt or mqtts)',
   ),
 ];
 
