@@ -42,7 +42,7 @@ const sharedChunk = {
   },
 };
 
-/** The CommonJS packages inside (undici among them) call `require` for node's own modules. */
+/** The CommonJS packages inside (mqtt among them) call `require` for node's own modules. */
 const REQUIRE =
   "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);";
 

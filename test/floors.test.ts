@@ -12,7 +12,6 @@ const ORDER = ['config', 'service', 'region', 'signal', 'control', 'outputs', 'l
 const JOINERS = ['commands', 'agent', 'main', 'replay'];
 /** Each of these packages enters through one file. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
-  undici: ['platform/http.ts'],
   mqtt: ['platform/broker.ts'],
   onoff: ['platform/pins.ts'],
   pino: ['platform/log.ts'],

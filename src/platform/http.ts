@@ -1,10 +1,8 @@
-/** Carries one HTTP request within its deadline and its size cap, by undici; never follows a redirect, never judges an answer. */
+/** Carries one HTTP request within its deadline and its size cap, by Node's own client; never follows a redirect, never judges an answer. */
 
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
-import { rootCertificates } from 'node:tls';
-import { setFlagsFromString } from 'node:v8';
 import { createGunzip } from 'node:zlib';
-import type { Dispatcher } from 'undici';
 import type { Instant } from '../units.ts';
 import { type Http, HttpError, type HttpFailure, type HttpHead, type HttpRequest, type HttpStream } from '../world.ts';
 
@@ -19,11 +17,12 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** Short, so that a connection is rarely reused just as the other side drops it. */
 const KEEP_ALIVE_MS = 4_000;
 
-/** What ends a request before its answer: the deadline or the caller. */
+/** What ends a request before its answer: the deadline, the caller, or that the client is closed. */
 interface Ending {
   readonly signal: AbortSignal;
   /** Why it ended, when it was ended. */
   readonly why: () => HttpFailure | undefined;
+  readonly stop: () => void;
   readonly release: () => void;
 }
 
@@ -44,6 +43,7 @@ function endingOf({ deadline }: HttpRequest, outer: AbortSignal | undefined): En
   return {
     signal: controller.signal,
     why: () => why,
+    stop,
     release: () => {
       clearTimeout(timer);
       outer?.removeEventListener('abort', stop);
@@ -69,6 +69,18 @@ const codeOf = (error: unknown) =>
 
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ERR_TLS|ERR_SSL|EPROTO/;
 
+const OPENSSL = /SSL routines:[^:]*:([^:]+)/;
+
+/** One clause in words: every address of a name may have failed in its own way, and OpenSSL tells its source files as well. */
+function causeOf(error: unknown, code: string): string {
+  const one = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
+  const message = one instanceof Error ? one.message : String(one);
+  const reason = OPENSSL.exec(message)?.[1];
+  if (reason === 'wrong version number') return `no TLS is spoken there: is it a plain http address? (${code})`;
+  if (reason !== undefined) return `TLS: ${reason} (${code})`;
+  return message.includes(code) ? message : `${message} (${code})`;
+}
+
 function failureOf(error: unknown, { why }: Ending, hasHead: boolean): HttpFailure {
   const ended = why();
   if (ended !== undefined) return ended;
@@ -76,7 +88,7 @@ function failureOf(error: unknown, { why }: Ending, hasHead: boolean): HttpFailu
   const code = codeOf(error);
   // What has no code is no trouble of the network: a broken law.
   if (code === '') throw error;
-  const cause = `${error instanceof Error ? error.message : String(error)} (${code})`;
+  const cause = causeOf(error, code);
   if (CERTIFICATE.test(code)) return { kind: 'tls', cause };
   if (code === 'Z_BUF_ERROR') return { kind: 'cut-short', cause: 'the compressed body ends too early' };
   if (code.startsWith('Z_')) return { kind: 'bad-encoding', cause };
@@ -112,41 +124,61 @@ function inflated(body: Readable, head: HttpHead, maxBytes: number): AsyncIterab
   return capped(gunzip, maxBytes);
 }
 
-function headOf(data: Dispatcher.ResponseData): HttpHead {
+function headOf({ statusCode = 0, headers: received }: IncomingMessage): HttpHead {
   const headers = Object.fromEntries(
-    Object.entries(data.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : `${value}`]),
+    Object.entries(received).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : `${value}`]),
   );
   const date = Date.parse(headers['date'] ?? '');
-  return { status: data.statusCode, headers, ...(Number.isNaN(date) ? {} : { date: date as Instant }) };
+  return { status: statusCode, headers, ...(Number.isNaN(date) ? {} : { date: date as Instant }) };
 }
 
+/** What requests of one scheme share. */
 interface Wire {
-  readonly dispatcher: Dispatcher;
-  readonly send: typeof import('undici').request;
+  readonly agent: Agent;
+  readonly request: typeof import('node:http').request;
 }
 
-/** Loaded at the first request: a command that asks nothing does not pay for it. */
-async function openWire({ ca }: HttpOptions): Promise<Wire> {
-  // The optimising compile of undici's WebAssembly parser peaks at 40 MB more and is never earned back here.
-  setFlagsFromString('--liftoff-only');
-  // The default is all of a CommonJS module, bundled or not.
-  const { Agent, request } = (await import('undici')).default;
-  const dispatcher = new Agent({
-    connections: CONNECTIONS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    // One deadline covers the whole request: a body that drips would outlive these.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: CONNECT_TIMEOUT_MS, ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }) },
+// A free connection is closed after the timeout; a request under way goes by its own deadline.
+const KEPT = { keepAlive: true, maxSockets: CONNECTIONS, timeout: KEEP_ALIVE_MS } as const;
+
+/** Loaded at the first request: a command that asks nothing does not pay for it, nor one on loopback for TLS. */
+async function openWire(secure: boolean, { ca }: HttpOptions): Promise<Wire> {
+  if (!secure) {
+    const { Agent, request } = await import('node:http');
+    return { agent: new Agent(KEPT), request };
+  }
+  const { Agent, request } = await import('node:https');
+  if (ca === undefined) return { agent: new Agent(KEPT), request };
+  const { rootCertificates } = await import('node:tls');
+  return { agent: new Agent({ ...KEPT, ca: [...rootCertificates, ca] }), request };
+}
+
+/** The head of the answer; rejects with the error of the connection, or with that of the signal. */
+function headed(outgoing: ClientRequest, body: string | undefined): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    let patience: NodeJS.Timeout | undefined;
+    outgoing.once('socket', (socket) => {
+      if (!socket.connecting) return;
+      const late = Object.assign(new Error(`no connection within ${CONNECT_TIMEOUT_MS / 1_000} s`), {
+        code: 'ETIMEDOUT',
+      });
+      patience = setTimeout(() => outgoing.destroy(late), CONNECT_TIMEOUT_MS);
+      socket.once('connect', () => clearTimeout(patience));
+    });
+    outgoing.once('close', () => clearTimeout(patience));
+    // Stays for the life of the request: an error after the head comes here as well, and its reader hears of it there.
+    outgoing.on('error', reject);
+    outgoing.once('response', resolve);
+    outgoing.end(body);
   });
-  return { dispatcher, send: request };
 }
 
 export function createHttp(options: HttpOptions = {}): Http {
-  let wire: Promise<Wire> | undefined;
-  const opened = () => {
-    wire ??= openWire(options);
+  const wires = new Map<boolean, Promise<Wire>>();
+  const underWay = new Set<Ending>();
+  const wireTo = (secure: boolean) => {
+    const wire = wires.get(secure) ?? openWire(secure, options);
+    wires.set(secure, wire);
     return wire;
   };
 
@@ -155,27 +187,29 @@ export function createHttp(options: HttpOptions = {}): Http {
     const insecure = insecurity(request.url);
     if (insecure !== undefined) return insecure;
     const ending = endingOf(request, outer);
+    underWay.add(ending);
     try {
-      const { dispatcher, send } = await opened();
-      const data = await send(request.url, {
-        dispatcher,
-        method: request.method,
-        headers: { ...request.headers, 'accept-encoding': 'gzip' },
-        body: request.body ?? null,
-        signal: ending.signal,
-      });
+      const { agent, request: send } = await wireTo(new URL(request.url).protocol === 'https:');
+      const { method, headers, body } = request;
+      const more = { agent, method, headers: { ...headers, 'accept-encoding': 'gzip' }, signal: ending.signal };
+      const answer = await headed(send(request.url, more), body);
       // A body that nobody reads to its end must not bring the process down.
-      data.body.on('error', () => {});
-      const head = headOf(data);
+      answer.on('error', () => {});
+      const head = headOf(answer);
       if (Number(head.headers['content-length'] ?? 0) > request.maxBytes) {
-        data.body.destroy();
+        answer.destroy();
         throw tooLarge(request.maxBytes);
       }
-      return { ...head, chunks: read(data.body, head, { ending, maxBytes: request.maxBytes }) };
+      return { ...head, chunks: read(answer, head, { ending, maxBytes: request.maxBytes }) };
     } catch (error) {
-      ending.release();
+      release(ending);
       return failureOf(error, ending, false);
     }
+  }
+
+  function release(ending: Ending) {
+    ending.release();
+    underWay.delete(ending);
   }
 
   async function* read(body: Readable, head: HttpHead, { ending, maxBytes }: { ending: Ending; maxBytes: number }) {
@@ -184,7 +218,7 @@ export function createHttp(options: HttpOptions = {}): Http {
     } catch (error) {
       throw new HttpError(failureOf(error, ending, true));
     } finally {
-      ending.release();
+      release(ending);
       body.destroy();
     }
   }
@@ -205,9 +239,10 @@ export function createHttp(options: HttpOptions = {}): Http {
       }
     },
     async close() {
-      const open = wire;
-      wire = undefined;
-      await (await open)?.dispatcher.destroy();
+      for (const { stop } of underWay) stop();
+      const open = [...wires.values()];
+      wires.clear();
+      for (const wire of open) (await wire).agent.destroy();
     },
   };
 }

@@ -10,6 +10,8 @@ export interface Asked {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
+  /** Of the asking side: the same for requests over one connection. */
+  readonly port: number | undefined;
 }
 
 /** What to answer; a function takes the response into its own hands. */
@@ -59,6 +61,7 @@ export async function startScripted(
       query: url.searchParams,
       headers: request.headers as Record<string, string | undefined>,
       body: await bodyOf(request),
+      port: request.socket.remotePort,
     };
     asked.push(one);
     const answer = await script(one);

@@ -93,7 +93,6 @@ const WORDS = { username: 'owner', password: 'clean-grid-1' };
 export async function openHome(options: HomeOptions): Promise<Home> {
   // A chunk read late would not hold the clock.
   await import('../../src/region/import.ts');
-  await import('undici');
   const { seed, start, loads = LOADS, plan = 'basic' } = options;
   const from = (start === undefined ? START : Date.parse(start)) as Instant;
   const clock = options.clock ?? createVirtualClock(from);

@@ -1,7 +1,7 @@
 /** The HTTP adapter against a real loopback server: what it refuses, what it caps, how it ends. */
 
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { createHttp } from '../../src/platform/http.ts';
 import { type Duration, seconds } from '../../src/units.ts';
 import { HttpError, type HttpRequest } from '../../src/world.ts';
@@ -75,6 +75,16 @@ describe('what is refused or ends badly', () => {
   ];
   it.each(rows)('%s is %s', async (path, kind, more) => {
     expect(await http.request(ask(path, more))).toMatchObject({ kind });
+  });
+
+  it('says that a plain port speaks no TLS', async () => {
+    const reply = await http.request(ask(service.url.replace('http:', 'https:')));
+    expect(reply).toMatchObject({ kind: 'tls', cause: expect.stringMatching(/^no TLS is spoken there: [^:]+$/) });
+  });
+
+  it('names the reason once', async () => {
+    const reply = await http.request(ask('http://127.0.0.1:1/'));
+    expect(reply).toEqual({ kind: 'unreachable', cause: 'connect ECONNREFUSED 127.0.0.1:1' });
   });
 
   it('names no credentials', async () => {
@@ -151,6 +161,26 @@ describe('stopping', () => {
     const asked = service.asked.length;
     expect(await http.request(ask('/plain'), AbortSignal.abort())).toMatchObject({ kind: 'stopped' });
     expect(service.asked.length).toBe(asked);
+  });
+
+  it('is what the closing of the client does to what is under way, and to what waits for a connection', async () => {
+    const other = createHttp();
+    const before = service.count('/silent');
+    const replies = Array.from({ length: 8 }, () => other.request(ask('/silent')));
+    await vi.waitFor(() => expect(service.count('/silent')).toBeGreaterThan(before + 5));
+    await other.close();
+    for (const reply of await Promise.all(replies)) expect(reply).toMatchObject({ kind: 'stopped' });
+  });
+
+  it('uses a connection again, and closes it when it is not needed', async () => {
+    const other = createHttp();
+    const ports = new Set<number | undefined>();
+    for (let i = 0; i < 3; i++) {
+      await other.request(ask('/plain'));
+      ports.add(service.asked.at(-1)?.port);
+    }
+    expect(ports.size).toBe(1);
+    await other.close();
   });
 
   it('closes twice without harm', async () => {
