@@ -84,9 +84,9 @@ function brokenArrows({ path, imports }: SourceFile): string[] {
     if (!isLocal(target)) return [];
     const other = floorOf(target);
     const say = (rule: string) => [`${path} imports ${target}: ${rule}`];
-    if (path === 'units.ts' || path === 'spread.ts') return say(`${floor} imports nothing`);
+    if (['units.ts', 'spread.ts', 'zone.ts'].includes(path)) return say(`${floor} imports nothing`);
     if (path === 'world.ts') return other === 'units' ? [] : say('world imports units only');
-    if (other === floor || ['units', 'spread', 'world'].includes(other)) return [];
+    if (other === floor || ['units', 'spread', 'zone', 'world'].includes(other)) return [];
     if (other === 'platform' && !['main', 'commands', 'replay'].includes(floor))
       return say('only main and commands touch platform');
     if (JOINERS.includes(floor)) return [];
@@ -117,7 +117,7 @@ function brokenDoors({ path, imports }: SourceFile): string[] {
 
 function impurities({ path, text }: SourceFile): string[] {
   const floor = floorOf(path);
-  const pure = (ORDER as readonly string[]).includes(floor) || ['units', 'world', 'agent'].includes(floor);
+  const pure = (ORDER as readonly string[]).includes(floor) || ['units', 'zone', 'world', 'agent'].includes(floor);
   if (!pure) return [];
   const code = withoutComments(text);
   return IMPURE.filter((pattern) => pattern.test(code)).map(

@@ -8,6 +8,7 @@ import { type Record, recordOf, TEACHING_DAYS, timeOf } from '../replay/backtest
 import { type SeededRange, seededSeries } from '../replay/backtest/seeded.ts';
 import { type Backtest, backtest, type Policy, policies, type Result } from '../replay/backtest.ts';
 import { after, before, days, type Instant, iso, type Kilowatt } from '../units.ts';
+import { isZone } from '../zone.ts';
 import { timeAsked } from './asked.ts';
 import { csvOf, type Told, textOf } from './backtest-text.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
@@ -157,15 +158,6 @@ const listed = (text: string | undefined) =>
     ?.split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '');
-
-function isZone(timezone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: timezone });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function chosen(loads: readonly LoadConfig[], names: readonly string[]): readonly LoadConfig[] {
   const wanted = names.flatMap((name) => listed(name) ?? []);

@@ -12,6 +12,7 @@ import { placeOf } from '../region/place.ts';
 import { between, days, iso, type Place } from '../units.ts';
 import { DiskError } from '../world.ts';
 import { holdsCertificate } from './authority.ts';
+import { offsetAt } from '../zone.ts';
 import type { Terminal } from './command.ts';
 
 /** `note` is worth knowing and costs nothing; `wrong` needs the owner; `skipped` was not looked at. */
@@ -208,7 +209,6 @@ export const checkPlace: Check = async ({ config: { state, place, service } }) =
 
 export const checkTimezone: Check = async ({ config: { place } }) => {
   const { timezone, longitude } = place;
-  const { offsetAt } = await import('../control/calendar.ts');
   const offset = offsetAt(timezone, createSystemClock().now().wall) / 3_600_000;
   const apart = Math.abs(offset - longitude / 15);
   // The date line is no distance.

@@ -6,6 +6,7 @@ import type { Entry } from '../ledger/entries.ts';
 import { isLedgerFile, readLines } from '../ledger/lines.ts';
 import { type Total, totals } from '../ledger/totals.ts';
 import type { Instant } from '../units.ts';
+import { isZone } from '../zone.ts';
 import { timeAsked } from './asked.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { loadConfig } from './configuration.ts';
@@ -59,12 +60,8 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
 }
 
 function zoneOf(timezone: string): string {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: timezone });
-    return timezone;
-  } catch {
-    throw new UsageError(`--timezone ${timezone}: expected a zone such as Europe/Berlin`);
-  }
+  if (isZone(timezone)) return timezone;
+  throw new UsageError(`--timezone ${timezone}: expected a zone such as Europe/Berlin`);
 }
 
 /** All entries of a state directory, in the order of their files. Throws `JobError` when there are none. */

@@ -12,6 +12,7 @@ import { createFailsafeFile } from '../platform/failsafe-file.ts';
 import { createHost } from '../platform/host.ts';
 import { createHttp } from '../platform/http.ts';
 import { createLog, type Logging } from '../platform/log.ts';
+import { liveIn } from '../platform/own-zone.ts';
 import { createSystemRandom } from '../platform/random.ts';
 import { createSecrets } from '../platform/secrets.ts';
 import { hours, type Instant, milliseconds, seconds } from '../units.ts';
@@ -128,6 +129,7 @@ async function worldOf(config: Located, args: Arguments<Row>, terminal: Terminal
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const config = await locatedConfig(args.text('config'), { env: terminal.env, state: args.text('state') });
+  liveIn(config.place.timezone);
   const { world, logging } = await worldOf(config, args, terminal);
   // Through the log, which hides secrets and waits for no reader.
   terminal.crashed?.((error) => {

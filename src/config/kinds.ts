@@ -14,6 +14,7 @@ import {
   percentile,
   seconds,
 } from '../units.ts';
+import { isZone } from '../zone.ts';
 import type { Goal, LocalTime, LocalWindow, WeekTimes } from './config.ts';
 import { type JsonSchema, type Kind, kindOf, type Raw, type Report, shown, shownKey } from './kind.ts';
 import { nearest } from './nearest.ts';
@@ -243,14 +244,6 @@ export const week: Kind<WeekTimes> = {
   },
 };
 
-function isZone(text: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: text });
-    return /^[A-Za-z]/.test(text);
-  } catch {
-    return false;
-  }
-}
 export const timezone: Kind<string> = {
   expects: 'a time zone such as America/Los_Angeles',
   schema: { type: 'string', pattern: '^[A-Za-z]' } satisfies JsonSchema,

@@ -2,58 +2,12 @@
 
 import type { LocalTime, LocalWindow, WeekTimes } from '../config/config.ts';
 import { days, type Instant } from '../units.ts';
+import { localDay, offsetAt } from '../zone.ts';
 
 const MINUTE = 60_000;
 const DAY = days(1) as number;
 /** Every change of offset in use falls on a quarter hour of UTC. */
 const QUARTER = 15 * MINUTE;
-const MOST_REMEMBERED = 20_000;
-
-const formatters = new Map<string, Intl.DateTimeFormat>();
-const offsets = new Map<string, Map<number, number>>();
-
-function formatterOf(timezone: string): Intl.DateTimeFormat {
-  const known = formatters.get(timezone);
-  if (known !== undefined) return known;
-  const made = new Intl.DateTimeFormat('en-US', {
-    timeZone: timezone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  formatters.set(timezone, made);
-  return made;
-}
-
-function measuredOffset(timezone: string, at: number): number {
-  const part: Record<string, number> = {};
-  for (const { type, value } of formatterOf(timezone).formatToParts(at)) part[type] = Number(value);
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
-  return Date.UTC(year, month - 1, day, hour, minute, second) - at;
-}
-
-/** Milliseconds to add to `at` for the local clock of `timezone`. Throws on a zone nobody knows. */
-export function offsetAt(timezone: string, at: number): number {
-  const quarter = Math.floor(at / QUARTER);
-  let known = offsets.get(timezone);
-  if (known === undefined) {
-    known = new Map();
-    offsets.set(timezone, known);
-  }
-  const remembered = known.get(quarter);
-  if (remembered !== undefined) return remembered;
-  if (known.size >= MOST_REMEMBERED) known.clear();
-  const offset = measuredOffset(timezone, quarter * QUARTER);
-  known.set(quarter, offset);
-  return offset;
-}
-
-/** Days since 1970-01-01 of the local date at `at`. */
-export const localDay = (timezone: string, at: Instant) => Math.floor((at + offsetAt(timezone, at)) / DAY);
 
 /** Minutes after local midnight at `at`. */
 export const localTime = (timezone: string, at: Instant): LocalTime =>

@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  clockTime,
-  instantOf,
-  lastAt,
-  localDay,
-  localTime,
-  nextDeadline,
-  windowAt,
-} from '../../src/control/calendar.ts';
+import { clockTime, instantOf, lastAt, localTime, nextDeadline, windowAt } from '../../src/control/calendar.ts';
 import { days, type Instant } from '../../src/units.ts';
+import { localDay } from '../../src/zone.ts';
 import { at, daily } from './site.ts';
 
 const dayOf = (date: string) => Date.parse(`${date}T00:00:00Z`) / days(1);

@@ -1,12 +1,13 @@
 /** Reads a day written as text, lives it through the core, and tells what a homeowner would have seen. */
 
 import type { Level, LoadConfig } from '../../src/config/config.ts';
-import { clockTime, instantOf, localDay, offsetAt } from '../../src/control/calendar.ts';
+import { clockTime, instantOf } from '../../src/control/calendar.ts';
 import { explain, lengthWords } from '../../src/control/explain.ts';
 import { isRunning } from '../../src/control/levels.ts';
 import { loadState, saveState } from '../../src/control/step.ts';
 import type { IndexNow, Outlook } from '../../src/signal/view.ts';
 import { type Duration, hours, type Instant, type Kilowatt, minutes } from '../../src/units.ts';
+import { localDay, offsetAt } from '../../src/zone.ts';
 import { Bench, car, daily, heating, index, indexAt, outlookOf, siteOf, tank, ZONE } from '../control/site.ts';
 
 const { window: _carWindow, ...bareCar } = car();
