@@ -1,6 +1,5 @@
 /** Names the present boot of the kernel, so that uptimes kept from before a restart are known to go on or not; guesses nothing. */
 
-import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -19,7 +18,8 @@ function keptName(directory: string): string | undefined {
   const path = join(directory, 'boot');
   const fresh = `${path}.${process.pid}`;
   try {
-    writeFileSync(fresh, randomUUID());
+    // Loaded only where the kernel does not tell.
+    writeFileSync(fresh, process.getBuiltinModule('node:crypto').randomUUID());
     linkSync(fresh, path); // whole or not at all, and the first one stays
   } catch {
     // It is there already, or cannot be: the reading tells.

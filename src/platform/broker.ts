@@ -1,6 +1,5 @@
 /** The link to an MQTT broker through mqtt.js: one fresh client for each attempt, own back-off; queues nothing, decides nothing about content. */
 
-import { rootCertificates } from 'node:tls';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import { after, between, type Duration, milliseconds, minutes, seconds, type Uptime } from '../units.ts';
 import type {
@@ -278,10 +277,12 @@ function clientOptions(options: BrokerOptions, credentials: BrokerCredentials, v
     reconnectPeriod: 0,
     resubscribe: false,
     queueQoSZero: false,
+    // 65,536 small buffers, 7 MiB, to write a number faster.
+    writeCache: false,
     rejectUnauthorized: true,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
-    ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
+    ...(ca === undefined ? {} : { ca: [...process.getBuiltinModule('node:tls').rootCertificates, ca] }),
     ...(certificate === undefined ? {} : { cert: certificate }),
     ...(key === undefined ? {} : { key }),
     ...(will === undefined

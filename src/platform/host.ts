@@ -1,6 +1,5 @@
 /** Speaks to systemd through its `systemd-notify` program, for Node has no such socket; silent where nobody listens. Never waits for it. */
 
-import { spawn } from 'node:child_process';
 import { type Duration, milliseconds, seconds } from '../units.ts';
 import type { Host } from '../world.ts';
 
@@ -27,7 +26,7 @@ function createNotifier(socket: string, env: Environment) {
     const words = [...pending].map(([key, value]) => `${key}=${value}`);
     pending = new Map();
     isBusy = true;
-    const child = spawn('systemd-notify', ['--no-block', ...words], {
+    const child = process.getBuiltinModule('node:child_process').spawn('systemd-notify', ['--no-block', ...words], {
       env: { NOTIFY_SOCKET: socket, PATH: env.PATH },
       stdio: 'ignore',
       timeout: DEADLINE,

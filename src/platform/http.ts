@@ -149,7 +149,7 @@ async function openWire(secure: boolean, { ca }: HttpOptions): Promise<Wire> {
   }
   const { Agent, request } = await import('node:https');
   if (ca === undefined) return { agent: new Agent(KEPT), request };
-  const { rootCertificates } = await import('node:tls');
+  const { rootCertificates } = process.getBuiltinModule('node:tls');
   return { agent: new Agent({ ...KEPT, ca: [...rootCertificates, ca] }), request };
 }
 
