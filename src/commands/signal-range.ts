@@ -8,7 +8,7 @@ import { timeAsked } from './asked.ts';
 import { type Terminal, UsageError } from './command.ts';
 import type { Asking } from './signal.ts';
 import { heading, historicalJson, metaOf, pastForecastJson, shown, spanOf, tableOf } from './signal-text.ts';
-import { jsonWriter, rowWriter, type Writer, waitWords, written } from './writer.ts';
+import { jsonWriter, rowWriter, tellingWaits, type Writer, written } from './writer.ts';
 
 function rangeOf({ args, access }: Asking): Range {
   const start = timeAsked(args, 'start');
@@ -22,7 +22,8 @@ function rangeOf({ args, access }: Asking): Range {
 }
 
 /** One line to people for each tenth of a range of several requests, and for each wait. */
-function readingOf({ args, terminal }: Asking): Reading {
+function readingOf({ args, terminal, access }: Asking): Reading {
+  const tellWait = tellingWaits(terminal, access.clock);
   // At a terminal the table itself shows how far it is.
   const isSeen = terminal.interactive && !args.flag('json') && !args.flag('csv');
   let tenth = 0;
@@ -30,7 +31,7 @@ function readingOf({ args, terminal }: Asking): Reading {
     inFlight: args.number('in-flight', { from: 1, to: 6, whole: true }) ?? 3,
     signal: terminal.stop,
     progress: ({ done, whole, requests, waiting }) => {
-      if (waiting !== undefined) terminal.err(`${waitWords(waiting.wait, waiting.failure)}\n`);
+      if (waiting !== undefined) tellWait(waiting.wait, waiting.failure);
       const now = whole === 0 ? 10 : Math.floor((10 * done) / whole);
       if (isSeen || now <= tenth || (requests === 1 && now === 10)) return;
       tenth = now;

@@ -8,7 +8,7 @@ import { placeAsked, timeAsked } from './asked.ts';
 import { type Arguments, actOf, type CommandSpec, type Terminal, UsageError } from './command.ts';
 import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
 import { shown } from './signal-text.ts';
-import { jsonWriter, rowWriter, waitWords, written } from './writer.ts';
+import { jsonWriter, rowWriter, tellingWaits, written } from './writer.ts';
 
 type Row =
   | 'loc'
@@ -197,14 +197,18 @@ async function* told<P>(all: AsyncIterable<Outcome<V1Page<P>>>, { err }: Termina
   }
 }
 
-async function pages<P extends Common>({ args, terminal }: Asking, source: Source<P>, look: Look<P>): Promise<void> {
+async function pages<P extends Common>(
+  { args, terminal, access }: Asking,
+  source: Source<P>,
+  look: Look<P>,
+): Promise<void> {
   const query = pageQuery(args);
   async function* single() {
     yield await source.one(query);
   }
   const following: Following = {
     signal: terminal.stop,
-    waits: (wait, failure) => terminal.err(`${waitWords(wait, failure)}\n`),
+    waits: tellingWaits(terminal, access.clock),
   };
   const unitsOf = () => look.units;
   const tableRow = (point: P) => `${shown(point.at)}  ${look.cells(point).slice(1).join('  ')}`;

@@ -2,7 +2,8 @@
 
 import { sentenceOf } from '../service/describe.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
-import type { Duration } from '../units.ts';
+import { after, type Duration, type Uptime } from '../units.ts';
+import type { Clock } from '../world.ts';
 import { JobError, type Terminal } from './command.ts';
 import { errorOf } from './service-access.ts';
 
@@ -33,9 +34,17 @@ export async function written<Answer>(
   throw begun ? new JobError(`${sentenceOf(failure)}; what came before it is printed`) : errorOf(failure);
 }
 
-/** What is said before a pause between pieces. */
-export const waitWords = (wait: Duration, failure: Failure) =>
-  `waiting ${Math.ceil(wait / 1_000)} s: ${sentenceOf(failure)}`;
+/** Says a pause between pieces: one line, though several of them wait at a time. */
+export function tellingWaits({ err }: Terminal, clock: Clock): (wait: Duration, failure: Failure) => void {
+  let until: Uptime | undefined;
+  return (wait, failure) => {
+    const { uptime } = clock.now();
+    if (until !== undefined && uptime < until) return;
+    until = after(uptime, wait);
+    const why = failure.kind === 'throttled' ? 'too many requests for now' : sentenceOf(failure);
+    err(`waiting ${Math.ceil(wait / 1_000)} s: ${why}\n`);
+  };
+}
 
 /** One JSON object: what `headOf` says of the first answer, then the items of all under `name`. */
 export function jsonWriter<Answer>(

@@ -343,6 +343,18 @@ describe('gridtide signal', () => {
     expect([code, err.includes('meta.units is kg_co2_per_mwh')]).toEqual([1, true]);
   });
 
+  it('a range that has to wait says so once, not for each request that waits, and ends when stopped', async () => {
+    reference.setFaults([{ fault: '429', value: 600, path: '/v3/historical' }]);
+    const stop = new AbortController();
+    const env = { HOME: folder, GRIDTIDE_URL: url, GRIDTIDE_USERNAME: 'pro', GRIDTIDE_PASSWORD: PASSWORD };
+    const line = 'history --region PSCO --start 2026-01-01 --end 2026-06-01 --csv';
+    const reading = ran(signal, line.split(' '), { env, stop: stop.signal, heard: () => stop.abort() });
+    const { code, err } = await reading;
+    reference.setFaults([]);
+    expect(err).toMatch(/^waiting 6\d\d s: too many requests for now\nstopped before the answer came$/);
+    expect(code).toBe(1);
+  });
+
   it('index from a saved forecast agrees with the service', async () => {
     const forecast = await run(signal, 'forecast --region CAISO_NORTH --json');
     await writeFile(file('forecast.json'), forecast.out);

@@ -13,12 +13,14 @@ export interface Surroundings {
   readonly input?: string;
   readonly stop?: AbortSignal;
   readonly columns?: number;
+  /** Told after each line to people. */
+  readonly heard?: () => void;
 }
 
 export async function ran(
   command: CommandModule,
   argv: readonly string[],
-  { env = {}, input = '', stop = new AbortController().signal, columns = 80 }: Surroundings = {},
+  { env = {}, input = '', stop = new AbortController().signal, columns = 80, heard }: Surroundings = {},
 ): Promise<Ran> {
   let out = '';
   let err = '';
@@ -28,6 +30,7 @@ export async function ran(
     },
     err: (text) => {
       err += text;
+      heard?.();
     },
     input: (async function* () {
       yield new TextEncoder().encode(input);

@@ -1,0 +1,28 @@
+/** What is told of pauses while a range is read. */
+
+import { expect, it } from 'vitest';
+import type { Terminal } from '../../src/commands/command.ts';
+import { tellingWaits } from '../../src/commands/writer.ts';
+import { createVirtualClock } from '../../src/replay/clock.ts';
+import type { Failure } from '../../src/service/failure.ts';
+import { after, seconds } from '../../src/units.ts';
+import { NOON } from '../service/world.ts';
+
+it('one line a pause, though several requests wait at a time', async () => {
+  let said = '';
+  const terminal = {
+    err: (text: string) => {
+      said += text;
+    },
+  } as Terminal;
+  const clock = createVirtualClock(NOON);
+  const tell = tellingWaits(terminal, clock);
+  const throttled: Failure = { kind: 'throttled', retryAfter: seconds(30) };
+  for (const wait of [31, 30, 33]) tell(seconds(wait), throttled);
+  await clock.runUntil(after(NOON, seconds(31)));
+  tell(seconds(4), { kind: 'unwell', status: 503, message: 'down' });
+  expect(said).toBe(
+    'waiting 31 s: too many requests for now\n' +
+      'waiting 4 s: the service has trouble of its own (503: down); try again in some minutes\n',
+  );
+});
