@@ -41,7 +41,8 @@ export function tellingWaits({ err }: Terminal, clock: Clock): (wait: Duration, 
     const { uptime } = clock.now();
     if (until !== undefined && uptime < until) return;
     until = after(uptime, wait);
-    const why = failure.kind === 'throttled' ? 'too many requests for now' : sentenceOf(failure);
+    // What to do about it is being done.
+    const why = failure.kind === 'throttled' ? 'too many requests' : sentenceOf(failure).replace(/; [^;]*$/, '');
     err(`waiting ${Math.ceil(wait / 1_000)} s: ${why}\n`);
   };
 }

@@ -22,7 +22,6 @@ it('one line a pause, though several requests wait at a time', async () => {
   await clock.runUntil(after(NOON, seconds(31)));
   tell(seconds(4), { kind: 'unwell', status: 503, message: 'down' });
   expect(said).toBe(
-    'waiting 31 s: too many requests for now\n' +
-      'waiting 4 s: the service has trouble of its own (503: down); try again in some minutes\n',
+    'waiting 31 s: too many requests\n' + 'waiting 4 s: the service has trouble of its own (503: down)\n',
   );
 });
