@@ -11,8 +11,8 @@ import type { RegionMap } from '../region/map.ts';
 import { placeOf } from '../region/place.ts';
 import { between, days, iso, type Place } from '../units.ts';
 import { DiskError } from '../world.ts';
-import { holdsCertificate } from './authority.ts';
 import { offsetAt } from '../zone.ts';
+import { holdsCertificate } from './authority.ts';
 import type { Terminal } from './command.ts';
 
 /** `note` is worth knowing and costs nothing; `wrong` needs the owner; `skipped` was not looked at. */
