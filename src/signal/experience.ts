@@ -70,14 +70,15 @@ const BLOCK = COUNT + 1;
 const KINDS = 2;
 const SPANS = [12, 36, 144, DAY] as const;
 
-/** Worth two weeks of samples: the weights leave the prior slowly. */
-const RIDGE = 4_000;
+/** Worth half a week of samples where a forecast spoke, two weeks where none did: the weights leave the prior slowly. */
+const RIDGES = [1_000, 4_000] as const;
 const DAILY_DECAY = 0.5 ** (1 / 120);
 /** Without a value of its own, a lead takes over this part of what stands out at the forecast's end, fading over 6 hours. */
 const CARRIED = 0.4;
 const FADING = 72;
 
 const blockAt = (kind: number, stretch: number) => kind * STRETCHES.length + stretch;
+const ridgeOf = (block: number) => RIDGES[block < STRETCHES.length ? 0 : 1];
 
 function prior(kind: number, stretch: number): Float64Array {
   const weights = new Float64Array(WIDTH);
@@ -206,7 +207,7 @@ function weightsOf(sums: Float64Array, spread: number): Float64Array {
     const matrix = sums.slice(start, start + WIDTH * WIDTH);
     const side = sums.slice(start + WIDTH * WIDTH, start + SQUARES);
     for (let i = 0; i < WIDTH; i++) {
-      const ridge = RIDGE * (i === ONE ? 1 : spread);
+      const ridge = ridgeOf(block) * (i === ONE ? 1 : spread);
       matrix[i * WIDTH + i] = (matrix[i * WIDTH + i] ?? 0) + ridge;
       side[i] = (side[i] ?? 0) + ridge * (all[block * WIDTH + i] ?? 0);
     }
@@ -227,7 +228,7 @@ function spreadsOf(sums: Float64Array, weights: Float64Array): Float64Array {
       for (let j = 0; j < WIDTH; j++) row += (sums[start + i * WIDTH + j] ?? 0) * (weights[at + j] ?? 0);
       squares += (weights[at + i] ?? 0) * row;
     }
-    return Math.sqrt(Math.max(0, squares) / ((sums[start + COUNT] ?? 0) + RIDGE));
+    return Math.sqrt(Math.max(0, squares) / ((sums[start + COUNT] ?? 0) + ridgeOf(block)));
   });
 }
 

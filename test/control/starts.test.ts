@@ -34,8 +34,8 @@ describe('the starts of a plan, at most 4 a day and one of them for the deadline
     [[-20], true, 1, [2, 3], false],
   ] as const)('%j, pending %j: %d sure, %j fit: %j', (...row) => {
     const [past, pending, sure, planned, fits] = row;
-    const { sure: told, most, fit } = toPlan(past, pending);
-    expect([told, most, fit(times(planned))]).toEqual([sure, 3, fits]);
+    const starts = toPlan(past, pending);
+    expect([starts.sure, starts.most, starts.fit(times(planned))]).toEqual([sure, 3, fits]);
   });
 
   const START = at('2026-06-04T00:00:00Z');
