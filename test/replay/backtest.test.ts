@@ -6,7 +6,7 @@ import { faultNames, faultsOf } from '../../src/replay/backtest/faults.ts';
 import { builtIn, jobsOf } from '../../src/replay/backtest/loads.ts';
 import { A_DAY, ISSUED, recordOf, SLOT, timeOf, weightOf } from '../../src/replay/backtest/record.ts';
 import { type Backtest, backtest, type Policy, policies, type Result } from '../../src/replay/backtest.ts';
-import { type Instant, iso } from '../../src/units.ts';
+import { type Instant, iso, type Kilowatt } from '../../src/units.ts';
 
 /** 2020-06-01T00:00Z. */
 const START = Date.UTC(2020, 5, 1);
@@ -125,6 +125,19 @@ describe('under a fault', () => {
     const first = backtest(test, 'plan-rolling');
     expect(first[0]?.violationsByRule).toEqual({});
     expect(backtest(test, 'plan-rolling')).toEqual(first);
+    expect(backtest(test, 'threshold')[0]?.violationsByRule).toEqual({});
+  });
+  it.each([
+    ['threshold', []],
+    ['threshold', ['outage']],
+    ['window', ['restart']],
+    ['plan-rolling', []],
+  ] as const)('%s, %j: two chargers that may not run at once are both done each night', (policy, names) => {
+    const loads = cars.flatMap((load) => [load, { ...load, name: 'second' }]);
+    const faults = faultsOf(names, START as Instant);
+    const test = testOf(wave(12, 200), { loads, budget: 8 as Kilowatt, faults });
+    for (const { load, violationsByRule } of backtest(test, policy))
+      expect([load, violationsByRule]).toEqual([load, {}]);
   });
   it('without an answer the own profile takes over', () => {
     const test = testOf(wave(18, 40), { loads: cars, faults: faultsOf(['long-outage'], START as Instant) });
