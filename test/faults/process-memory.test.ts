@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { createScaledClock } from '../../src/platform/clock.ts';
-import type { Instant } from '../../src/units.ts';
+import { type Instant, iso } from '../../src/units.ts';
 import { kept } from '../doubles/kept.ts';
 import { describeWithMosquitto } from '../doubles/mosquitto.ts';
 import type { Scripted } from '../doubles/scripted-service.ts';
@@ -31,11 +31,12 @@ async function memoryOf(pid: number) {
 const forgetPeak = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5');
 
 async function house(bend: Bend) {
-  const clock = createScaledClock({ start: Date.now() as Instant, speed: SPEED });
+  const start = Date.now() as Instant;
+  const clock = createScaledClock({ start, speed: SPEED });
   const grid = await startGrid(clock, bend);
   kept({ stop: () => grid.close() });
   const cellar = await openCellar({ service: grid.url });
-  const agent = runAgent(program, cellar, { behind: ['--speed', `${SPEED}`] });
+  const agent = runAgent(program, cellar, { behind: ['--now', iso(start), '--speed', `${SPEED}`] });
   return { grid, spy: cellar.spy, agent };
 }
 
