@@ -8,8 +8,8 @@ const KNOWN: readonly (readonly [RegExp, string])[] = [
   [/ENOTFOUND/, 'its name is not known'],
   [/EAI_AGAIN/, 'no name server answers'],
   [/ENETUNREACH|EHOSTUNREACH/, 'no way leads there'],
-  [/ETIMEDOUT|CONNECT_TIMEOUT/, 'nobody answers at its address'],
-  [/ECONNRESET|EPIPE|other side closed|socket hang up/, 'the connection was closed without an answer'],
+  [/ETIMEDOUT/, 'nobody answers at its address'],
+  [/ECONNRESET|EPIPE|socket hang up/, 'the connection was closed without an answer'],
   [/CERT_HAS_EXPIRED/, 'its certificate has run out'],
   [/CERT_NOT_YET_VALID/, 'its certificate is not valid yet'],
   [/ALTNAME_INVALID/, 'its certificate is for another name'],
@@ -17,10 +17,10 @@ const KNOWN: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What a server that speaks no TLS looks like to one that does. */
-export const isNoTls = (cause: string) => /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST/.test(cause);
+export const isNoTls = (cause: string) => /no TLS is spoken|wrong version number/.test(cause);
 
 export function causeInWords(cause: string): string {
-  const words = isNoTls(cause) ? 'what answers there speaks no TLS' : KNOWN.find(([code]) => code.test(cause))?.[1];
+  const words = isNoTls(cause) ? 'no TLS is spoken there' : KNOWN.find(([code]) => code.test(cause))?.[1];
   if (words === undefined) return quoted(cause.split('\n')[0]);
   const code = /\(([A-Z][A-Z0-9_]+)\)\s*$/.exec(cause)?.[1];
   return code === undefined ? words : `${words}, ${code}`;

@@ -71,9 +71,19 @@ describe('where service and account come from', () => {
       expect((await run(signal, `now --region PSCO --url ${url} --ca ${file('ca.pem')}`)).code).toBe(0);
       const refused = await run(signal, `now --region PSCO --url ${url}`);
       expect([refused.code, /certificate is not accepted/.test(refused.err)]).toEqual([1, true]);
+      const unsafe = await run(signal, `now --region PSCO --url ${url.replace('https', 'http')}`);
+      expect([unsafe.code, /was closed without an answer/.test(unsafe.err)]).toEqual([1, true]);
     } finally {
       await own.close();
     }
+  });
+
+  it('https asked of plain HTTP is told as that, and not as a certificate', async () => {
+    const { code, err } = await run(account, `login --url ${url.replace('http', 'https')}`);
+    expect(err).toBe(
+      'the service was not reached (no TLS is spoken there, EPROTO); check its port, and https:// in its address',
+    );
+    expect(code).toBe(1);
   });
 
   it('no password is taken from the command line', async () => {
@@ -103,7 +113,14 @@ describe('where service and account come from', () => {
         /nothing was asked; give both/,
       ],
       ['plain http elsewhere', account, 'login --url http://192.0.2.1', {}, 2, /in clear; write https/],
-      ['nobody there', account, 'login --url http://127.0.0.1:1', {}, 1, /not reached/],
+      [
+        'nobody there',
+        account,
+        'login --url http://127.0.0.1:1',
+        {},
+        1,
+        /not reached \(nothing listens at its address\); check/,
+      ],
       ['no file', account, `login --password-file ${tmpdir()}/none`, {}, 2, /cannot be read/],
       ['wrong password', account, 'login', { GRIDTIDE_PASSWORD: 'wrong-1x' }, 1, /does not accept/],
       ['no action', account, '', {}, 2, /register, login, reset-password, access/],
