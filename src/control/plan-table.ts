@@ -146,26 +146,47 @@ function rowsAt(request: PlanRequest, shape: Shape, { cost, allowed }: Sums, { l
   };
 }
 
-/** One boundary and number of starts. Off: it stays off, or stopped `minOff` slots ago. On: it runs on, or started `minOn` slots ago. */
-function advance(shape: Shape, rows: Rows, { stride, started }: Layout, k: number) {
+/** Where the cells of one boundary and number of starts lie, and of those they are computed from, at no progress. */
+interface Band {
+  readonly off: number;
+  readonly on: number;
+  readonly stay: number;
+  readonly run: number;
+  readonly stop: number;
+  readonly start: number;
+  readonly mark: number;
+}
+
+/** One boundary and number of starts. No start leads to less progress than its least running time. */
+function advance(shape: Shape, rows: Rows, { stride, started, nothing }: Layout, k: number) {
   const { need, minOn, isCounted } = shape;
+  const base = k * stride;
+  const band = {
+    off: rows.off + base,
+    on: rows.on + base,
+    stay: rows.offBefore + base,
+    run: rows.onBefore + base - 1,
+    stop: rows.stop + base,
+    start: rows.start + base - started - minOn,
+    mark: (rows.t * widthOf(shape) + k) * need,
+  };
+  const { highest } = rows;
+  const lowest = Math.max(rows.lowest, k * minOn);
+  const begun = isCounted && k === 0 ? need : minOn;
+  advanceWithin({ ...band, start: nothing }, rows, lowest, Math.min(begun - 1, highest));
+  advanceWithin(band, rows, Math.max(lowest, begun), highest);
+}
+
+/** Off: it stays off, or stopped `minOff` slots ago. On: it runs on, or started `minOn` slots ago. */
+function advanceWithin(band: Band, { weight, stretch }: Rows, lowest: number, highest: number) {
   const cell = cells;
   const pointer = pointers;
-  const { weight, stretch, highest } = rows;
-  const base = k * stride;
-  const off = rows.off + base;
-  const on = rows.on + base;
-  const stay = rows.offBefore + base;
-  const run = rows.onBefore + base - 1;
-  const stop = rows.stop + base;
-  const start = rows.start + base - started - minOn;
-  const mayStart = k > 0 || !isCounted;
-  const mark = (rows.t * widthOf(shape) + k) * need;
-  for (let n = Math.max(rows.lowest, k * minOn); n <= highest; n++) {
+  const { off, on, stay, run, stop, start, mark } = band;
+  for (let n = lowest; n <= highest; n++) {
     const stays = cell[stay + n] as number;
     const stops = cell[stop + n] as number;
     const runs = (cell[run + n] as number) + weight;
-    const starts = mayStart ? (cell[start + n] as number) + stretch : Infinity;
+    const starts = (cell[start + n] as number) + stretch;
     cell[off + n] = Math.min(stops, stays);
     cell[on + n] = Math.min(starts, runs);
     pointer[mark + n] = (stops < stays ? STOPPED : 0) + (starts < runs ? STARTED : 0);

@@ -17,9 +17,11 @@ export function instance(random: () => number, most: number): PlanRequest {
   const part = () => (random() < 0.5 ? 0 : int(1, 3) / 4);
   const slots = int(1, most);
   const [ties, gaps, running] = [random() < 0.4, random() < 0.3, random() < 0.4];
+  // Hours of negative rates: running more than needed must never look like a gain.
+  const below = random() < 0.5 ? 10 : 70;
   const weight = () => {
     if (gaps && random() < 0.15) return Number.NaN;
-    return ties ? int(-1, 3) : random() * 100 - 10;
+    return ties ? int(-1, 3) : random() * 100 - below;
   };
   return {
     weights: Float64Array.from({ length: slots }, weight),
