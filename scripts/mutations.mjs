@@ -18,7 +18,10 @@ await symlink(join(root, 'node_modules'), join(work, 'node_modules'));
 
 /** Tables and days in seconds; what they let pass, the searches look at. */
 const SEARCHES = ['test/control/invariants.test.ts', 'test/control/exhaustive.test.ts'];
-const stages = [['test/control', 'test/days', ...SEARCHES.flatMap((file) => ['--exclude', file])], SEARCHES];
+/** Only says that the table fits the source: it would notice every one. */
+const TABLE = 'test/control/mutations.test.ts';
+const without = [...SEARCHES, TABLE].flatMap((file) => ['--exclude', file]);
+const stages = [['test/control', 'test/days', ...without], SEARCHES];
 
 function passesStage(args) {
   const command = ['-n', '10', process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--bail=1', ...args];
