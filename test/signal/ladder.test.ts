@@ -96,6 +96,13 @@ describe('the view', () => {
     expect(viewAt(fetched, moment(0), OWN).outlook?.profileFrom).toBeUndefined();
   });
 
+  it('and does so after two months away, though the old forecast had gone on for a while', () => {
+    const before = withForecast(week(empty, 7), forecast(0, [100, 200, 300]), moment(0)).held;
+    const away = 24 * 60;
+    const back = withForecast(before, forecast(away, [100, 200, 300]), moment(away)).held;
+    expect(viewAt(back, moment(away), OWN).outlook?.values.length).toBe(48 * 12);
+  });
+
   it('a gap is unknown, never filled from its neighbours', () => {
     const whole = forecast(0, rising(24));
     const gap = { ...whole, points: whole.points.filter((_, i) => i !== 5) };
