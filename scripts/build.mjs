@@ -1,7 +1,7 @@
 /** Bundles src/main.ts: ESM, one chunk a command, onoff left to be found at run time. Run as a program it builds into dist. */
 
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { lean } from './lean.mjs';
 
@@ -11,25 +11,38 @@ const SRC = resolve(import.meta.dirname, '../src');
  * each make a file of their own; reached from all of them, they share one. */
 const SHARED = [
   'units',
+  'zone',
   'world',
   'commands/command',
   'commands/version',
   'commands/state-directory',
   'commands/here',
+  'commands/asked',
+  'commands/lines',
   'commands/service-options',
+  'config/written',
+  'service/times',
   'platform/disk',
   'region/place',
   'region/held',
 ].map((name) => join(SRC, `${name}.ts`));
-/** The files that are loaded on demand, and the one that loads them. */
-const ON_DEMAND =
-  /src[\\/](?:main|commands[\\/][\w-]+|region[\\/](?:lookup|import)|replay[\\/](?:demo|transcript)|platform[\\/](?:clock|pins))\.ts$/;
+
+/** The files that others load on demand, and the one that starts. */
+async function onDemand() {
+  const names = (await readdir(SRC, { recursive: true })).filter((name) => name.endsWith('.ts'));
+  const asked = names.map(async (name) => {
+    const text = await readFile(join(SRC, name), 'utf8');
+    return [...text.matchAll(/import\('(\.[^']*\.ts)'\)/g)].map(([, to]) => resolve(SRC, dirname(name), to));
+  });
+  return new Set([join(SRC, 'main.ts'), ...(await Promise.all(asked)).flat()]);
+}
 
 const sharedChunk = {
   name: 'shared-chunk',
-  setup({ onLoad }) {
-    onLoad({ filter: ON_DEMAND }, async ({ path }) => {
-      if (SHARED.includes(path)) return undefined;
+  async setup({ onLoad }) {
+    const alone = await onDemand();
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      if (!alone.has(path) || SHARED.includes(path)) return undefined;
       const imports = SHARED.map((file) => `import ${JSON.stringify(file)};`).join('');
       const text = await readFile(path, 'utf8');
       // A first line that starts with #! must stay first.

@@ -128,7 +128,7 @@ function headOf({ statusCode = 0, headers: received }: IncomingMessage): HttpHea
   const headers = Object.fromEntries(
     Object.entries(received).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : `${value}`]),
   );
-  const date = Date.parse(headers['date'] ?? '');
+  const date = Date.parse(received.date ?? '');
   return { status: statusCode, headers, ...(Number.isNaN(date) ? {} : { date: date as Instant }) };
 }
 
