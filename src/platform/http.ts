@@ -76,7 +76,6 @@ function causeOf(error: unknown, code: string): string {
   const one = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const message = one instanceof Error ? one.message : String(one);
   const reason = OPENSSL.exec(message)?.[1];
-  if (reason === 'wrong version number') return `no TLS is spoken there: is it a plain http address? (${code})`;
   if (reason !== undefined) return `TLS: ${reason} (${code})`;
   return message.includes(code) ? message : `${message} (${code})`;
 }

@@ -17,7 +17,7 @@ const KNOWN: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What a server that speaks no TLS looks like to one that does. */
-export const isNoTls = (cause: string) => /no TLS is spoken|wrong version number/.test(cause);
+export const isNoTls = (cause: string) => /wrong version number/.test(cause);
 
 export function causeInWords(cause: string): string {
   const words = isNoTls(cause) ? 'no TLS is spoken there' : KNOWN.find(([code]) => code.test(cause))?.[1];

@@ -21,7 +21,7 @@ const rows: readonly (readonly [HttpFailure['kind'], string, string, string])[] 
   ['unreachable', 'read ECONNRESET', 'no-connection', 'the connection was closed without an answer'],
   ['unreachable', 'connect EHOSTUNREACH 192.0.2.1:443', 'no-connection', 'no way leads there'],
   ['unreachable', 'something new\nwith a second line', 'no-connection', 'something new'],
-  ['tls', 'no TLS is spoken there: is it a plain http address? (EPROTO)', 'no-tls', 'no TLS is spoken there, EPROTO'],
+  ['tls', 'TLS: wrong version number (EPROTO)', 'no-tls', 'no TLS is spoken there, EPROTO'],
   ['tls', 'certificate has expired (CERT_HAS_EXPIRED)', 'tls', 'its certificate has run out, CERT_HAS_EXPIRED'],
   [
     'tls',
