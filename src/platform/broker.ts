@@ -101,7 +101,7 @@ function createBroker({ clock, random }: BrokerParts, options: BrokerOptions): B
     const { connect: open } = (await import('mqtt')).default;
     if (stopped !== undefined) return;
     try {
-      follow(open(options.url, clientOptions(options, credentials, version)));
+      follow(open({ ...addressOf(options.url), ...clientOptions(options, credentials, version) }));
     } catch (error) {
       tryLater({
         cause: `mqtt.url or the certificates cannot be used (${messageOf(error)}): nothing is told or taken over MQTT; correct them`,
@@ -263,6 +263,16 @@ function createBroker({ clock, random }: BrokerParts, options: BrokerOptions): B
     },
   };
   return broker;
+}
+
+/** Read here: mqtt.js would ask Node's old parser of addresses, which warns of itself on standard error from Node 24 on. */
+function addressOf(url: string): IClientOptions {
+  const { protocol, hostname, port } = new URL(url);
+  return {
+    protocol: protocol === 'mqtts:' ? 'mqtts' : 'mqtt',
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    ...(port === '' ? {} : { port: Number(port) }),
+  };
 }
 
 function clientOptions(options: BrokerOptions, credentials: BrokerCredentials, version: Version): IClientOptions {
