@@ -54,8 +54,8 @@ const TEXTS: Readonly<Record<number, readonly string[]>> = {
 /** Nesting of the array that holds one polygon's rings. */
 const POLYGON_LEVEL: Readonly<Record<string, number>> = { Polygon: 1, MultiPolygon: 2 };
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-const CONTROL = /[\u0000-\u001f\u007f]/;
+/** Control characters, halves of a pair, and what stands in the place of bytes that are no UTF-8. */
+const UNREADABLE = /[\p{Cc}\p{Cs}\ufffd]/u;
 
 interface FeatureState {
   type?: string;
@@ -245,7 +245,7 @@ export function createMapReader(limits: ImportLimits): MapReader {
   };
 
   function takeText(place: number, value: string): void {
-    if (CONTROL.test(value)) throw new Malformed(`"${key}" holds a control character`);
+    if (UNREADABLE.test(value)) throw new Malformed(`"${key}" holds a control character or a broken one`);
     if (place === ROOT) rootType = value;
     else if (place === FEATURE) feature.type = value;
     else if (place === GEOMETRY) feature.geometryType = value;
@@ -278,7 +278,7 @@ export function createMapReader(limits: ImportLimits): MapReader {
     } catch (error) {
       if (!(error instanceof Malformed) && !(error instanceof MapError)) throw error;
       const at = reader.offset();
-      const inFeature = depth >= 3 || (depth === 2 && places[2] === FEATURES);
+      const inFeature = depth >= 2 && places[2] === FEATURES;
       const region = feature.region === undefined || depth < 3 ? '' : ` (${feature.region})`;
       const where = inFeature ? `feature ${names.length}${region}, byte ${at}` : `byte ${at}`;
       const message = `${where}: ${error.message}`;

@@ -2,7 +2,7 @@
 
 import { type Instant, iso, type Place } from '../units.ts';
 import { HttpError, type NewFile } from '../world.ts';
-import { failureOf, MapError } from './failure.ts';
+import { failureOf, MapError, tooLarge } from './failure.ts';
 import { createMapReader, type MapReader } from './geojson.ts';
 import { mapFile, mapInfo } from './held.ts';
 import { saveHome, storedHome } from './home.ts';
@@ -53,12 +53,11 @@ async function* watched(options: ImportOptions, limits: ImportLimits): AsyncGene
       const next = await source.next().catch((error: unknown) => {
         throw sourceError(error);
       });
+      // First, for a source that is stopped may just end.
+      if (stop?.aborted) throw new MapError({ kind: 'stopped', message: 'the import was stopped' });
       if (next.done) return;
       bytes += next.value.length;
-      if (bytes > limits.sourceBytes)
-        throw new MapError({ kind: 'too-large', message: `the map is larger than ${limits.sourceBytes} bytes` });
-      if (stop?.aborted)
-        throw new MapError({ kind: 'stopped', message: 'the import was stopped; the map held before stays' });
+      if (bytes > limits.sourceBytes) throw tooLarge(`the map is larger than ${limits.sourceBytes} bytes`);
       yield next.value;
     }
   } finally {
