@@ -7,11 +7,13 @@ import { JobError } from './command.ts';
 
 export interface MapSource {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Bytes to come, where known. */
+  /** Bytes of `chunks`, where known: how large a gzipped map becomes, nobody says. */
   readonly total?: number;
 }
 
 const CHUNK = 1 << 16;
+/** Bytes that tell gzip. */
+const MARK = 2;
 const isGzip = (bytes: Uint8Array) => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
 /** The file through one buffer that is used again: fresh ones are freed late, and a large map would fill memory with them. */
@@ -46,16 +48,20 @@ async function* inflated(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-/** The chunks themselves, or inflated when the first two bytes are those of gzip. */
+/** The chunks themselves, or inflated when the first two bytes are those of gzip; a pipe may hand them over one by one. */
 async function* plain(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const source = chunks[Symbol.asyncIterator]();
-  const first = await source.next();
-  if (first.done) return;
+  let start = new Uint8Array(0);
+  while (start.length < MARK) {
+    const next = await source.next();
+    if (next.done) break;
+    start = new Uint8Array([...start, ...next.value]);
+  }
   const all = (async function* () {
-    yield first.value;
+    yield start;
     yield* { [Symbol.asyncIterator]: () => source };
   })();
-  yield* isGzip(first.value) ? inflated(all) : all;
+  yield* isGzip(start) ? inflated(all) : all;
 }
 
 /** Throws `JobError` when the file cannot be opened. */
@@ -64,7 +70,10 @@ export async function openMapSource(name: string, stdin: AsyncIterable<Uint8Arra
   try {
     const file = await open(name, 'r');
     const { size } = await file.stat();
-    return { chunks: plain(chunksOf(file)), total: size };
+    const start = new Uint8Array(MARK);
+    await file.read(start, 0, MARK, 0);
+    const chunks = plain(chunksOf(file));
+    return isGzip(start) ? { chunks } : { chunks, total: size };
   } catch (error) {
     throw new JobError(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -118,17 +118,20 @@ async function tellOne(place: Place, { here, resolve, online, json, terminal }: 
     terminal.out(`${JSON.stringify(document(found, here, place))}\n`);
     return 0;
   }
-  const more = found.candidates.length > 1 ? `also on the border of ${found.candidates.slice(1).join(', ')}\n` : '';
   terminal.out(`${found.region}  ${found.regionFullName}\n`);
-  if (more !== '') terminal.err(more);
+  const others = found.candidates.slice(1);
+  if (others.length > 0) terminal.err(`on a border or an overlap: ${others.join(', ')} too\n`);
   return 0;
 }
 
 function placeOfLine(line: string): Place | string {
-  const [north, east, ...more] = line.trim().split(/[\s,;]+/);
-  if (north === undefined || east === undefined || north === '' || east === '' || more.length > 0)
+  const words = line.trim().split(/[\s,;]+/);
+  const [north = Number.NaN, east = Number.NaN, ...more] = words.map((word) =>
+    word === '' ? Number.NaN : Number(word),
+  );
+  if (Number.isNaN(north) || Number.isNaN(east) || more.length > 0)
     return `"${line.slice(0, 60)}" is not "latitude longitude"`;
-  return placeOf(Number(north), Number(east));
+  return placeOf(north, east);
 }
 
 async function tellBatch({ here, resolve, json, terminal }: Telling): Promise<number> {
@@ -174,7 +177,10 @@ async function withResolve<T>(
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const here = await hereOf(args, terminal);
   const json = args.flag('json');
-  const place = args.flag('batch') ? undefined : onePlace(args, here);
+  const batch = args.flag('batch');
+  if (batch && (args.number('latitude') ?? args.number('longitude')) !== undefined)
+    throw new UsageError('--batch reads the places on stdin; --latitude and --longitude are for one place');
+  const place = batch ? undefined : onePlace(args, here);
   try {
     return await withResolve(args, terminal, here, (resolve) => {
       const telling = { here, resolve, online: args.flag('online'), json, terminal };

@@ -2,10 +2,14 @@
 
 import { latitude, longitude, type Place } from '../units.ts';
 
+/** The one mistake everybody makes: the numbers would be a place the other way round. */
+const swapped = (north: number, east: number) =>
+  latitude(east) !== undefined && longitude(north) !== undefined ? '; are latitude and longitude swapped?' : '';
+
 /** A sentence when the numbers are no place. Longitudes to ±360 are taken as the same meridian within ±180. */
 export function placeOf(north: number, east: number): Place | string {
   const lat = latitude(north);
-  if (lat === undefined) return `latitude ${north} is not within -90 to 90`;
+  if (lat === undefined) return `latitude ${north} is not within -90 to 90${swapped(north, east)}`;
   if (!(Math.abs(east) <= 360)) return `longitude ${east} is not within -360 to 360`;
   const lon = longitude(east > 180 ? east - 360 : east < -180 ? east + 360 : east);
   return lon === undefined ? `longitude ${east} is not within -360 to 360` : { latitude: lat, longitude: lon };

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as map from '../../src/commands/map.ts';
+import { openMapSource } from '../../src/commands/map-source.ts';
 import * as region from '../../src/commands/region.ts';
 import { ran } from '../doubles/terminal.ts';
 import { feature, PAIR, square, textOf } from '../region/texts.ts';
@@ -27,6 +28,14 @@ async function file(content: string | Uint8Array, name = 'map.json'): Promise<st
 const importing = async (content: string | Uint8Array, ...more: readonly string[]) =>
   ran(map, ['import', await file(content), ...state, ...more]);
 
+/** All of a map source, and what it said was to come. */
+async function read(name: string, stdin: AsyncIterable<Uint8Array> = (async function* () {})()) {
+  const { chunks, total } = await openMapSource(name, stdin);
+  let text = '';
+  for await (const chunk of chunks) text += Buffer.from(chunk).toString();
+  return { text, total };
+}
+
 describe('map', () => {
   it('imports a file and shows what is held', async () => {
     expect(await importing(PAIR)).toMatchObject({ code: 0, out: expect.stringContaining('co2_moer: 2 regions') });
@@ -47,6 +56,27 @@ describe('map', () => {
 
   it('takes stdin, plain', async () =>
     expect(await ran(map, ['import', '-', ...state], { input: PAIR })).toMatchObject({ code: 0 }));
+
+  it('takes a gzipped map from a pipe that hands it over byte by byte', async () => {
+    const byByte = (async function* () {
+      for (const byte of gzipSync(PAIR)) yield Uint8Array.of(byte);
+    })();
+    expect((await read('-', byByte)).text).toBe(PAIR);
+  });
+
+  it('knows how much is to come of a plain file, and not how large a gzipped one becomes', async () => {
+    expect(await read(await file(PAIR))).toEqual({ text: PAIR, total: PAIR.length });
+    expect(await read(await file(gzipSync(PAIR)))).toEqual({ text: PAIR, total: undefined });
+  });
+
+  it('stopped while it waits for stdin: says so, whatever is missing', async () => {
+    const stop = AbortSignal.abort();
+    const { code, err } = await ran(map, ['import', '-', ...state], { input: PAIR.slice(0, 300), stop });
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: 'the import was stopped; the map held before, if any, stays in use',
+    });
+  });
 
   it('stores the place that is given', async () => {
     const { out } = await importing(PAIR, '--latitude', '5', '--longitude', '15', '--json');
@@ -123,6 +153,12 @@ describe('region', () => {
     });
   });
 
+  it('tells people of a border, or an overlap', async () => {
+    await importing(PAIR);
+    const told = { code: 0, out: 'WEST  Region WEST\n', err: 'on a border or an overlap: EAST too\n' };
+    expect(await at(5, 10)).toEqual(told);
+  });
+
   it('outside coverage: exit 1, and never the nearest', async () => {
     await importing(PAIR);
     const { code, out, err } = await at(-0.0001, 5, '--json');
@@ -143,7 +179,7 @@ describe('region', () => {
     expect(out).toBe('WEST\nEAST\n-\nWEST\n-\n-\n-\nWEST\n');
     expect(code).toBe(1);
     expect(err).toContain('line 6: latitude 91 is not within -90 to 90');
-    expect(err).toContain('line 7: latitude NaN');
+    expect(err).toContain('line 7: "here there" is not "latitude longitude"');
     expect(err).toContain('line 8: "5 5 5" is not "latitude longitude"');
   });
 
@@ -168,6 +204,7 @@ describe('region', () => {
     [['--latitude', '5', '--longitude', '-1000'], 2, 'longitude -1000'],
     [['--latitude', '5', '--longitude', '5'], 1, 'no map of co2_moer is held'],
     [['--latitude', '5', '--longitude', '5', '--online'], 2, 'which service'],
+    [['--batch', '--latitude', '5', '--longitude', '5'], 2, '--batch reads the places on stdin'],
   ];
   it.each(wrong)('region %j', async (args, code, words) => {
     expect(await ran(region, [...args, ...state])).toMatchObject({ code, err: expect.stringContaining(words) });
