@@ -24,7 +24,7 @@ export interface RegionKeeperParts {
   readonly signalType: SignalType;
   readonly device: string;
   readonly place: Place;
-  /** The region in use, at the first finding and at each change. */
+  /** The region in use, at the first finding and whenever it, its name or the age of its map is another. */
   readonly found: (home: HomeRegion) => void;
 }
 
@@ -102,12 +102,11 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
 
   const take = (found: HomeRegion | undefined): void => {
     if (found === undefined) return;
-    const news = found.region !== home?.region;
+    const before = home;
     home = found;
-    if (news) {
+    if (found.region !== before?.region)
       log('info', `region ${found.region} (${found.regionFullName})`, { source: found.source });
-      parts.found(found);
-    }
+    if (!isToldAlike(found, before)) parts.found(found);
   };
 
   /** The map where the plan has it, else the one question that costs the place. */
@@ -122,8 +121,7 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
     const { chunks } = answer.value;
     const now = clock.now().wall;
     const result = await importMap({ chunks, disk, signalType, now, home: place, log, stop: stop.signal });
-    if (!result.ok)
-      return { trouble: `no new map: ${explain(result.failure)}`, failed: result.failure.kind !== 'suspicious' };
+    if (!result.ok) return withoutMap(result.failure);
     if (result.home === undefined)
       return {
         trouble: 'Coordinates not found: the place lies in no region of the map; check latitude and longitude',
@@ -135,16 +133,22 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
     return { home: result.home, failed: false };
   };
 
+  /** A map that cannot be used keeps no device from its region: one that knows none asks the service. */
+  const withoutMap = async ({ kind, message }: MapFailure): Promise<Attempt> => {
+    const attempt = { trouble: `no new map: ${message}`, failed: kind !== 'suspicious' };
+    const asked = home === undefined && kind !== 'stopped' ? await fromService() : undefined;
+    return asked?.home === undefined ? attempt : { ...attempt, home: asked.home };
+  };
+
   /** A newer map names another region: it is taken once the service itself names it for the place. */
   const settleProposal = async (proposing: HomeRegion): Promise<Attempt> => {
     const answer = await service.regionFromLoc({ place, signalType });
-    if (!answer.ok || answer.value.region !== proposing.proposed?.region)
-      return {
-        home: proposing,
-        trouble: `the map now puts the place into ${proposing.proposed?.region}, which the service does not confirm`,
-        failed: false,
-      };
-    return kept(adopt(proposing));
+    if (answer.ok && answer.value.region === proposing.proposed?.region) return kept(adopt(proposing));
+    if (answer.ok || answer.failure.kind === 'outside-coverage')
+      return { home: proposing, trouble: unconfirmed(proposing), failed: false };
+    const { failure } = answer;
+    const trouble = `${unconfirmed(proposing)}: ${words(failure)}`;
+    return { home: proposing, trouble, failed: true, failure };
   };
 
   const fromService = async (): Promise<Attempt> => {
@@ -178,6 +182,7 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
       if (checkedAt !== undefined) state = { ...state, checkedAt };
       try {
         take(await homeRegion(disk, signalType, place));
+        if (home?.proposed !== undefined) troubles.raise(SUBJECT, `${unconfirmed(home)}; ${inUse(home)}`);
       } catch (error) {
         if (!(error instanceof DiskError)) throw error;
         troubles.raise(SUBJECT, `the stored map cannot be read (${error.message}); a new one is fetched`);
@@ -203,7 +208,14 @@ const answered = (answer: Outcome<{ readonly region: string; readonly regionFull
     ? { region: answer.value.region, regionFullName: answer.value.regionFullName, source: 'service' as const }
     : undefined;
 
-const explain = (failure: MapFailure) => failure.message;
+/** What is told of the one tells the same of the other. */
+const isToldAlike = (one: HomeRegion, other: HomeRegion | undefined) =>
+  one.region === other?.region &&
+  one.regionFullName === other.regionFullName &&
+  one.mapLastUpdated === other.mapLastUpdated;
+
+const unconfirmed = ({ proposed }: HomeRegion) =>
+  `the map now puts the place into ${proposed?.region}, which the service does not confirm`;
 
 function checkedAtOf(bytes: Uint8Array): Instant | undefined {
   try {

@@ -154,11 +154,11 @@ function checkAgainst({ options, held, reader }: Work, regions: number, found: F
   const count = held.info?.regions ?? 0;
   if (regions < count * LEAST_SHARE)
     throw suspicious(
-      `the new map has ${regions} regions where the one held has ${count}; it was not taken; force takes it`,
+      `the new map has ${regions} regions where the one held has ${count}; it was not taken; gridtide map takes it with --force`,
     );
   if (held.home?.source === 'map' && found === undefined && reader.names.length > 0)
     throw suspicious(
-      `the new map does not cover the own place, which lay in ${held.home.region}; it was not taken; force takes it`,
+      `the new map does not cover the own place, which lay in ${held.home.region}; it was not taken; gridtide map takes it with --force`,
     );
 }
 

@@ -1,0 +1,238 @@
+/** The region of the device over months: from the map or the service, told whenever what is known of it changes, never given up for nothing. */
+
+import { describe, expect, it } from 'vitest';
+import { createRegionKeeper } from '../../src/agent/region-keeper.ts';
+import { createStore } from '../../src/agent/store.ts';
+import { createTroubles } from '../../src/agent/troubles.ts';
+import type { HomeRegion } from '../../src/region/map.ts';
+import { createVirtualClock } from '../../src/replay/clock.ts';
+import { createMemoryDisk, type MemoryDisk } from '../../src/replay/disk.ts';
+import type { Failure } from '../../src/service/failure.ts';
+import { after, between, days, hours, type Instant } from '../../src/units.ts';
+import { at, chunksOf, NOW } from '../region/doubles.ts';
+import { feature, META, PAIR, square, textOf } from '../region/texts.ts';
+
+/** In WEST of the pair. */
+const place = at(5, 5);
+const NO_PLAN: Failure = { kind: 'gated', message: 'not part of the plan' };
+const UNWELL: Failure = { kind: 'unwell', status: 503, message: 'maintenance' };
+const NOWHERE: Failure = { kind: 'outside-coverage' };
+
+const later = (text: string, month = '04') => text.replace(META.last_updated, `2026-${month}-01T00:00:00+00:00`);
+/** The place lies in SOUTH now. */
+const MOVED = later(textOf(feature('SOUTH', [square(0, 0, 10)]), feature('EAST', [square(10, 0, 10)])));
+/** The place lies in nothing now. */
+const LOST = later(textOf(feature('NORTH', [square(0, 40, 10)]), feature('EAST', [square(10, 0, 10)])));
+
+interface Answers {
+  /** What the service says of the map: a text, or why not. */
+  map: string | Failure;
+  /** What it says of the place. */
+  region: string | Failure;
+}
+
+interface Setting extends Answers {
+  readonly disk?: MemoryDisk;
+  readonly now?: Instant;
+  readonly device?: string;
+}
+
+function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...answers }: Setting) {
+  const clock = createVirtualClock(now);
+  const asked: { readonly what: 'map' | 'place'; readonly at: Instant }[] = [];
+  const found: HomeRegion[] = [];
+  const troubles = createTroubles(
+    clock,
+    () => {},
+    () => {},
+  );
+  const ask = (what: 'map' | 'place') => asked.push({ what, at: clock.now().wall });
+  const keeper = createRegionKeeper({
+    service: {
+      async map() {
+        ask('map');
+        const text = answers.map;
+        if (typeof text !== 'string') return { ok: false, failure: text };
+        const arrived = clock.hold();
+        const chunks = (async function* () {
+          yield* chunksOf(text);
+          arrived();
+        })();
+        return { ok: true, value: { chunks } };
+      },
+      async regionFromLoc() {
+        ask('place');
+        const { region } = answers;
+        if (typeof region !== 'string') return { ok: false, failure: region };
+        return { ok: true, value: { region, regionFullName: `Region ${region}`, signalType: 'co2_moer' } };
+      },
+    },
+    disk,
+    store: createStore(disk, () => {}),
+    clock,
+    random: { fraction: () => 0.5 },
+    log: () => {},
+    troubles,
+    signalType: 'co2_moer',
+    device,
+    place,
+    found: (home) => found.push(home),
+  });
+  return {
+    keeper,
+    clock,
+    disk,
+    asked,
+    found,
+    answers,
+    trouble: () => troubles.list()[0]?.sentence,
+    run: (length: ReturnType<typeof days>) => clock.runUntil(after(clock.now().wall, length)),
+    regions: () => found.map(({ region }) => region),
+  };
+}
+
+async function started(setting: Setting) {
+  const set = setUp(setting);
+  await set.clock.during(set.keeper.start());
+  await set.run(hours(0));
+  return set;
+}
+
+/** The same device again, a moment after it stopped. */
+const restarted = ({ disk, clock, answers }: ReturnType<typeof setUp>) =>
+  started({ disk, now: clock.now().wall, ...answers });
+
+describe('the region of the device', () => {
+  it('comes from the map at once, and from the disk after a restart, without a request', async () => {
+    const set = await started({ map: PAIR, region: 'WEST' });
+    expect(set.keeper.home()).toMatchObject({ region: 'WEST', source: 'map' });
+    expect(set.asked.map(({ what }) => what)).toEqual(['map']);
+    set.keeper.stop();
+    expect(set.clock.waiting()).toEqual([]);
+
+    const again = await restarted(set);
+    expect(again.regions()).toEqual(['WEST']);
+    expect(again.asked).toEqual([]);
+  });
+
+  const monthly: readonly (readonly [string, string | Failure, readonly string[]])[] = [
+    ['with maps in the plan', PAIR, ['map', 'map', 'map', 'map']],
+    ['without', NO_PLAN, ['map', 'place', 'map', 'place', 'map', 'place', 'map', 'place']],
+  ];
+  it.each(monthly)('is looked at again every 28 days at the moment of the device, %s', async (_, map, kinds) => {
+    const set = await started({ map, region: 'WEST' });
+    await set.run(days(84));
+    expect(set.asked.map(({ what }) => what)).toEqual(kinds);
+    const moments = [...new Set(set.asked.map((one) => one.at))].slice(1);
+    expect(moments.slice(1).map((moment, i) => between(moments[i] ?? NOW, moment))).toEqual([days(28), days(28)]);
+    expect(set.trouble()).toBeUndefined();
+    expect(set.regions()).toEqual(['WEST']);
+
+    const other = await started({ map, region: 'WEST', device: 'attic' });
+    await other.run(days(28));
+    expect(other.asked.at(-1)?.at).not.toBe(moments[0]);
+  });
+
+  it('an unchanged map rewrites nothing; a newer one tells its age', async () => {
+    const set = await started({ map: PAIR, region: 'WEST' });
+    const before = await set.disk.read('map.co2_moer.idx');
+    await set.run(days(28));
+    expect(await set.disk.read('map.co2_moer.idx')).toEqual(before);
+    expect(set.found).toHaveLength(1);
+
+    set.answers.map = later(PAIR);
+    await set.run(days(28));
+    expect(set.regions()).toEqual(['WEST', 'WEST']);
+    expect(set.keeper.home()?.mapLastUpdated).toBe(Date.parse('2026-04-01T00:00:00Z'));
+  });
+
+  it.each(['region-refused', 'region-not-in-access'] as const)('is looked at within the hour: %s', async (why) => {
+    const set = await started({ map: PAIR, region: 'WEST' });
+    await set.run(days(2));
+    Object.assign(set.answers, { map: MOVED, region: 'SOUTH' });
+    set.keeper.lookEarly(why);
+    await set.run(hours(1));
+    expect(set.regions()).toEqual(['WEST', 'SOUTH']);
+    expect(set.trouble()).toBeUndefined();
+  });
+
+  //  what, the new map, what the service says of the place, region in use, words of the trouble
+  const news: readonly (readonly [string, string, string | Failure, string, string | undefined])[] = [
+    ['another, which the service names too', MOVED, 'SOUTH', 'SOUTH', undefined],
+    [
+      'another, the service keeps to the old one',
+      MOVED,
+      'WEST',
+      'WEST',
+      'into SOUTH, which the service does not confirm',
+    ],
+    ['another, the service knows none', MOVED, NOWHERE, 'WEST', 'into SOUTH, which the service does not confirm'],
+    ['another, the service is unwell', MOVED, UNWELL, 'WEST', 'maintenance'],
+    ['none any more', LOST, 'WEST', 'WEST', 'does not cover the own place'],
+    ['an end too early', later(PAIR).slice(0, -1), 'WEST', 'WEST', 'ends too early'],
+  ];
+  it.each(news)('a new map with %s', async (_, map, region, inUse, words) => {
+    const set = await started({ map: PAIR, region: 'WEST' });
+    Object.assign(set.answers, { map, region });
+    await set.run(days(28));
+    expect(set.keeper.home()?.region).toBe(inUse);
+    if (words === undefined) expect(set.trouble()).toBeUndefined();
+    else expect(set.trouble()).toMatch(new RegExp(`${words}.*region WEST stays in use`));
+  });
+
+  it('a proposal the service could not be asked about is settled within hours, not a month', async () => {
+    const set = await started({ map: PAIR, region: 'WEST' });
+    Object.assign(set.answers, { map: MOVED, region: UNWELL });
+    await set.run(days(28));
+    expect(set.regions()).toContain('WEST');
+    set.answers.region = 'SOUTH';
+    await set.run(days(1));
+    expect(set.keeper.home()?.region).toBe('SOUTH');
+    expect(set.trouble()).toBeUndefined();
+  });
+
+  it('a proposal that is open is told after a restart too', async () => {
+    const set = await started({ map: PAIR, region: 'WEST' });
+    set.answers.map = MOVED;
+    await set.run(days(28));
+    set.keeper.stop();
+    expect((await restarted(set)).trouble()).toMatch(/into SOUTH, which the service does not confirm; region WEST/);
+  });
+
+  it('without maps: another region of the service is taken, none leaves the old one', async () => {
+    const set = await started({ map: NO_PLAN, region: 'WEST' });
+    set.answers.region = 'SOUTH';
+    await set.run(days(28));
+    expect(set.regions()).toEqual(['WEST', 'SOUTH']);
+    set.answers.region = NOWHERE;
+    await set.run(days(28));
+    expect(set.keeper.home()?.region).toBe('SOUTH');
+    expect(set.trouble()).toMatch(/no region any more.*region SOUTH/);
+  });
+
+  it('a first map that cannot be used leaves the question to the service, and is asked for again', async () => {
+    const set = await started({ map: PAIR.slice(0, 300), region: 'WEST' });
+    expect(set.keeper.home()).toMatchObject({ region: 'WEST', source: 'service' });
+    expect(set.trouble()).toMatch(/no new map: .*ends too early; region WEST stays in use/);
+    set.answers.map = PAIR;
+    await set.run(hours(2));
+    expect(set.keeper.home()).toMatchObject({ region: 'WEST', source: 'map' });
+    expect(set.trouble()).toBeUndefined();
+  });
+
+  it('a later map that cannot be used costs no place', async () => {
+    const set = await started({ map: PAIR, region: 'WEST' });
+    set.answers.map = later(PAIR).slice(0, 300);
+    await set.run(days(29));
+    expect(set.asked.map(({ what }) => what)).not.toContain('place');
+    expect(set.regions()).toEqual(['WEST']);
+  });
+
+  it('unknown to all: said, and asked for at each start', async () => {
+    const set = await started({ map: LOST, region: NOWHERE });
+    expect(set.keeper.home()).toBeUndefined();
+    expect(set.trouble()).toMatch(/Coordinates not found.*no region is known/);
+    set.keeper.stop();
+    expect((await restarted(set)).asked.map(({ what }) => what)).toEqual(['map']);
+  });
+});
