@@ -70,8 +70,10 @@ export async function savedForecast(file: string): Promise<Forecast> {
   try {
     body = JSON.parse(await readFile(file, 'utf8'));
   } catch (error) {
-    const cause = error instanceof SyntaxError ? 'it is not JSON' : 'it cannot be read';
-    throw new JobError(`${file}: ${cause}; save an answer of /v3/forecast there`);
+    const isAbsent = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    const cause =
+      error instanceof SyntaxError ? 'it is not JSON' : isAbsent ? 'there is no such file' : 'it cannot be read';
+    throw new JobError(`${file}: ${cause}; gridtide signal forecast --json > FILE saves one`);
   }
   // Loaded only here: whoever asks for a place does not pay for the decoders.
   const { decodeSavedForecast } = await import('../service/envelopes.ts');
@@ -83,7 +85,9 @@ export async function savedForecast(file: string): Promise<Forecast> {
       failure.kind === 'nonsense'
         ? `${failure.where} is ${failure.received}, expected ${failure.expected}`
         : sentenceOf(failure);
-    throw new JobError(`${file}: it is not an answer of /v3/forecast (${why}); save one there`);
+    throw new JobError(
+      `${file}: it is not an answer of /v3/forecast (${why}); gridtide signal forecast --json > FILE saves one`,
+    );
   }
   return forecast.value;
 }

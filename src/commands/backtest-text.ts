@@ -16,6 +16,12 @@ export interface Told {
   readonly faults: readonly string[];
 }
 
+/** What the columns and bars count, once, below everything. */
+const LEGEND: readonly string[] = [
+  'of hindsight, and the bars: share of what perfect knowledge would have saved; starts: a job on average (at most);',
+  'on/off min: shortest run and pause; deadlines: met of all; broken: times a rule of the load was broken',
+];
+
 const HEAD = ['policy', 'kWh', 'kg', 'saved', '', 'of hindsight', 'starts', 'on/off min', 'deadlines', 'broken'];
 
 /** Without a minus before nothing. */
@@ -71,11 +77,15 @@ function reasons({ policy, minutesByBasis, regret, worstDays, violationsByRule }
   const rungs = Object.entries(minutesByBasis)
     .sort(([, a], [, b]) => b - a)
     .map(([basis, minutes]) => `${basis} ${number(minutes, 0)} min (${percent(minutes / total)})`);
-  const worst = worstDays.slice(0, 3).map(({ from, lostKg }) => `${from.slice(0, 10)} ${number(lostKg, 1)} kg`);
+  const days = worstDays
+    .filter(({ lostKg }) => lostKg >= 0.05)
+    .slice(0, 3)
+    .map(({ from, lostKg }) => `${from.slice(0, 10)} ${number(lostKg, 1)} kg`);
   const broken = Object.entries(violationsByRule).map(([rule, count]) => `${rule} ${count}`);
+  const worst = days.length === 0 ? '' : `; worst days ${days.join(', ')}`;
   return [
-    `  ${policy}: ${rungs.length === 0 ? 'worked out, nothing was decided' : rungs.join(', ')}`,
-    `    lost to the load's rules ${number(regret.constraintsKg, 1)} kg, to not knowing ${number(regret.forecastKg, 1)} kg, off the plan ${number(regret.executionKg, 1)} kg; worst days ${worst.join(', ')}`,
+    `  ${policy}: ${rungs.length === 0 ? 'worked out from the series, no decision was taken' : rungs.join(', ')}`,
+    `    lost to the load's rules ${number(regret.constraintsKg, 1)} kg, to not knowing ${number(regret.forecastKg, 1)} kg, off the plan ${number(regret.executionKg, 1)} kg${worst}`,
     ...(broken.length === 0 ? [] : [`    broken rules: ${broken.join(', ')}`]),
   ];
 }
@@ -93,7 +103,7 @@ export function textOf({ series, results, faults }: Told, columns: number): stri
     return ['', load, ...table([HEAD, ...mine.map(lineOf)]), '', ...bars(mine, columns), ...mine.flatMap(reasons)];
   });
   const trouble = faults.length === 0 ? [] : [`faults: ${faults.join('; ')}`];
-  return `${[headOf(series), ...trouble, ...parts].join('\n')}\n`;
+  return `${[headOf(series), ...trouble, ...parts, '', ...LEGEND].join('\n')}\n`;
 }
 
 const BASES: readonly Basis[] = [

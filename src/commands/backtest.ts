@@ -185,8 +185,8 @@ function seededRange(
 ): Omit<SeededRange, 'seed' | 'region'> | string {
   const start = from ?? (to === undefined ? SEEDED_FROM : before(to, SEEDED_SPAN));
   const end = to ?? after(start, SEEDED_SPAN);
-  if (end <= start || end - start > SEEDED_MOST)
-    return `--from ${iso(start)} --to ${iso(end)}: expected a span of up to 3 years`;
+  if (end <= start) return `--to ${iso(end)}: expected a time after --from ${iso(start)}`;
+  if (end - start > SEEDED_MOST) return `--from ${iso(start)} --to ${iso(end)}: expected a span of up to 3 years`;
   return { from: before(start, days(TEACHING_DAYS)), to: end };
 }
 

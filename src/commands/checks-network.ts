@@ -1,6 +1,7 @@
 /** What `gridtide check` can find out by asking: does the broker let us in, what does the account open, where does the service say we are. Changes nothing. */
 
 import { readFile } from 'node:fs/promises';
+import { durationText } from '../config/written.ts';
 import { createSystemClock } from '../platform/clock.ts';
 import { createHttp } from '../platform/http.ts';
 import { createSystemRandom } from '../platform/random.ts';
@@ -59,7 +60,7 @@ async function serviceFor({ config: { service }, env }: Subject) {
 function checkSkew(client: Service): readonly Finding[] {
   const skew = client.skew();
   if (skew === undefined || Math.abs(skew) <= LARGEST_SKEW) return [];
-  const by = `${Math.round(Math.abs(skew) / 60_000)} min ${skew > 0 ? 'behind' : 'ahead of'}`;
+  const by = `${durationText(minutes(Math.round(Math.abs(skew) / 60_000)))} ${skew > 0 ? 'behind' : 'ahead of'}`;
   return [wrong('clock', `this device is ${by} the service, so it would go by the wrong hours: check its time source`)];
 }
 

@@ -127,6 +127,20 @@ export function actOf<Act>(acts: Readonly<Record<string, Act>>, { action }: Pick
   return act;
 }
 
+/** Node's own words name the option and describe the rest for the programmer. */
+function mistakeOf(error: unknown, rows: CommandSpec['options']): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const name = /'(?:-\w, )?--?([\w-]+)/.exec(message)?.[1] ?? '';
+  const row = Object.entries(rows).find(([key, { short }]) => key === name || short === name)?.[1];
+  if (message.startsWith('Unknown option')) {
+    const meant = nearest(name, [...Object.keys(rows), 'help']);
+    const said = /'(-[^']*)'/.exec(message)?.[1] ?? name;
+    return `there is no option ${said}${meant === undefined ? '' : ` (--${meant}?)`}`;
+  }
+  if (row === undefined) return message.split('. ')[0] ?? '';
+  return row.value === undefined ? `--${name} takes no value` : `--${name} wants a value: ${row.value}`;
+}
+
 /** Checks `argv` (what follows the command's name) against the rows. Throws `UsageError`. */
 export function readArguments(spec: CommandSpec, argv: readonly string[]): Arguments {
   const rows = spec.options;
@@ -144,8 +158,7 @@ export function readArguments(spec: CommandSpec, argv: readonly string[]): Argum
   try {
     parsed = parseArgs({ args: withNegativeNumbersJoined(argv), options, allowPositionals: true, strict: true });
   } catch (error) {
-    const what = error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error);
-    throw new UsageError(`${what}; gridtide ${spec.name} --help lists what it takes`);
+    throw new UsageError(`${mistakeOf(error, rows)}; gridtide ${spec.name} --help lists what it takes`);
   }
   const { action, positionals } = actionOf(spec, parsed.positionals);
   const strays = Object.keys(parsed.values).filter((name) => rows[name]?.only?.includes(action) === false);

@@ -24,7 +24,7 @@ export const spec = {
   summary: 'the best schedule for a job; without a forecast, what the agent has planned',
   positionals: '',
   options: {
-    forecast: { value: 'FILE', help: 'a saved answer of /v3/forecast' },
+    forecast: { value: 'FILE', help: 'what gridtide signal forecast --json printed' },
     need: { value: 'LENGTH', help: 'how long it must run, such as 4h or 90m' },
     by: { value: 'TIME', help: 'deadline, ISO 8601 with a zone' },
     from: { value: 'TIME', help: 'not before; the first point of the forecast unless given' },
@@ -43,6 +43,8 @@ export async function run(args: Arguments, terminal: Terminal): Promise<number> 
   if (args.text('forecast') === undefined && args.text('config') !== undefined) return ofTheAgent(args, terminal);
   const asked = askedFor(args);
   const outlook = await outlookOf(asked.file);
+  if (asked.by <= outlook.from)
+    throw new JobError(`--by ${iso(asked.by)} is not after ${iso(outlook.from)}, where the forecast begins`);
   const plan = planFor(outlook, asked);
   if (args.flag('json')) terminal.out(`${JSON.stringify(plan)}\n`);
   else terminal.out(table(plan, asked));
@@ -115,7 +117,7 @@ async function outlookOf(file: string): Promise<Outlook> {
   const last = points.at(-1);
   if (first === undefined || last === undefined)
     throw new JobError(
-      `${file}: it holds no usable point, so nothing was planned; save another answer of /v3/forecast there`,
+      `${file}: it holds no usable point, so nothing was planned; gridtide signal forecast --json > FILE saves another`,
     );
   const values = Array<number>(Math.round(between(first.at, last.at) / period) + 1).fill(Number.NaN);
   for (const { at, value } of points) values[Math.round(between(first.at, at) / period)] = value;

@@ -213,10 +213,8 @@ async function readCertificate({ cert, key }: CertificateFiles) {
   const tls = { cert: await read('--tls-cert', cert), key: await read('--tls-key', key) };
   try {
     createSecureContext(tls);
-  } catch (error) {
-    throw new UsageError(
-      `--tls-cert ${cert}, --tls-key ${key}: not a PEM certificate and its key (${sentence(error)})`,
-    );
+  } catch {
+    throw new UsageError(`--tls-cert ${cert}, --tls-key ${key}: not a PEM certificate and its key`);
   }
   return tls;
 }

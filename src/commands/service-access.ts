@@ -78,12 +78,12 @@ function addressOf(url: string, source: string): string {
 const variable = ({ env }: Pick<Terminal, 'env'>, name: string) => env[name] || undefined;
 
 /** One half of the credentials: its file, else its variable; read anew each time. */
-function secretFrom(file: string | undefined, name: string, terminal: Terminal) {
+function secretFrom(file: string | undefined, what: 'user name' | 'password', terminal: Terminal) {
   const secrets = createSecrets({ credentials: terminal.env.CREDENTIALS_DIRECTORY });
   return async (): Promise<string | undefined> => {
-    if (file === undefined) return variable(terminal, name);
+    if (file === undefined) return variable(terminal, what === 'password' ? 'GRIDTIDE_PASSWORD' : 'GRIDTIDE_USERNAME');
     const text = await secrets.read(file);
-    if (!text) throw new UsageError(`${file} cannot be read, or is empty: expected a file that holds $${name}`);
+    if (!text) throw new UsageError(`${file} cannot be read, or is empty: expected a file that holds the ${what}`);
     return text;
   };
 }
@@ -110,8 +110,8 @@ export async function openService(args: Arguments<ServiceRow>, terminal: Termina
   const { url, ca, username: name, usernameFile, passwordFile, fleet = 1 } = await targetOf(args, terminal);
   const http = createHttp(ca === undefined ? {} : { ca: await readCa(ca) });
   const clock = createSystemClock();
-  const username = name === undefined ? secretFrom(usernameFile, 'GRIDTIDE_USERNAME', terminal) : async () => name;
-  const password = secretFrom(passwordFile, 'GRIDTIDE_PASSWORD', terminal);
+  const username = name === undefined ? secretFrom(usernameFile, 'user name', terminal) : async () => name;
+  const password = secretFrom(passwordFile, 'password', terminal);
   const credentials = async () => paired(await username(), await password());
   const random = createSystemRandom();
   const service = createService({ url, http, clock, random, credentials, fleet, log: logTo(terminal) });

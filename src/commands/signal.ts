@@ -7,7 +7,7 @@ import type { ForecastQuery } from '../service/queries.ts';
 import { localIndex } from '../signal/local-index.ts';
 import { after, between, iso, type Place } from '../units.ts';
 import { placeAsked, savedForecast, timeAsked } from './asked.ts';
-import { type Arguments, actOf, type CommandSpec, type Terminal, UsageError } from './command.ts';
+import { type Arguments, actOf, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { type Here, hereOf, hereOptions } from './here.ts';
 import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
 import { printHistory, printPastForecasts } from './signal-range.ts';
@@ -187,7 +187,7 @@ async function ownIndex(args: Arguments<SignalRow>, terminal: Terminal, file: st
   const { points, period, units } = await savedForecast(file);
   const { pointTime, strict, weak, mid, pool, quality } = localIndex(points, period, at);
   if (args.flag('json'))
-    return written(terminal, {
+    written(terminal, {
       pointTime: iso(pointTime),
       strict: strict ?? null,
       weak: weak ?? null,
@@ -197,9 +197,10 @@ async function ownIndex(args: Arguments<SignalRow>, terminal: Terminal, file: st
       units: 'percentile',
     });
   if (mid === undefined || strict === undefined || weak === undefined)
-    return lines(terminal, [
-      `no index at ${shown(pointTime)}: the file holds ${pool} values of the 24 h from then, in ${units}`,
-    ]);
+    throw new JobError(
+      `no index at ${shown(pointTime)}: the file holds ${pool} values of the 24 h from then, in ${units}; name another moment with --at`,
+    );
+  if (args.flag('json')) return;
   lines(terminal, [
     `index at ${shown(pointTime)} from ${pool} values (${quality}): ${mid.toFixed(1)} of 100`,
     `ties counted below ${weak.toFixed(1)}, above ${strict.toFixed(1)}, half and half ${mid.toFixed(1)}`,

@@ -85,6 +85,6 @@ export async function testThroughAgent(trial: Trial, link: BrokerLink, { err, st
     by: 'agent',
     read: level,
     left: left as Level,
-    words: `${load.name} was ${level}, no fault of its output; now ${left}: ${words}`,
+    words: `${load.name} was ${level} and its output told no fault; now ${left}: ${words}`,
   };
 }

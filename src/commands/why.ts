@@ -84,8 +84,15 @@ function localTime(text: unknown, timezone: string, now: Instant): string {
   return Number.isFinite(at) ? clockTime(timezone, at as Instant, now) : String(text);
 }
 
-function tell({ name }: LoadConfig, told: Told, timezone: string, { out }: Terminal): void {
+/** What is told last by an agent that stops is a decision; the level it then leaves is another. */
+const leftWords = ({ onStop, shadow, failSafe }: LoadConfig) =>
+  shadow || onStop === 'hold'
+    ? 'the load is at the level it was left'
+    : `at its stop it leaves the load at its fail-safe level, ${failSafe}`;
+
+function tell(of: LoadConfig, told: Told, timezone: string, { out }: Terminal): void {
   const now = createSystemClock().now().wall;
+  const { name } = of;
   const { load, from, online, asOf, trouble } = told;
   const when = localTime(asOf, timezone, now);
   out(`${name} ${load.level}: ${load.words}\n`);
@@ -94,7 +101,7 @@ function tell({ name }: LoadConfig, told: Told, timezone: string, { out }: Termi
     out(`next: ${next.level} at ${localTime(next.at, timezone, now)}\n`);
   if (from === 'state') out(`as of ${when}, when the agent last saved\n`);
   else if (online === true) out(`decided at ${when}; the agent runs\n`);
-  else out(`decided at ${when}; the agent does not run now, so the load is at the level it was left\n`);
+  else out(`decided at ${when}; the agent does not run now: ${leftWords(of)}\n`);
   if (trouble !== undefined) out(`trouble: ${trouble}\n`);
 }
 

@@ -54,7 +54,8 @@ describe('gridtide backtest', () => {
     expect(out).toMatch(/hindsight +█+ 100/);
     // From the first night that counts to the end: the days that teach are left out.
     expect(out).toContain('window: default-window 4255 min (100.0 %)');
-    expect(out).toContain('immediate: worked out, nothing was decided');
+    expect(out).toContain('immediate: worked out from the series, no decision was taken');
+    expect(out).toMatch(/hindsight: .*\n.* off the plan 0\.0 kg\n/);
   });
   it('--seed replays the grid of the reference service, the same each time', async () => {
     const words = [
@@ -84,7 +85,8 @@ describe('gridtide backtest', () => {
     [[], 'no series; give --series FILE'],
     [['x.csv', '--seed', '7'], '--seed and a file: one of the two'],
     [['--seed', '7', '--region', 'NOWHERE'], 'NOWHERE is not a region of the reference service'],
-    [['--seed', '7', '--from', '2026-03-04', '--to', '2026-03-01'], 'expected a span of up to 3 years'],
+    [['--seed', '7', '--from', '2026-03-04', '--to', '2026-03-01'], 'expected a time after --from 2026-03-04'],
+    [['--seed', '7', '--from', '2020-03-04', '--to', '2026-03-01'], 'expected a span of up to 3 years'],
     [['x.csv', '--policy', 'best'], '--policy best: expected some of immediate'],
     [['x.csv', '--faults', 'fire'], '--faults fire: expected some of outage'],
     [['x.csv', '--load', 'sauna'], '--load sauna: expected one of ev-overnight, ev-day, heat-pump'],

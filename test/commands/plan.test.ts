@@ -138,10 +138,21 @@ describe('gridtide plan --forecast', () => {
     ],
     ['nothing is needed', ['--forecast', 'x', '--need', '0h', '--by', '2026-03-02'], 2, /--need 0: expected more/],
     ['a need with --config', ['--config', 'x.yaml', '--need', '4h'], 2, /--need: goes with --forecast/],
-    ['no file', ['--forecast', '/nowhere', '--need', '1h', '--by', '2026-03-02'], 1, /cannot be read/],
+    [
+      'a deadline before the forecast',
+      ['--forecast', 'SAVED', '--need', '1h', '--by', '2026-02-28'],
+      1,
+      /is not after 2026-03-01T18:00:00\+00:00, where the forecast begins/,
+    ],
+    [
+      'no file',
+      ['--forecast', '/nowhere', '--need', '1h', '--by', '2026-03-02'],
+      1,
+      /there is no such file; gridtide signal forecast/,
+    ],
   ];
   it.each(wrong)('%s', async (_, argv, exit, words) => {
-    const { code, out, err } = await plan(...argv);
+    const { code, out, err } = await plan(...argv.map((word) => (word === 'SAVED' ? file : word)));
     expect(err).toMatch(words);
     expect([code, out]).toEqual([exit, '']);
   });
@@ -150,7 +161,9 @@ describe('gridtide plan --forecast', () => {
     const other = join(folder, 'other.json');
     await writeFile(other, '{"data": []}');
     const { code, err } = await plan('--forecast', other, '--need', '1h', '--by', '2026-03-02T14:00:00Z');
-    expect(err).toMatch(/is not an answer of \/v3\/forecast \(meta is not there, expected a value\); save one there/);
+    expect(err).toMatch(
+      /is not an answer of \/v3\/forecast \(meta is not there, expected a value\); gridtide signal forecast --json > FILE saves one/,
+    );
     expect(code).toBe(1);
   });
 });

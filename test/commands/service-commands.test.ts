@@ -148,7 +148,14 @@ describe('where service and account come from', () => {
       ],
       ['a weak password', account, 'register --username n --email a@b.example', { GRIDTIDE_PASSWORD: 'short' }, 2, /8/],
       ['no e-mail', account, 'register --username n', {}, 2, /--email/],
-      ['no such file', signal, 'index --forecast /nowhere.json', {}, 1, /cannot be read/],
+      [
+        'no such file',
+        signal,
+        'index --forecast /nowhere.json',
+        {},
+        1,
+        /there is no such file; gridtide signal forecast/,
+      ],
       ['a file for another action', signal, 'now --forecast x.json', {}, 2, /--forecast is for index; signal now/],
       [
         'a range for what is now',
@@ -383,8 +390,12 @@ describe('gridtide signal', () => {
     expect(own.strict).toBeLessThanOrEqual(own.mid);
     expect(own.weak).toBeGreaterThanOrEqual(own.mid);
     expect((await run(signal, `index --forecast ${file('forecast.json')} ${at}`)).out).toMatch(/288 values \(full\)/);
-    const late = await jsonOf(signal, `index --forecast ${file('forecast.json')} --at 2026-06-11T18:00:00Z --json`);
-    expect(late).toMatchObject({ mid: null, pool: 0, quality: 'none' });
+    const late = await run(signal, `index --forecast ${file('forecast.json')} --at 2026-06-11T18:00:00Z --json`);
+    expect(JSON.parse(late.out)).toMatchObject({ mid: null, pool: 0, quality: 'none' });
+    expect(late).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^no index at 2026-06-11 18:00: the file holds 0/),
+    });
   });
 });
 

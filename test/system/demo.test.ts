@@ -65,7 +65,7 @@ describe('gridtide demo', () => {
   it.each([
     ['--hours', '0', '--hours 0: expected a number within 1 to 336'],
     ['--seed', 'x', '--seed x: expected a whole number within 0 to 2147483648'],
-    ['--colour', 'red', "Unknown option '--colour'"],
+    ['--colour', 'red', 'there is no option --colour'],
   ])('%s %s is wrong use', async (option, value, sentence) => {
     await expect(demo(option, value)).rejects.toMatchObject({ code: 2 });
     await demo(option, value).catch((error: { stderr: string }) => expect(error.stderr).toContain(sentence));
