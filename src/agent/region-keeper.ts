@@ -177,8 +177,7 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
 
   return {
     async start() {
-      const stored = await store.load(DOCUMENT);
-      const checkedAt = stored === undefined ? undefined : checkedAtOf(stored.bytes);
+      const checkedAt = await regionCheckedAt(store);
       if (checkedAt !== undefined) state = { ...state, checkedAt };
       try {
         take(await homeRegion(disk, signalType, place));
@@ -217,9 +216,12 @@ const isToldAlike = (one: HomeRegion, other: HomeRegion | undefined) =>
 const unconfirmed = ({ proposed }: HomeRegion) =>
   `the map now puts the place into ${proposed?.region}, which the service does not confirm`;
 
-function checkedAtOf(bytes: Uint8Array): Instant | undefined {
+/** When the map, or the service in its stead, was last asked with success. */
+export async function regionCheckedAt(store: Pick<Store, 'load'>): Promise<Instant | undefined> {
+  const stored = await store.load(DOCUMENT);
+  if (stored === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    const value: unknown = JSON.parse(new TextDecoder().decode(stored.bytes));
     const at = typeof value === 'object' && value !== null && 'checkedAt' in value ? value.checkedAt : undefined;
     return typeof at === 'number' && Number.isFinite(at) ? (at as Instant) : undefined;
   } catch {

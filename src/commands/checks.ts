@@ -3,13 +3,16 @@
 import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { regionCheckedAt } from '../agent/region-keeper.ts';
+import { createStore } from '../agent/store.ts';
 import type { Located } from '../config/sources.ts';
 import { createSystemClock } from '../platform/clock.ts';
 import { createDisk, ownPath } from '../platform/disk.ts';
 import { createSecrets } from '../platform/secrets.ts';
-import type { RegionMap } from '../region/map.ts';
+import type { MapInfo, RegionMap } from '../region/map.ts';
 import { placeOf } from '../region/place.ts';
-import { between, days, iso, type Place } from '../units.ts';
+import { isOverdue } from '../region/renewal.ts';
+import { between, days, type Instant, iso, type Place } from '../units.ts';
 import { DiskError } from '../world.ts';
 import { offsetAt } from '../zone.ts';
 import { holdsCertificate } from './authority.ts';
@@ -39,7 +42,6 @@ export const skipped = (at: string, words: string): Finding => ({ at, state: 'sk
 
 const OTHERS = 0o077;
 const LEAST_FREE = 32 * 1024 * 1024;
-const OLDEST_MAP_DAYS = 75;
 /** Zones follow borders, not the sun: the widest country of one zone is three hours off it. */
 const FARTHEST_ZONE_HOURS = 4;
 
@@ -170,11 +172,17 @@ async function betterPlace(map: RegionMap, { latitude, longitude }: Place): Prom
   return ': check both numbers';
 }
 
-async function lookedUp(map: RegionMap, place: Place): Promise<readonly Finding[]> {
-  const found = await map.regionAt(place);
-  const { lastUpdated, importedAt } = map.info;
-  const age = Math.floor(between(importedAt, createSystemClock().now().wall) / days(1));
+/** A map that is unchanged is not fetched again: what counts is when it was asked for. */
+function ageOf({ lastUpdated, importedAt }: MapInfo, checkedAt: Instant | undefined): Finding {
+  const now = createSystemClock().now().wall;
+  const askedAt = checkedAt === undefined || checkedAt < importedAt ? importedAt : checkedAt;
   const held = lastUpdated === undefined ? 'of an unknown day' : `of ${iso(lastUpdated).slice(0, 10)}`;
+  const age = `${held}, asked for ${Math.floor(between(askedAt, now) / days(1))} days ago`;
+  return isOverdue(askedAt, now) ? note('map', `${age}; the agent asks for a newer one when it runs`) : ok('map', age);
+}
+
+async function lookedUp(map: RegionMap, place: Place, checkedAt: Instant | undefined): Promise<readonly Finding[]> {
+  const found = await map.regionAt(place);
   return [
     found === undefined
       ? wrong(
@@ -182,9 +190,7 @@ async function lookedUp(map: RegionMap, place: Place): Promise<readonly Finding[
           `latitude ${place.latitude}, longitude ${place.longitude} lies in no region of the map${await betterPlace(map, place)}`,
         )
       : ok('place', `${found.region}, ${found.regionFullName}`),
-    age > OLDEST_MAP_DAYS
-      ? note('map', `${held}, fetched ${age} days ago; gridtide map update asks for a newer one`)
-      : ok('map', `${held}, fetched ${age} days ago`),
+    ageOf(map.info, checkedAt),
   ];
 }
 
@@ -193,11 +199,13 @@ export const checkPlace: Check = async ({ config: { state, place, service } }) =
     return [note('map', 'none is held yet; the agent fetches it, and so does gridtide map update')];
   const { openMap } = await import('../region/lookup.ts');
   try {
-    const map = await openMap(createDisk(state), service.signalType);
+    const disk = createDisk(state);
+    const checkedAt = await regionCheckedAt(createStore(disk, () => {}));
+    const map = await openMap(disk, service.signalType);
     if (map === undefined || 'kind' in map)
       return [wrong('map', `${map?.message ?? 'it cannot be opened'}: gridtide map update brings a new one`)];
     try {
-      return await lookedUp(map, place);
+      return await lookedUp(map, place, checkedAt);
     } finally {
       await map.close();
     }

@@ -63,7 +63,7 @@ export function nextMapRefresh(state: RefreshState): Refresh {
   return retry > due.at ? { at: retry, why: 'retry' } : due;
 }
 
-/** Whether the last look is older than a month, for `check` and health. */
+/** Whether the last look is older than a month. */
 export const isOverdue = (checkedAt: Instant | undefined, now: Instant) =>
   checkedAt === undefined || between(checkedAt, now) > days(31);
 

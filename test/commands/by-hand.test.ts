@@ -4,17 +4,22 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createStore } from '../../src/agent/store.ts';
 import * as check from '../../src/commands/check.ts';
 import type { CommandModule } from '../../src/commands/command.ts';
 import * as map from '../../src/commands/map.ts';
 import * as runAgent from '../../src/commands/run.ts';
 import * as test from '../../src/commands/test.ts';
 import * as why from '../../src/commands/why.ts';
+import { createDisk } from '../../src/platform/disk.ts';
 import { createReference, type Reference } from '../../src/reference/reference.ts';
+import { before, days, type Instant } from '../../src/units.ts';
 import { kept } from '../doubles/kept.ts';
 import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { startSpy } from '../doubles/mqtt-spy.ts';
 import { ran } from '../doubles/terminal.ts';
+import { importText } from '../region/doubles.ts';
+import { PAIR } from '../region/texts.ts';
 
 let folder = '';
 let reference: Reference;
@@ -148,11 +153,23 @@ describe('gridtide check', () => {
     const config = await house({ state });
     expect((await run(map, config, 'update')).code).toBe(0);
     expect((await run(check, config, '--offline')).out).toMatch(
-      /^ok +place: CAISO_NORTH, California ISO North\nok +map: of 2026-03-01, fetched 0 days ago$/m,
+      /^ok +place: CAISO_NORTH, California ISO North\nok +map: of 2026-03-01, asked for 0 days ago$/m,
     );
     const lost = await house({ state, place: '{latitude: 38.5, longitude: 122.0, timezone: Asia/Shanghai}' });
     const { code, out } = await run(check, lost, '--offline');
     expect([code, out]).toEqual([1, expect.stringMatching(/longitude -122 would be CAISO_NORTH: is the sign/)]);
+  });
+
+  it('finds a map old that nobody has asked for in a month, and not one that stayed the same', async () => {
+    const config = await house({ state: 'state-with-old-map' });
+    const disk = createDisk(file('state-with-old-map'));
+    const daysAgo = (n: number) => before(Date.now() as Instant, days(n));
+    await importText(PAIR, { disk, now: daysAgo(80.5) });
+    const told = async () => (await run(check, config, '--offline')).out;
+    expect(await told()).toMatch(/^note +map: of 2026-03-01, asked for 80 days ago; the agent asks/m);
+    const store = createStore(disk, () => {});
+    await store.save('region', new TextEncoder().encode(JSON.stringify({ checkedAt: daysAgo(2.5) })));
+    expect(await told()).toMatch(/^ok +map: of 2026-03-01, asked for 2 days ago$/m);
   });
 
   it('asks nobody with --offline', async () => {
