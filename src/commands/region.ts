@@ -2,7 +2,7 @@
 
 import { createDisk } from '../platform/disk.ts';
 import { openMap } from '../region/lookup.ts';
-import type { MapFailure, RegionFound, RegionMap } from '../region/map.ts';
+import type { RegionFound, RegionMap } from '../region/map.ts';
 import { placeOf } from '../region/place.ts';
 import { iso, type Place } from '../units.ts';
 import { DiskError } from '../world.ts';
@@ -47,7 +47,7 @@ type Resolve = (place: Place) => Promise<Answer | undefined>;
 
 const OUTSIDE = 'Coordinates not found';
 
-const explain = (failure: MapFailure) => new JobError(`${failure.message}; gridtide map update brings a new one`);
+const unusable = (why: string) => new JobError(`${why}; gridtide map update brings a new one`);
 
 async function openHeldMap(here: Here): Promise<RegionMap> {
   const map = await openMap(createDisk(here.directory), here.signalType);
@@ -55,7 +55,7 @@ async function openHeldMap(here: Here): Promise<RegionMap> {
     throw new JobError(
       `no map of ${here.signalType} is held in ${here.directory}; bring one with gridtide map update or gridtide map import FILE`,
     );
-  if ('kind' in map) throw explain(map);
+  if ('kind' in map) throw unusable(map.message);
   return map;
 }
 
@@ -187,7 +187,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
       return place === undefined ? tellBatch(telling) : tellOne(place, telling);
     });
   } catch (error) {
-    if (error instanceof DiskError) throw new JobError(error.failure.detail);
+    if (error instanceof DiskError) throw unusable(error.failure.detail);
     throw error;
   }
 }

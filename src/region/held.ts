@@ -1,9 +1,18 @@
 /** The index file held for a signal type: opens it and checks that it is whole. Loads no geometry code and looks nothing up. */
 
-import type { Disk, OpenFile } from '../world.ts';
-import { damaged, failureOf } from './failure.ts';
+import { type Disk, DiskError, type OpenFile } from '../world.ts';
+import { damaged, failureOf, MapError } from './failure.ts';
 import type { DirectoryJson } from './index-writer.ts';
-import { checkSeal, HEADER_BYTES, type Header, unpackHeader } from './layout.ts';
+import {
+  checkSeal,
+  HEADER_BYTES,
+  type Header,
+  PAGE_BYTES,
+  PAGE_PIECES,
+  ROW,
+  ROW_WORDS,
+  unpackHeader,
+} from './layout.ts';
 import type { MapFailure, MapInfo } from './map.ts';
 
 export interface Held {
@@ -22,13 +31,19 @@ function readWords(file: OpenFile, offset: number, length: number, what: string)
   return words;
 }
 
+/** The words of a part of the file, its seal checked. */
+function readSealed(file: OpenFile, offset: number, length: number, what: string): Uint32Array {
+  const words = readWords(file, offset, length, what);
+  checkSeal(words, 0, words.length, what);
+  return words;
+}
+
 const headerOf = (file: OpenFile) =>
   unpackHeader(readWords(file, 0, HEADER_BYTES, 'the header of the map index'), file.size);
 
 function readDirectory(file: OpenFile, header: Header): { directory: DirectoryJson; tree: ArrayBuffer } {
   const { directoryAt, directoryBytes, treeBytes } = header;
-  const words = readWords(file, directoryAt, directoryBytes, 'the directory of the map index');
-  checkSeal(words, 0, words.length, 'the directory of the map index');
+  const words = readSealed(file, directoryAt, directoryBytes, 'the directory of the map index');
   const json = Buffer.from(words.buffer, treeBytes, directoryBytes - treeBytes - 4).toString('utf8');
   return { directory: JSON.parse(json) as DirectoryJson, tree: words.buffer.slice(0, treeBytes) as ArrayBuffer };
 }
@@ -67,4 +82,30 @@ export async function mapInfo(disk: Disk, signalType: string): Promise<MapInfo |
   if (held === undefined || 'kind' in held) return held;
   await held.file.close();
   return { ...held.directory.info, bytes: held.file.size };
+}
+
+function checkPages({ file, header }: Held): void {
+  for (let nth = 0; nth < header.pages; nth++) {
+    const page = readSealed(file, header.pagesAt + nth * PAGE_BYTES, PAGE_BYTES, 'a page of the map index');
+    const rows = Math.min(PAGE_PIECES, header.pieces - nth * PAGE_PIECES) * ROW_WORDS;
+    for (let row = 0; row < rows; row += ROW_WORDS) {
+      const [offset, length] = [page[row + ROW.offset], page[row + ROW.length]] as [number, number];
+      if (length > 0) readSealed(file, offset, length, 'a piece of the map index');
+    }
+  }
+}
+
+/** Whether every part of the index held can be read and is what was written. */
+export async function isWhole(disk: Disk, signalType: string): Promise<boolean> {
+  const held = await openHeld(disk, signalType);
+  if (held === undefined || 'kind' in held) return false;
+  try {
+    checkPages(held);
+    return true;
+  } catch (error) {
+    if (error instanceof MapError || error instanceof DiskError) return false;
+    throw error;
+  } finally {
+    await held.file.close();
+  }
 }

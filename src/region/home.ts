@@ -1,7 +1,7 @@
 /** Keeps the region of the device's own place beside the index, so that a start loads no geometry code. Decides no change: see `renewal`. */
 
 import { type Instant, latitude, longitude, type Place } from '../units.ts';
-import type { Disk } from '../world.ts';
+import { type Disk, DiskError } from '../world.ts';
 import { readHeader } from './held.ts';
 import type { HomeRegion } from './map.ts';
 import { regionChange } from './renewal.ts';
@@ -62,12 +62,14 @@ export async function storedHome(disk: Disk, signalType: string, place: Place): 
   return (await readStored(disk, signalType, place))?.home;
 }
 
-/** Stores the region in use, with the identity of the index held now. Rejects with `DiskError`. */
+/** Stores the region in use, with the identity of the index held now; what is stored already is not written again. Rejects with `DiskError`. */
 export async function saveHome(disk: Disk, signalType: string, home: HomeRegion): Promise<void> {
   const { place, ...rest } = home;
   const map = home.source === 'map' ? (await readHeader(disk, signalType))?.identity : undefined;
   const text = JSON.stringify({ ...place, ...rest, ...(map === undefined ? {} : { map }) });
-  await disk.replace(placeFile(signalType), new TextEncoder().encode(`${text}\n`));
+  const bytes = new TextEncoder().encode(`${text}\n`);
+  const stored = await disk.read(placeFile(signalType));
+  if (stored === undefined || Buffer.compare(stored, bytes) !== 0) await disk.replace(placeFile(signalType), bytes);
 }
 
 /**
@@ -98,6 +100,10 @@ export async function homeRegion(disk: Disk, signalType: string, place: Place): 
     );
     if (change !== undefined) await saveHome(disk, signalType, change.home);
     return change?.home;
+  } catch (error) {
+    // What is stored is better than nothing, though of another index.
+    if (!(error instanceof DiskError) || stored === undefined) throw error;
+    return stored.home;
   } finally {
     await map.close();
   }

@@ -4,7 +4,7 @@ import { type Instant, iso, type Place } from '../units.ts';
 import { HttpError, type NewFile } from '../world.ts';
 import { failureOf, MapError, tooLarge } from './failure.ts';
 import { createMapReader, type MapReader } from './geojson.ts';
-import { mapFile, mapInfo } from './held.ts';
+import { isWhole, mapFile, mapInfo } from './held.ts';
 import { saveHome, storedHome } from './home.ts';
 import { createHomeWatch, type HomeWatch } from './home-watch.ts';
 import { createIndexWriter, type IndexWriter } from './index-writer.ts';
@@ -100,15 +100,20 @@ interface Work {
   readonly counts: Counts;
   readonly watch: HomeWatch | undefined;
   readonly split: ReturnType<typeof createSplitter>;
+  /** Looked at when it matters, once. */
+  heldIsWhole?: boolean;
   file?: NewFile;
   writer?: IndexWriter;
 }
 
-/** `meta` may stand first or last: what it tells is checked as soon as it is there. */
-function checkMeta({ options, held, reader }: Work): void {
+/** `meta` may stand first or last: what it tells is checked as soon as it is there. A damaged index is replaced by the same map. */
+async function checkMeta(work: Work): Promise<void> {
+  const { options, held, reader } = work;
   checkSignal(reader, options.signalType);
   const lastUpdated = lastUpdatedOf(reader);
-  if (lastUpdated !== undefined && lastUpdated === held.info?.lastUpdated && !options.force) throw new Unchanged();
+  if (lastUpdated === undefined || lastUpdated !== held.info?.lastUpdated || options.force) return;
+  work.heldIsWhole ??= await isWhole(options.disk, options.signalType);
+  if (work.heldIsWhole) throw new Unchanged();
 }
 
 async function writerOf(work: Work): Promise<IndexWriter> {
@@ -122,7 +127,7 @@ async function storePolygon(work: Work): Promise<void> {
   const { reader, counts, watch } = work;
   const polygon = reader.polygon();
   if (polygon === undefined) return;
-  checkMeta(work);
+  await checkMeta(work);
   const writer = await writerOf(work);
   const feature = reader.feature();
   counts.polygons++;
@@ -144,7 +149,7 @@ async function readAll(work: Work): Promise<void> {
     options.progress?.({ bytes: reader.offset(), features: reader.feature() });
   }
   reader.end();
-  checkMeta(work);
+  await checkMeta(work);
 }
 
 /** The checks of a well-formed map against the one held. */
@@ -229,29 +234,36 @@ async function finishUnchanged({ options, held }: Work, info: MapInfo): Promise<
   }
 }
 
-/**
- * Reads a map of specification 2.8 into the index of its signal type. One pass; memory grows with the largest polygon, not the
- * file. Atomic: a failure of any kind, a kill or a power cut leaves the index held before.
- */
-export async function importMap(options: ImportOptions): Promise<ImportResult> {
+async function read(options: ImportOptions): Promise<ImportResult> {
   const limits = { ...LIMITS, ...options.limits };
-  let work: Work | undefined;
+  const work: Work = {
+    options,
+    limits,
+    held: await before(options),
+    reader: createMapReader(limits),
+    counts: { polygons: 0, vertices: 0 },
+    watch: options.home && createHomeWatch(options.home, covers),
+    split: createSplitter(covers),
+  };
   try {
-    work = {
-      options,
-      limits,
-      held: await before(options),
-      reader: createMapReader(limits),
-      counts: { polygons: 0, vertices: 0 },
-      watch: options.home && createHomeWatch(options.home, covers),
-      split: createSplitter(covers),
-    };
     await readAll(work);
     return await finish(work);
   } catch (error) {
-    if (error instanceof Unchanged && work?.held.info !== undefined) return await finishUnchanged(work, work.held.info);
-    return { ok: false, failure: failureOf(error) };
+    if (error instanceof Unchanged && work.held.info !== undefined) return await finishUnchanged(work, work.held.info);
+    throw error;
   } finally {
-    await work?.file?.abandon();
+    await work.file?.abandon();
+  }
+}
+
+/**
+ * Reads a map of specification 2.8 into the index of its signal type. One pass; memory grows with the largest polygon, not the
+ * file. Atomic: a failure of any kind, a kill or a power cut leaves the index held before. Rejects only for a broken law.
+ */
+export async function importMap(options: ImportOptions): Promise<ImportResult> {
+  try {
+    return await read(options);
+  } catch (error) {
+    return { ok: false, failure: failureOf(error) };
   }
 }

@@ -1,6 +1,6 @@
 /** `gridtide region` and `gridtide map` as a person or a script uses them, over a real state directory. */
 
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -164,6 +164,19 @@ describe('region', () => {
     const { code, out, err } = await at(-0.0001, 5, '--json');
     expect({ code, document: JSON.parse(out) }).toEqual({ code: 1, document: { error: 'Coordinates not found' } });
     expect(err).toContain('Coordinates not found');
+  });
+
+  it('tells a damaged map and what cures it, and the same map does', async () => {
+    await importing(PAIR);
+    const path = join(directory, 'state', 'map.co2_moer.idx');
+    const bytes = await readFile(path);
+    const page = bytes.readUInt32LE(16); // the pages' place in the header
+    bytes[page] = (bytes[page] ?? 0) ^ 1;
+    await writeFile(path, bytes);
+    const { code, err } = await at(5, 5);
+    expect([code, err]).toEqual([1, 'a page of the map index is damaged; gridtide map update brings a new one']);
+    expect((await importing(PAIR)).out).not.toContain('unchanged');
+    expect((await at(5, 5)).code).toBe(0);
   });
 
   it('hints at a swapped pair', async () => {

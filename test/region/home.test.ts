@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { homeRegion, saveHome } from '../../src/region/home.ts';
 import { adopt } from '../../src/region/renewal.ts';
 import { createMemoryDisk } from '../../src/replay/disk.ts';
-import type { Disk } from '../../src/world.ts';
-import { at, importText } from './doubles.ts';
+import { after, days } from '../../src/units.ts';
+import { type Disk, DiskError } from '../../src/world.ts';
+import { at, importText, NOW } from './doubles.ts';
 import { feature, META, PAIR, square, textOf } from './texts.ts';
 
 const FILE = 'place.co2_moer.json';
@@ -76,6 +77,31 @@ describe('the region of the own place', () => {
     await disk.replace('map.co2_moer.idx', bytes('torn'));
     expect(await homeRegion(disk, 'co2_moer', home)).toMatchObject({ region: 'WEST' });
     await disk.remove('map.co2_moer.idx');
+    expect(await homeRegion(disk, 'co2_moer', home)).toMatchObject({ region: 'WEST' });
+  });
+
+  it('is not written again by an unchanged map, and a disk that refuses it is a failure in words', async () => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk, home });
+    const full: Disk = { ...disk, replace: () => Promise.reject(new DiskError({ kind: 'full', detail: 'no space' })) };
+    expect(await importText(PAIR, { disk: full, home })).toMatchObject({ ok: true, unchanged: true });
+    expect(await importText(PAIR, { disk: full, home: at(5, 15) })).toMatchObject({
+      ok: false,
+      failure: { kind: 'disk', message: 'no space' },
+    });
+  });
+
+  it('stays known when a newer map is damaged, or it cannot be stored for it', async () => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk, home });
+    await importText(PAIR, { disk, force: true, now: after(NOW, days(1)) });
+    const full: Disk = { ...disk, replace: () => Promise.reject(new DiskError({ kind: 'full', detail: 'no space' })) };
+    expect(await homeRegion(full, 'co2_moer', home)).toMatchObject({ region: 'WEST' });
+    const bytes = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
+    await disk.replace(
+      'map.co2_moer.idx',
+      bytes.map((byte, i) => (i >= 64 && i < bytes.length - 600 ? byte ^ 1 : byte)),
+    );
     expect(await homeRegion(disk, 'co2_moer', home)).toMatchObject({ region: 'WEST' });
   });
 

@@ -157,6 +157,21 @@ describe('a damaged index', () => {
     expect(await importText(PAIR, { disk })).toMatchObject({ ok: true, unchanged: false });
   });
 
+  it.each([0.05, 0.3, 0.6, 0.8])('flipped at %f of its length is replaced by the same map', async (share) => {
+    const disk = createMemoryDisk();
+    await importText(geojsonOf(shape), { disk });
+    const whole = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
+    expect(await importText(geojsonOf(shape), { disk })).toMatchObject({ ok: true, unchanged: true });
+    const bytes = whole.slice();
+    const flipped = Math.floor(share * whole.length);
+    bytes[flipped] = (bytes[flipped] ?? 0) ^ 4;
+    await disk.replace('map.co2_moer.idx', bytes);
+    const home = places[0];
+    if (home === undefined) throw new Error('no place');
+    expect(await importText(geojsonOf(shape), { disk, home })).toMatchObject({ ok: true, unchanged: false });
+    expect(await disk.read('map.co2_moer.idx')).toEqual(whole);
+  });
+
   it('of another format is imported again, not read', async () => {
     const disk = createMemoryDisk();
     await importText(PAIR, { disk });
