@@ -102,6 +102,8 @@ function accessTable({ signalTypes }: Access): string {
       return [signalType, region, open.join(' '), [...models].join(' '), regionFullName];
     }),
   );
+  if (rows.length === 0) return 'the account opens nothing of this';
+  rows.unshift(['signal', 'region', 'opens', 'data models', 'name']);
   const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
     row
@@ -109,7 +111,7 @@ function accessTable({ signalTypes }: Access): string {
       .join('  ')
       .trimEnd(),
   );
-  return lines.length === 0 ? 'the account opens nothing of this' : lines.join('\n');
+  return lines.join('\n');
 }
 
 const access: Act = async (args, terminal, { service }) => {

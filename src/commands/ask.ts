@@ -23,6 +23,9 @@ export interface Asker {
 
 const numberOf = (text: string) => (text === '' || Number.isNaN(Number(text)) ? text : Number(text));
 
+const YES_OR_NO = /^(?:y|yes|true|n|no|false)$/i;
+const spoken = (value: GivenValue) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value));
+
 /** The text of an answer as YAML would read it for this kind. */
 function valueFrom(text: string, { schema }: Kind<unknown>): GivenValue {
   if (schema.type === 'array')
@@ -30,7 +33,7 @@ function valueFrom(text: string, { schema }: Kind<unknown>): GivenValue {
       .split(/[\s,]+/)
       .filter((part) => part !== '')
       .map(Number);
-  if (schema.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  if (schema.type === 'boolean' && YES_OR_NO.test(text)) return /^[yt]/i.test(text);
   return schema.type === 'number' || schema.type === 'integer' ? numberOf(text) : text;
 }
 
@@ -48,7 +51,7 @@ export function createAsker(terminal: Terminal): Asker {
 
   return {
     async ask({ text, kind, fallback, mayBeNone }) {
-      const offered = fallback === undefined ? (mayBeNone === true ? ' [none]' : '') : ` [${String(fallback)}]`;
+      const offered = fallback === undefined ? (mayBeNone === true ? ' [none]' : '') : ` [${spoken(fallback)}]`;
       for (;;) {
         out(`${text}${offered}: `);
         const said = await line();
@@ -57,7 +60,8 @@ export function createAsker(terminal: Terminal): Asker {
         const mistakes: string[] = [];
         kind.read(value, (says) => mistakes.push(says));
         if (mistakes.length === 0) return value;
-        for (const mistake of mistakes) out(`  ${mistake}\n`);
+        if (kind.schema.type === 'boolean') out(`  ${JSON.stringify(said)} is not yes or no\n`);
+        else for (const mistake of mistakes) out(`  ${mistake}\n`);
       }
     },
     close: () => void lines.return(),

@@ -114,7 +114,7 @@ async function askOutput({ ask }: Asker, hasBroker: boolean): Promise<Given> {
     kind,
     [key]: await ask({ text: lines.help.replace(/\.$/, ''), kind: lines.kind }),
     activeLow: await ask({
-      text: 'Do the relays close at a low line (true, false)',
+      text: 'Do the relays close at a low line (yes, no)',
       kind: rows.activeLow.kind,
       fallback: false,
     }),

@@ -121,7 +121,8 @@ describe('with answers', () => {
       'heating',
       ...heating,
       '17, 27',
-      'true',
+      'maybe',
+      'yes',
       '',
       '',
       'heating',
@@ -134,6 +135,8 @@ describe('with answers', () => {
     ];
     const { said } = await init(['--output', file], typed(answers));
     expect(said).toContain('GPIO 17 is used by loads.water already');
+    expect(said).toContain('low line (yes, no) [no]: ');
+    expect(said).toContain('"maybe" is not yes or no');
     expect((await configWritten()).loads.map(({ output }) => output)).toEqual([
       { kind: 'relay', pin: 17, activeLow: false },
       { kind: 'sg-ready', pins: [22, 27], activeLow: true },

@@ -214,7 +214,9 @@ describe('gridtide account', () => {
         },
       ],
     });
-    expect((await run(account, 'access --region PSCO')).out).toMatch(/^co2_moer +PSCO +forecast/m);
+    expect((await run(account, 'access --region PSCO')).out).toMatch(
+      /^signal +region +opens +data models +name\nco2_moer +PSCO +forecast/,
+    );
   });
 
   it('prints a token only when JSON is asked for', async () => {
