@@ -53,7 +53,7 @@ export function decided(context: Context, load: LoadConfig, draft: Draft, settle
   };
 }
 
-const rungOf = (guard: Decision['why']): Priority => (guard === 'power-budget' ? 3 : 2);
+const rungOf = (guard: Decision['why']): Priority => (guard === 'power-budget' ? 3 : guard === 'ageing' ? 8 : 2);
 
 /** Until when the least time of the present level holds, while it does. */
 function leastEnd(context: Context, load: LoadConfig, draft: Draft) {
@@ -87,7 +87,7 @@ const near = (a: number | undefined, b: number | undefined) =>
 
 const isShort = ({ job }: Decision) => job !== undefined && job.shortfall > 0;
 
-/** Live index and fresh forecast take turns within each period: no news to people. */
+/** A fresh forecast stands in for a live index that is late: no news to people. */
 const sameStanding = (a: Basis, b: Basis) => a === b || (isFresh(a) && isFresh(b));
 const isFresh = (basis: Basis) => basis === 'live-index' || basis === 'fresh-forecast';
 

@@ -101,7 +101,10 @@ function minimumTime(context: Context, load: LoadConfig, state: LoadState, wish:
   const allowed = startAllowedFrom(load, state, startsKept(load, state, wish));
   if (allowed > uptime) return { guard: 'start-budget', until: allowed };
   const spread = spreadEnd(context, load, state);
-  return spread > uptime ? { guard: 'spread', until: spread } : undefined;
+  if (spread > uptime) return { guard: 'spread', until: spread };
+  // Last, so that the waits above go on while the next index is on its way.
+  const old = wish.startsUntil !== undefined && context.now.wall >= wish.startsUntil;
+  return old ? { guard: 'ageing', until: Infinity as Uptime } : undefined;
 }
 
 /** Whatever the signal or its absence says, a job goes on that could not go on later: its interruptions are starts, too. */

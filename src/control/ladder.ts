@@ -27,6 +27,8 @@ export interface Wish {
   readonly basis: Basis;
   readonly until?: Instant;
   readonly limit?: Percentile;
+  /** From here on the data behind it may keep a level but start nothing. */
+  readonly startsUntil?: Instant;
   readonly next?: { readonly level: Level; readonly at: Instant };
 }
 
@@ -148,8 +150,8 @@ function threshold(context: Context, load: LoadConfig, state: LoadState): Wish |
   if (index.value >= load.offAbove && index.value > load.onBelow)
     return shaded(context, load, state, speak(false, 'dirty', load.offAbove));
   if (index.value > load.onBelow) return shaded(context, load, state, speak(running, 'between', load.onBelow));
-  if (!running && context.now.wall >= index.startsUntil) return speak(false, 'ageing', load.onBelow);
-  return shaded(context, load, state, speak(true, 'clean', load.onBelow));
+  const clean = { ...speak(true, 'clean', load.onBelow), startsUntil: index.startsUntil };
+  return shaded(context, load, state, clean);
 }
 
 /** SG-Ready: a running load is ordered to start below `forceBelow`, an idle one blocked above `blockAbove`. */

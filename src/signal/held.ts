@@ -12,7 +12,8 @@ export interface Held {
   readonly region: string;
   readonly signalType: string;
   readonly forecast?: Forecast;
-  readonly live?: LiveIndex;
+  /** `inTime`: it came within its own period. */
+  readonly live?: LiveIndex & { readonly inTime: boolean };
   /** Rates as seen and expected, in the unit of the forecast; undefined before the first. */
   readonly rates?: Course;
   /** Live percentiles as seen and expected, stretched. */
@@ -112,7 +113,8 @@ export function withLiveIndex(held: Held, live: LiveIndex, now: Moment): Taken {
   const seen = withSeen(courseFor(held.indexes, STRETCHED, live.period), [point], now.wall);
   const isNow = point.at === floorTo(now.wall, live.period);
   const indexes = isNow ? withSaid(seen, [point.value], now.wall) : seen;
-  return { held: { ...held, live, indexes }, accepted: true };
+  const inTime = now.wall < point.at + live.period;
+  return { held: { ...held, live: { ...live, inTime }, indexes }, accepted: true };
 }
 
 /** Without a forecast that reaches to now, the values ahead go on from the last one measured. */

@@ -100,16 +100,14 @@ function ofLocal(local: LocalIndex, forecast: Forecast, ties: Ties, now: Instant
   return { value, basis: basisOf(forecast, now), at, startsUntil: end, validUntil: end, flat, quality };
 }
 
-function indexNow(
-  forecast: Forecast | undefined,
-  live: LiveIndex | undefined,
-  now: Instant,
-  ties: Ties,
-): IndexNow | undefined {
+/** The live index goes before our own, and one that came in time holds one period more, until its successor has come: two sources never take turns. */
+function indexNow({ live }: Held, forecast: Forecast | undefined, now: Instant, ties: Ties): IndexNow | undefined {
   const local = forecast === undefined ? undefined : localIndex(forecast.points, forecast.period, now);
   const mine = forecast === undefined || local === undefined ? undefined : ofLocal(local, forecast, ties, now);
-  const theirs = live === undefined ? undefined : ofLive(live, now, mine?.flat ?? false);
-  return theirs !== undefined && (now < theirs.startsUntil || mine === undefined) ? theirs : mine;
+  // An old forecast does not know what the live index was counted among.
+  const flat = mine?.basis === 'fresh-forecast' && mine.flat;
+  const theirs = live === undefined ? undefined : ofLive(live, now, flat);
+  return live?.inTime === true ? (theirs ?? mine) : (mine ?? theirs);
 }
 
 /** The next moment at which time alone makes the view another one. */
@@ -135,7 +133,7 @@ export function viewAt(held: Held, now: Moment, { ties, ownRegion }: ViewOptions
   if (ownRegion === undefined || held.region !== ownRegion || !now.trusted)
     return { ...(ownRegion === undefined ? {} : { region: ownRegion }), changesAt: after(at, NO_CHANGE) };
   const forecast = held.forecast !== undefined && at < coveredUntil(held.forecast) ? held.forecast : undefined;
-  const index = indexNow(forecast, held.live, at, ties);
+  const index = indexNow(held, forecast, at, ties);
   const outlook =
     (forecast === undefined ? undefined : outlookOfForecast(held, forecast, at)) ?? outlookOfProfile(held, at);
   const rate = forecast?.units === RATE_UNITS ? valueNow(forecast, at) : undefined;

@@ -50,7 +50,8 @@ describe('a tank on a threshold', () => {
   it('an index past its period keeps the level and starts nothing', () => {
     const clean = tankAt('off');
     clean.index(10, { startsUntil: clean.now.wall });
-    expect([clean.level('tank'), clean.decision('tank').why]).toEqual(['off', 'ageing']);
+    expect(clean.level('tank')).toBe('off');
+    expect(clean.decision('tank')).toMatchObject({ why: 'ageing', wish: 'clean', priority: 8 });
     const running = tankAt('on');
     running.index(10, { startsUntil: running.now.wall });
     expect([running.level('tank'), running.decision('tank').why]).toEqual(['on', 'clean']);

@@ -326,6 +326,59 @@ it('12 warnings in each answer: said once, and nothing is stopped by them', asyn
   expect(shape(home)).toEqual(await edgesOfAGoodDay());
 });
 
+describe('13 a forecast that is closed and ages beside a live index', () => {
+  const COAL = '{latitude: 39.7, longitude: -105, timezone: America/Denver}';
+  const TANK = `
+loads:
+  water: {type: tank, powerKw: 3, failSafe: off, boot: off, onStop: hold, output: {kind: relay, pin: 17}}
+`;
+
+  /** A day after the forecast was closed, or of a house that never had one; looked at each minute. */
+  async function dayAfter(reference: number, plan: 'basic' | 'free') {
+    const home = await openHome({ seed: reference, plan, place: COAL, loads: TANK });
+    undo.push(() => home.end());
+    await home.start();
+    await home.pass(hours(1));
+    home.fault({ fault: 'plan-change', value: 'free' });
+    await home.pass(minutes(30));
+    const from = home.clock.now().wall;
+    const seen = new Set<string | undefined>();
+    while (home.clock.now().wall < from + days(1)) {
+      await home.pass(minutes(1));
+      seen.add(home.agent.snapshot().view?.index?.basis);
+    }
+    const edges = home.edges.filter(({ line, at }) => line === WATER && at >= from);
+    return { seen: [...seen], edges, outlook: home.agent.snapshot().view?.outlook?.basis };
+  }
+
+  it.each([1, 2, 3])(
+    '13 coal, grid %d: the tank switches as often as in a house that has the index alone',
+    async (n) => {
+      const [closed, alone] = [await dayAfter(n, 'basic'), await dayAfter(n, 'free')];
+      expect(closed.outlook).toBe('ageing-forecast');
+      expect(closed.seen).toEqual(['live-index']);
+      expect(closed.edges).toEqual(alone.edges);
+    },
+  );
+
+  it('13 the index alone: a start is spread, though its moment comes while the next index is due', async () => {
+    const clock = createVirtualClock(START);
+    const grid = await startGrid(clock, ({ path }, now, usual) => {
+      if (isForecast(path)) return json({ error: 'Invalid scope.' }, 403);
+      if (path !== '/v3/signal-index') return undefined;
+      return json({ ...usual(), data: [{ point_time: iso(slotOf(now)), value: 10 }] });
+    });
+    undo.push(() => grid.close());
+    for (let house = 0; house < 12; house++) {
+      const home = await openHome({ seed: house, clock, url: grid.url, loads: TANK, device: `house-${house}` });
+      undo.push(() => home.end());
+      await home.start();
+      await home.pass(minutes(16));
+      expect([house, home.edges.filter(({ high }) => high).length]).toEqual([house, 1]);
+    }
+  });
+});
+
 it('13 an index that flaps for days: least times and budgets of starts hold, restarts or not', async () => {
   const LOADS = `
 loads:

@@ -22,6 +22,10 @@ const both = withLiveIndex(fetched, live(0, 77), moment(0)).held;
 const indexOnly = withLiveIndex(empty, live(0, 77), moment(0)).held;
 const hour = 1;
 const minute = 1 / 60;
+/** An index beside an old forecast, and each when it came after its period. */
+const closed = withLiveIndex(fetched, live(10, 77), moment(10)).held;
+const late = withLiveIndex(fetched, live(10, 77), moment(10 + 6 * minute)).held;
+const lateOnly = withLiveIndex(empty, live(0, 77), moment(6 * minute)).held;
 
 describe('the ladder', () => {
   //  case                                       held      at             index basis        outlook basis
@@ -41,7 +45,19 @@ describe('the ladder', () => {
     ['three days archived', week(empty, 3), 1, undefined, 'own-profile'],
     ['less than three days archived', week(empty, 2), 1, undefined, undefined],
     ['live index and forecast', both, 0, 'live-index', 'fresh-forecast'],
-    ['live index expired, forecast there', both, 6 * minute, 'fresh-forecast', 'fresh-forecast'],
+    ['its successor is on its way, forecast there', both, 6 * minute, 'live-index', 'fresh-forecast'],
+    ['its successor has not come, forecast there', both, 10 * minute, 'fresh-forecast', 'fresh-forecast'],
+    ['live index beside an old forecast', closed, 10 * hour, 'live-index', 'ageing-forecast'],
+    ['its successor is on its way, old forecast', closed, 10 * hour + 9.9 * minute, 'live-index', 'ageing-forecast'],
+    ['its successor has not come, old forecast', closed, 10 * hour + 10 * minute, 'ageing-forecast', 'ageing-forecast'],
+    [
+      'a live index that came too late, old forecast',
+      late,
+      10 * hour + 6 * minute,
+      'ageing-forecast',
+      'ageing-forecast',
+    ],
+    ['a live index that came too late, alone', lateOnly, 6 * minute, 'live-index', undefined],
     ['live index alone', indexOnly, 4.9 * minute, 'live-index', undefined],
     ['live index one period over', indexOnly, 9.9 * minute, 'live-index', undefined],
     ['live index two periods over', indexOnly, 10 * minute, undefined, undefined],
@@ -113,6 +129,10 @@ describe('the view', () => {
   it('flat values are called flat', () => {
     const flat = withForecast(empty, forecast(0, new Array<number>(24).fill(500)), moment(0)).held;
     expect(viewAt(flat, moment(0), OWN).index).toMatchObject({ value: 50, flat: true });
+    const beside = (hour: number) => viewAt(withLiveIndex(flat, live(hour, 7), moment(hour)).held, moment(hour), OWN);
+    expect(beside(0).index).toMatchObject({ value: 7, flat: true });
+    // What an old forecast calls flat may not be by now.
+    expect(beside(1).index).toMatchObject({ value: 7, flat: false });
   });
 
   it('with an archive of percentiles alone it orders slots and gives no rate', () => {
