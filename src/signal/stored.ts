@@ -27,6 +27,8 @@ interface Header {
   readonly region: string;
   readonly signalType: string;
   readonly forecast?: Omit<Forecast, 'points'> & { readonly count: number };
+  /** A restart within its validity goes on by it. */
+  readonly live?: Held['live'];
   readonly rates?: CourseHead;
   readonly indexes?: CourseHead;
 }
@@ -45,18 +47,19 @@ const arraysOf = (course: Course | undefined) =>
     ? []
     : [course.archive.ring, course.experience.sums, course.experience.weights, course.experience.spreads].map(bytesOf);
 
-function headerOf({ region, signalType, forecast, rates, indexes }: Held): Header {
+function headerOf({ region, signalType, forecast, live, rates, indexes }: Held): Header {
   const { points = [], ...rest } = forecast ?? {};
   return {
     region,
     signalType,
     ...(forecast === undefined ? {} : { forecast: { ...(rest as Omit<Forecast, 'points'>), count: points.length } }),
+    ...(live === undefined ? {} : { live }),
     ...(rates === undefined ? {} : { rates: headOf(rates) }),
     ...(indexes === undefined ? {} : { indexes: headOf(indexes) }),
   };
 }
 
-/** The forecast, the archives and what was learned from them; what lives a day at most is left out. */
+/** Forecast, live index, the archives and what was learned from them; what the course of one day alone needs is left out. */
 export function toBytes(held: Held): Uint8Array {
   const points = held.forecast?.points ?? [];
   const parts = [
@@ -135,12 +138,13 @@ function heldOf(header: Header, body: Uint8Array): Held {
       spreads: new Float64Array(take(spreads * 8)),
     },
   });
-  const { forecast, rates, indexes } = header;
+  const { forecast, live, rates, indexes } = header;
   const points = Array.from(times, (at, i) => ({ at: at as Instant, value: values[i] ?? Number.NaN }));
   const { count: _, ...envelope } = forecast ?? { count: 0 };
   return {
     ...emptyHeld(header.region, header.signalType),
     ...(forecast === undefined ? {} : { forecast: { ...(envelope as Omit<Forecast, 'points'>), points } }),
+    ...(live === undefined ? {} : { live }),
     ...(rates === undefined ? {} : { rates: course(rates) }),
     ...(indexes === undefined ? {} : { indexes: course(indexes) }),
   };

@@ -13,9 +13,9 @@ function seenForDays() {
   return withLiveIndex(held, live(50, 12.5), moment(50)).held;
 }
 const full = seenForDays();
-/** What lives a day at most is left out. */
-const kept = ({ live: _, rates, indexes, ...rest }: Held) => {
-  const course = ({ ahead: __, experience, ...others }: Course) => ({
+/** What the course of one day alone needs is left out. */
+const kept = ({ rates, indexes, ...rest }: Held) => {
+  const course = ({ ahead: _, experience, ...others }: Course) => ({
     ...others,
     experience: { ...experience, origins: [] },
   });
