@@ -139,9 +139,11 @@ function armOf({ need, by }: Said, load: LoadConfig, { wall }: Moment): RemoteCo
     return `need ${shown(need)}: expected a length such as 30m or 4h, up to 24h`;
   const at = by === undefined ? undefined : instantOf(by);
   if (by !== undefined && (at === undefined || at <= wall || at - wall > FARTHEST_DEADLINE))
-    return `by ${shown(by)}: expected a time with its zone, within the next 7 days`;
+    return `by ${shown(by)}: expected a time with its zone, such as 2026-03-02T07:00:00Z, within the next 7 days`;
   if (load.goal === undefined && (time === undefined || at === undefined))
     return 'arm: this load has no goal, so need and by are both wanted';
+  if (at === undefined && load.goal?.by.every((time) => time === undefined))
+    return 'arm: the goal of this load names no deadline, so by is wanted, such as "2026-03-02T07:00:00Z"';
   return { kind: 'arm', ...(time === undefined ? {} : { need: time }), ...(at === undefined ? {} : { by: at }) };
 }
 

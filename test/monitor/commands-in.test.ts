@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LoadConfig, MqttConfig } from '../../src/config/config.ts';
+import { weekOf } from '../../src/config/written.ts';
 import { createCommandGate, type Verdict } from '../../src/monitor/command-gate.ts';
 import { type RemoteCommand, readCommand, takesCommands } from '../../src/monitor/commands-in.ts';
 import { hours, type Instant, minutes, type Percentile, type Uptime } from '../../src/units.ts';
@@ -17,6 +18,10 @@ const consenting = { ...heatPump, forceBelow: 5 as Percentile };
 const charger: LoadConfig = {
   ...relay,
   goal: { need: { kind: 'time', time: hours(4) }, by: [420, 420, 420, 420, 420, 420, 420], armedBy: 'command' },
+};
+const openEnded: LoadConfig = {
+  ...relay,
+  goal: { need: { kind: 'time', time: hours(4) }, by: weekOf(() => undefined), armedBy: 'command' },
 };
 
 const read = (text: string, at: LoadConfig = relay, now: Moment = NOW) => readCommand(Buffer.from(text), at, now);
@@ -43,6 +48,11 @@ describe('a command that is understood', () => {
       { kind: 'override', level: 'force', for: minutes(30) },
     ],
     ['{"command":"arm"}', charger, { kind: 'arm' }],
+    [
+      '{"command":"arm","by":"2026-03-02T07:00:00Z"}',
+      openEnded,
+      { kind: 'arm', by: Date.UTC(2026, 2, 2, 7) as Instant },
+    ],
     [
       '{"command":"arm","need":"3h","by":"2026-03-02T07:00:00Z"}',
       relay,
@@ -92,6 +102,7 @@ describe('a command that is refused', () => {
     ['{"command":"clear","__proto__":{"level":"on"}}', relay, /"__proto__": unknown key/],
     ['{"command":"clear","constructor":{"prototype":{}}}', relay, /"constructor": unknown key/],
     ['{"command":"arm"}', relay, /no goal, so need and by are both wanted/],
+    ['{"command":"arm"}', openEnded, /names no deadline, so by is wanted/],
     ['{"command":"arm","need":"30s"}', charger, /need "30s"/],
     ['{"command":"arm","by":"2026-03-01T11:59:00Z"}', charger, /within the next 7 days/],
     ['{"command":"arm","by":"2027-03-01T11:59:00Z"}', charger, /within the next 7 days/],
