@@ -8,6 +8,7 @@ import { type Instant, iso } from '../units.ts';
 import { placeAsked, placeOptions } from './asked.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from './command.ts';
 import { type Here, hereOf, hereOptions } from './here.ts';
+import type { MapSource } from './map-source.ts';
 import { serviceOptions } from './service-options.ts';
 
 type Row = 'force' | 'json' | keyof typeof placeOptions | keyof typeof hereOptions | keyof typeof serviceOptions;
@@ -76,13 +77,7 @@ function progressTo({ err, interactive }: Terminal, total: number | undefined): 
   };
 }
 
-interface Source {
-  readonly chunks: AsyncIterable<Uint8Array>;
-  /** Bytes to come, where known. */
-  readonly total?: number | undefined;
-}
-
-async function take(source: Source, args: Arguments<Row>, here: Here, terminal: Terminal): Promise<ImportResult> {
+async function take(source: MapSource, args: Arguments<Row>, here: Here, terminal: Terminal): Promise<ImportResult> {
   const { place: home } = here;
   const options: ImportOptions = {
     chunks: source.chunks,
@@ -130,8 +125,8 @@ async function update(args: Arguments<Row>, here: Here, terminal: Terminal): Pro
   const { openService, answerOf } = await import('./service-access.ts');
   const access = await openService(args, terminal);
   try {
-    const stream = answerOf(await access.service.map({ signalType: here.signalType }));
-    const source = { chunks: stream.chunks, total: stream.contentLength };
+    const { chunks, contentLength } = answerOf(await access.service.map({ signalType: here.signalType }));
+    const source = contentLength === undefined ? { chunks } : { chunks, total: contentLength };
     return tell(await take(source, args, here, terminal), args.flag('json'), terminal);
   } finally {
     await access.close();

@@ -63,9 +63,8 @@ interface FeatureState {
   region?: string;
   regionFullName?: string;
   hasGeometry: boolean;
-  hasProperties: boolean;
 }
-const newFeature = (): FeatureState => ({ hasGeometry: false, hasProperties: false });
+const newFeature = (): FeatureState => ({ hasGeometry: false });
 
 export function createMapReader(limits: ImportLimits): MapReader {
   const rings = createRingGatherer(limits.polygonVertices);
@@ -184,7 +183,6 @@ export function createMapReader(limits: ImportLimits): MapReader {
         feature.hasGeometry = true;
         startGeometry();
       }
-      if (opens === PROPERTIES) feature.hasProperties = true;
       enter(opens);
     },
     openArray() {
