@@ -103,14 +103,16 @@ async function take(source: MapSource, args: Arguments<Row>, here: Here, termina
 
 function tell(result: ImportResult, json: boolean, terminal: Terminal): number {
   if (!result.ok) throw new JobError(`${result.failure.message}; the map held before, if any, stays in use`);
-  const { info, unchanged, home } = result;
+  const { info, unchanged, home, change } = result;
   if (json) {
     const region = home === undefined ? {} : { region: home.region, regionFullName: home.regionFullName };
     terminal.out(`${JSON.stringify({ ...document(info), unchanged, ...region })}\n`);
     return 0;
   }
   terminal.out(`${unchanged ? 'unchanged: ' : ''}${sentence(info)}\n`);
-  if (home !== undefined) terminal.out(`the own place lies in ${home.region} (${home.regionFullName})\n`);
+  // Why the map is not followed has been said as a warning.
+  const verb = change === 'vanished' || change === 'changed' ? 'stays' : 'lies';
+  if (home !== undefined) terminal.out(`the own place ${verb} in ${home.region} (${home.regionFullName})\n`);
   return 0;
 }
 

@@ -84,6 +84,16 @@ describe('map', () => {
     expect(await readdir(join(directory, 'state'))).toEqual(['map.co2_moer.idx', 'place.co2_moer.json']);
   });
 
+  it('a map without the own place is taken with --force alone, and the region stays', async () => {
+    const own = ['--latitude', '5', '--longitude', '15'];
+    await importing(PAIR, ...own);
+    const lost = textOf(feature('WEST', [square(0, 0, 10)])).replace('2026-03-01', '2026-04-01');
+    expect(await importing(lost, ...own)).toMatchObject({ code: 1, err: expect.stringContaining('with --force') });
+    const { out, err } = await importing(lost, ...own, '--force');
+    expect(out).toContain('the own place stays in EAST');
+    expect(err).toContain('the place lies in no region any more');
+  });
+
   it('says so when the place lies in no region', async () =>
     expect((await importing(PAIR, '--latitude', '5', '--longitude', '-15')).err).toContain('lies in no region'));
 
