@@ -27,6 +27,9 @@ const CURES: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: 'a second document begins; keep everything in one',
   NON_STRING_KEY: 'a key is not plain text',
   BLOCK_AS_IMPLICIT_KEY: 'a second ": " stands on one line; quote the text or start a new line',
+  MULTILINE_IMPLICIT_KEY: 'a key has no value; write "key: value", with a space after the colon',
+  BAD_SCALAR_START: 'the text begins with a sign that means something to YAML; put it in quotes',
+  KEY_OVER_1024_CHARS: 'a key is far too long; is this the configuration?',
 };
 
 /** A node of the parser as plain values; mappings become Map, so that no key can reach a prototype. */
@@ -72,7 +75,12 @@ function parse(text: string): Parsed {
     logLevel: 'error',
   });
   for (const { code, message, pos } of [...document.errors, ...document.warnings])
-    refuse(lines.linePos(pos[0]).line, CURES[code] ?? message.split('\n')[0] ?? message);
+    refuse(
+      lines.linePos(pos[0]).line,
+      CURES[message.startsWith('Implicit map keys') ? 'MULTILINE_IMPLICIT_KEY' : code] ??
+        message.split('\n')[0] ??
+        message,
+    );
   const raw =
     mistakes.length > 0 ? null : plain(document.contents, (node) => lines.linePos(node.range?.[0] ?? 0).line, refuse);
   if (mistakes.length > 0) return { ok: false, mistakes };

@@ -94,6 +94,21 @@ const YAML_ROWS: readonly BadRow[] = [
   unfit('a list', '- a\n', 'the configuration is not a list of keys with values; gridtide init writes one'),
   unfit('a key twice', `${AS_DOCUMENTED}device: attic\n`, 'line 21: the key device is there twice; keep one'),
   unfit('a tab', 'device: a\nplace:\n\tlatitude: 1\n', 'line 3: a tab is used to indent; use spaces'),
+  unfit(
+    'no space after the colon',
+    'device:cellar\nplace: {}\n',
+    'line 1: a key has no value; write "key: value", with a space after the colon',
+  ),
+  unfit(
+    'no colon at all',
+    'device: a\nlast\n',
+    'line 2: a key has no value; write "key: value", with a space after the colon',
+  ),
+  unfit(
+    'a sign of YAML',
+    'device: @x\n',
+    'line 1: the text begins with a sign that means something to YAML; put it in quotes',
+  ),
   unfit('a quote left open', 'device: "a\n', 'line 2: Missing closing "quote'),
   unfit(
     'a colon in plain text',
