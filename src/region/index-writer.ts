@@ -58,9 +58,9 @@ type Table = ReturnType<typeof createTable>;
 
 /** 16 parts a word, two bits each. */
 function packSurvey(survey: Uint8Array, row: Uint32Array): void {
-  for (const [part, state] of survey.entries()) {
+  for (let part = 0; part < survey.length; part++) {
     const word = ROW.survey + (part >> 4);
-    row[word] = (row[word] as number) | (state << ((part & 15) * 2));
+    row[word] = (row[word] as number) | ((survey[part] as number) << ((part & 15) * 2));
   }
 }
 

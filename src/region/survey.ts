@@ -16,6 +16,9 @@ export const INSIDE = 1;
 export const BORDER = 2;
 const UNKNOWN = 3;
 
+/** From a part to those south, north, west and east of it. */
+const BESIDE = [-PARTS, PARTS, -1, 1] as const;
+
 /** The grid line that starts part `nth` of the length from `low` to `high`; part 8 ends at `high`. */
 export const partLine = (low: number, high: number, nth: number) => low + Math.floor(((high - low) * nth) / PARTS);
 
@@ -35,9 +38,10 @@ const partCell = ({ west, south, east, north }: Box, column: number, row: number
   north: degrees(partLine(south, north, row + 1)),
 });
 
-/** The lines of one axis, in degrees. */
-const linesOf = (low: number, high: number) =>
-  Float64Array.from({ length: PARTS + 1 }, (_, nth) => degrees(partLine(low, high, nth)));
+/** Writes the lines of one axis, in degrees. */
+function rule(lines: Float64Array, low: number, high: number): void {
+  for (let nth = 0; nth <= PARTS; nth++) lines[nth] = degrees(partLine(low, high, nth));
+}
 
 const firstReached = (lines: Float64Array, value: number) => {
   let nth = 0;
@@ -54,32 +58,37 @@ const lastReached = (lines: Float64Array, value: number) => {
 export function createSurveyor(covers: Covers): (rings: RingList, box: Box) => Uint8Array {
   const parts = new Uint8Array(PARTS * PARTS);
   const edge = new Uint32Array(2);
+  const xs = new Float64Array(PARTS + 1);
+  const ys = new Float64Array(PARTS + 1);
   let reduced = new Uint32Array(512);
 
-  /** Marks the parts that the edge from vertex `a` to `b` may meet. */
-  function markEdge(xy: Float64Array, a: number, b: number, xs: Float64Array, ys: Float64Array, box: Box): void {
-    const [ax, ay, bx, by] = [xy[a * 2], xy[a * 2 + 1], xy[b * 2], xy[b * 2 + 1]] as [number, number, number, number];
+  /** Marks the parts that the edge from vertex `a` to `b` may meet. There are millions of edges: it makes no object for a short one. */
+  function markEdge(xy: Float64Array, a: number, b: number, box: Box): void {
+    const ax = xy[a * 2] as number;
+    const ay = xy[a * 2 + 1] as number;
+    const bx = xy[b * 2] as number;
+    const by = xy[b * 2 + 1] as number;
     const east = lastReached(xs, Math.max(ax, bx));
     const north = lastReached(ys, Math.max(ay, by));
     const west = firstReached(xs, Math.min(ax, bx));
     const south = firstReached(ys, Math.min(ay, by));
-    const long = east > west && north > south;
+    const isLong = east > west && north > south;
     edge[0] = (a | RING) >>> 0;
     edge[1] = b;
     for (let row = south; row <= north; row++)
       for (let column = west; column <= east; column++)
-        if (!long || isTouched({ xy, list: edge, from: 0, to: 2 }, partCell(box, column, row)))
+        if (!isLong || isTouched({ xy, list: edge, from: 0, to: 2 }, partCell(box, column, row)))
           parts[row * PARTS + column] = BORDER;
   }
 
   function markBorders({ xy, list, from, to }: RingList, box: Box): void {
-    const xs = linesOf(box.west, box.east);
-    const ys = linesOf(box.south, box.north);
+    rule(xs, box.west, box.east);
+    rule(ys, box.south, box.north);
     let first = from;
     for (let i = from; i < to; i++) {
       if ((list[i] as number) >= RING) first = i;
       const endsRing = i + 1 === to || (list[i + 1] as number) >= RING;
-      markEdge(xy, (list[i] as number) & VERTEX, (list[endsRing ? first : i + 1] as number) & VERTEX, xs, ys, box);
+      markEdge(xy, (list[i] as number) & VERTEX, (list[endsRing ? first : i + 1] as number) & VERTEX, box);
     }
   }
 
@@ -96,8 +105,9 @@ export function createSurveyor(covers: Covers): (rings: RingList, box: Box) => U
     parts[start] = state;
     for (let part = open.pop(); part !== undefined; part = open.pop()) {
       const column = part % PARTS;
-      const besides = [part - PARTS, part + PARTS, column > 0 ? part - 1 : -1, column < PARTS - 1 ? part + 1 : -1];
-      for (const next of besides) {
+      for (let side = 0; side < 4; side++) {
+        if ((side === 2 && column === 0) || (side === 3 && column === PARTS - 1)) continue;
+        const next = part + (BESIDE[side] as number);
         if (parts[next] !== UNKNOWN) continue;
         parts[next] = state;
         open.push(next);
