@@ -1,6 +1,5 @@
 /** Reads stdin line by line, until it ends or the command is stopped. */
 
-import { Readable } from 'node:stream';
 import type { Terminal } from './command.ts';
 
 /** Longer than any answer or pair of numbers. */
@@ -29,6 +28,7 @@ export async function* linesOf({
     }
     if (held !== '') yield held;
   } finally {
-    if (input instanceof Readable) input.destroy();
+    // Not imported: Node would load all its streams at each start of a command that may never read one.
+    if (input instanceof process.getBuiltinModule('node:stream').Readable) input.destroy();
   }
 }

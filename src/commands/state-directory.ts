@@ -1,6 +1,5 @@
 /** Where the state directory is: the option, the configuration, systemd's, else the user's. Makes nothing. */
 
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { DiskError } from '../world.ts';
 import type { Terminal } from './command.ts';
@@ -14,7 +13,11 @@ export function stateDirectory(
 ): string {
   // systemd lists several with colons; ours is the first.
   const ofService = env.STATE_DIRECTORY?.split(':')[0];
-  return told.option ?? told.config ?? (ofService || join(env.HOME || homedir(), '.local', 'state', 'gridtide'));
+  return (
+    told.option ??
+    told.config ??
+    (ofService || join(env.HOME || process.getBuiltinModule('node:os').homedir(), '.local', 'state', 'gridtide'))
+  );
 }
 
 /** For a store: what is wrong with its files, each sentence once. */

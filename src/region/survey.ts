@@ -31,13 +31,6 @@ export function partOf(low: number, high: number, steps: number): number {
   return nth;
 }
 
-const partCell = ({ west, south, east, north }: Box, column: number, row: number): Cell => ({
-  west: degrees(partLine(west, east, column)),
-  south: degrees(partLine(south, north, row)),
-  east: degrees(partLine(west, east, column + 1)),
-  north: degrees(partLine(south, north, row + 1)),
-});
-
 /** Writes the lines of one axis, in degrees. */
 function rule(lines: Float64Array, low: number, high: number): void {
   for (let nth = 0; nth <= PARTS; nth++) lines[nth] = degrees(partLine(low, high, nth));
@@ -60,10 +53,21 @@ export function createSurveyor(covers: Covers): (rings: RingList, box: Box) => U
   const edge = new Uint32Array(2);
   const xs = new Float64Array(PARTS + 1);
   const ys = new Float64Array(PARTS + 1);
+  /** The part looked at, written in place. */
+  const cell = { west: 0.5, south: 0.5, east: 0.5, north: 0.5 };
   let reduced = new Uint32Array(512);
 
-  /** Marks the parts that the edge from vertex `a` to `b` may meet. There are millions of edges: it makes no object for a short one. */
-  function markEdge(xy: Float64Array, a: number, b: number, box: Box): void {
+  function lookAt(column: number, row: number): Cell {
+    cell.west = xs[column] as number;
+    cell.south = ys[row] as number;
+    cell.east = xs[column + 1] as number;
+    cell.north = ys[row + 1] as number;
+    return cell;
+  }
+
+  /** Marks the parts that the edge from vertex `a` to `b`, `alone` in its list, may meet. There are millions of edges: it makes no object. */
+  function markEdge(alone: RingList, a: number, b: number): void {
+    const { xy } = alone;
     const ax = xy[a * 2] as number;
     const ay = xy[a * 2 + 1] as number;
     const bx = xy[b * 2] as number;
@@ -77,26 +81,24 @@ export function createSurveyor(covers: Covers): (rings: RingList, box: Box) => U
     edge[1] = b;
     for (let row = south; row <= north; row++)
       for (let column = west; column <= east; column++)
-        if (!isLong || isTouched({ xy, list: edge, from: 0, to: 2 }, partCell(box, column, row)))
-          parts[row * PARTS + column] = BORDER;
+        if (!isLong || isTouched(alone, lookAt(column, row))) parts[row * PARTS + column] = BORDER;
   }
 
-  function markBorders({ xy, list, from, to }: RingList, box: Box): void {
-    rule(xs, box.west, box.east);
-    rule(ys, box.south, box.north);
+  function markBorders({ xy, list, from, to }: RingList): void {
+    const alone = { xy, list: edge, from: 0, to: 2 };
     let first = from;
     for (let i = from; i < to; i++) {
       if ((list[i] as number) >= RING) first = i;
       const endsRing = i + 1 === to || (list[i + 1] as number) >= RING;
-      markEdge(xy, (list[i] as number) & VERTEX, (list[endsRing ? first : i + 1] as number) & VERTEX, box);
+      markEdge(alone, (list[i] as number) & VERTEX, (list[endsRing ? first : i + 1] as number) & VERTEX);
     }
   }
 
-  function centreCovered(rings: RingList, cell: Cell): boolean {
+  function centreCovered(rings: RingList, of: Cell): boolean {
     if (reduced.length < rings.to - rings.from) reduced = new Uint32Array(rings.to - rings.from);
-    const to = reduce(rings, cell, reduced, 0);
+    const to = reduce(rings, of, reduced, 0);
     const coordinates = ringsOf({ xy: rings.xy, list: reduced, from: 0, to });
-    return to > 0 && covers(coordinates, (cell.west + cell.east) / 2, (cell.south + cell.north) / 2);
+    return to > 0 && covers(coordinates, (of.west + of.east) / 2, (of.south + of.north) / 2);
   }
 
   /** Parts that touch along a side and are free of borders are all inside or all outside. */
@@ -117,11 +119,12 @@ export function createSurveyor(covers: Covers): (rings: RingList, box: Box) => U
 
   return (rings, box) => {
     parts.fill(UNKNOWN);
-    markBorders(rings, box);
+    rule(xs, box.west, box.east);
+    rule(ys, box.south, box.north);
+    markBorders(rings);
     for (let part = 0; part < parts.length; part++) {
       if (parts[part] !== UNKNOWN) continue;
-      const cell = partCell(box, part % PARTS, Math.floor(part / PARTS));
-      spread(part, centreCovered(rings, cell) ? INSIDE : OUTSIDE);
+      spread(part, centreCovered(rings, lookAt(part % PARTS, Math.floor(part / PARTS))) ? INSIDE : OUTSIDE);
     }
     return parts;
   };
