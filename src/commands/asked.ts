@@ -6,7 +6,7 @@ import { placeOf } from '../region/place.ts';
 import type { Forecast } from '../service/answers.ts';
 import { instantOf } from '../service/times.ts';
 import type { Duration, Instant, Place } from '../units.ts';
-import { type Arguments, JobError, type OptionRow, UsageError } from './command.ts';
+import { type Arguments, JobError, type OptionRow, UsageError, unread } from './command.ts';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -70,9 +70,7 @@ export async function savedForecast(file: string): Promise<Forecast> {
   try {
     body = JSON.parse(await readFile(file, 'utf8'));
   } catch (error) {
-    const isAbsent = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    const cause =
-      error instanceof SyntaxError ? 'it is not JSON' : isAbsent ? 'there is no such file' : 'it cannot be read';
+    const cause = error instanceof SyntaxError ? 'it is not JSON' : unread(error);
     throw new JobError(`${file}: ${cause}; gridtide signal forecast --json > FILE saves one`);
   }
   // Loaded only here: whoever asks for a place does not pay for the decoders.

@@ -69,6 +69,14 @@ export class UsageError extends Error {
   }
 }
 
+/** Why a named file could not be read, in words. */
+export function unread(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'there is no such file';
+  if (code === 'EISDIR') return 'it is a directory';
+  return code === 'EACCES' ? 'it may not be read' : 'it cannot be read';
+}
+
 /** A failed job: what happened, what it means, what to do; the process ends with 1. */
 export class JobError extends Error {
   override readonly name = 'JobError';

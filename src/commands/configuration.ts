@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { readConfig } from '../config/read.ts';
 import { type Environment, type Located, locate } from '../config/sources.ts';
-import { UsageError } from './command.ts';
+import { UsageError, unread } from './command.ts';
 
 /** Far more than any house needs; a larger file is another file. */
 const MOST_BYTES = 1024 * 1024;
@@ -19,11 +19,7 @@ export async function loadConfig(file: string | undefined): Promise<Config> {
     text = await readFile(file, 'utf8');
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const why =
-      error instanceof Error && 'code' in error && error.code === 'ENOENT'
-        ? 'there is no such file'
-        : 'it cannot be read';
-    throw new UsageError(`--config ${file}: ${why}; gridtide init writes one`);
+    throw new UsageError(`--config ${file}: ${unread(error)}; gridtide init writes one`);
   }
   const read = readConfig(text);
   if (!read.ok) throw new UsageError(...read.mistakes.map((mistake) => `${file}: ${mistake}`));

@@ -3,7 +3,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { JobError } from './command.ts';
+import { JobError, unread } from './command.ts';
 
 export interface MapSource {
   readonly chunks: AsyncIterable<Uint8Array>;
@@ -75,6 +75,6 @@ export async function openMapSource(name: string, stdin: AsyncIterable<Uint8Arra
     const chunks = plain(chunksOf(file));
     return isGzip(start) ? { chunks } : { chunks, total: size };
   } catch (error) {
-    throw new JobError(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new JobError(`${name}: ${unread(error)}`);
   }
 }

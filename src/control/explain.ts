@@ -44,6 +44,8 @@ function reason(decision: Decision, clock: Clock): string {
   const from = decision.basis === 'own-profile' ? ' by what recent days were like' : '';
   const wanted = wish === undefined ? '' : ` (wants to be ${decision.wanted}: ${shortWords(wish)})`;
   const when = until === undefined ? '' : ` until ${clock(until)}`;
+  // An index of now is known all the same, and said before.
+  const unknown = decision.index === undefined && decision.rate === undefined ? 'no signal' : 'no forecast';
   switch (why) {
     case 'safety':
       return 'a safety input has tripped';
@@ -90,9 +92,9 @@ function reason(decision: Decision, clock: Clock): string {
     case 'ageing':
       return 'no newer index has come, an old one starts nothing';
     case 'window':
-      return 'no signal is known, its daily window is open';
+      return `${unknown} is known, its daily window is open`;
     case 'outside-window':
-      return 'no signal is known, its daily window is closed';
+      return `${unknown} is known, its daily window is closed`;
     case 'boot':
       return 'just started, nothing is known yet';
     case 'no-data':

@@ -122,7 +122,7 @@ describe('map', () => {
 
   const wrong: readonly (readonly [readonly string[], number, string])[] = [
     [['import', 'a', 'b'], 2, 'expected one of update, import FILE, info'],
-    [['import', '/nowhere/map.json'], 1, 'cannot be read'],
+    [['import', '/nowhere/map.json'], 1, '/nowhere/map.json: there is no such file'],
     [['import', '/'], 1, ''],
     [['fetch'], 2, 'expected one of update, import FILE, info'],
     [['import'], 2, 'expected one of update, import FILE, info'],
