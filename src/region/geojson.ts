@@ -173,7 +173,7 @@ export function createMapReader(limits: ImportLimits): MapReader {
         return enter(FEATURE);
       }
       if (place === COORDINATES) throw new Malformed('its coordinates hold an object');
-      const opens = OBJECTS.find(([in_, name]) => in_ === place && name === key)?.[2];
+      const opens = openedBy(OBJECTS, place, key);
       if (opens === undefined) {
         refuseOther(place, 'an object');
         return enter(IGNORED);
@@ -193,7 +193,7 @@ export function createMapReader(limits: ImportLimits): MapReader {
         return enter(COORDINATES);
       }
       if (place === FEATURES) throw new Malformed('it is a list, expected a Feature');
-      const opens = ARRAYS.find(([in_, name]) => in_ === place && name === key)?.[2];
+      const opens = openedBy(ARRAYS, place, key);
       if (opens === undefined) {
         refuseOther(place, 'a list');
         return enter(IGNORED);
@@ -310,5 +310,9 @@ function keysOf(place: number): string[] {
   const opened = [...OBJECTS, ...ARRAYS].filter(([in_]) => in_ === place).map(([, name]) => name);
   return [...opened, ...(TEXTS[place] ?? [])];
 }
+
+/** Not in place: a closure would cost each of millions of brackets an object. */
+const openedBy = (table: typeof OBJECTS | typeof ARRAYS, place: number, key: string) =>
+  table.find(([in_, name]) => in_ === place && name === key)?.[2];
 
 const said = (type: string | undefined) => (type === undefined ? 'missing' : `"${type.slice(0, 40)}"`);

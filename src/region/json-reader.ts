@@ -88,6 +88,8 @@ export function createJsonReader(events: JsonEvents, limits: JsonLimits): JsonRe
   let escaped = false;
   let paused = false;
   let offset = 0;
+  /** The chunk being read, as text: one for all its numbers. */
+  let text: Buffer = Buffer.alloc(0);
 
   const unexpected = (byte: number) => new Malformed(`${shown(byte)} stands where ${EXPECTED[expected]} is expected`);
 
@@ -223,7 +225,7 @@ export function createJsonReader(events: JsonEvents, limits: JsonLimits): JsonRe
     number[0] =
       digits <= Number.MAX_SAFE_INTEGER && decimals <= 22
         ? (negative ? -digits : digits) / (POWERS[decimals] as number)
-        : Number(textOf(chunk).toString('latin1', from, at));
+        : Number(text.toString('latin1', from, at));
     afterValue();
     events.number();
     return at;
@@ -284,6 +286,7 @@ export function createJsonReader(events: JsonEvents, limits: JsonLimits): JsonRe
       let at = offset < 3 ? pastByteOrderMark(chunk, from) : from;
       const start = at;
       paused = false;
+      if (text.buffer !== chunk.buffer || text.byteOffset !== chunk.byteOffset) text = textOf(chunk);
       try {
         while (at < chunk.length && !paused) at = step(chunk, at);
       } finally {
