@@ -69,12 +69,18 @@ describeWithMosquitto('79 descriptors and tasks', () => {
       }
       const half = seen.length / 2;
       for (const what of ['open', 'tasks'] as const) {
-        const [early, late] = [seen.slice(0, half), seen.slice(half)].map((part) =>
-          Math.max(...part.map((one) => one[what])),
+        const sorted = [seen.slice(0, half), seen.slice(half)].map((part) =>
+          part.map((one) => one[what]).sort((a, b) => a - b),
         );
-        console.log(`row 79, ${seen.length} looks: at most ${early}, then ${late} ${what} of ${LIMIT}`);
-        expect(late).toBeLessThanOrEqual(early ?? 0);
-        expect(early).toBeLessThan(LIMIT);
+        const [early = [], late = []] = sorted;
+        const most = Math.max(...early, ...late);
+        const usual = early[early.length >> 1] ?? 0;
+        console.log(
+          `row 79, ${seen.length} looks: ${usual} ${what}, then ${late[0]} at rest, at most ${most} of ${LIMIT}`,
+        );
+        // Two requests may be under way at a look, or none: what is left at rest is what grows.
+        expect(late[0]).toBeLessThanOrEqual(usual);
+        expect(most).toBeLessThan(LIMIT);
       }
       expect(basis).toMatch(/^(live-index|fresh-forecast)$/);
       expect(agent.lines.filter((line) => /EMFILE|too many open|"level":"error"/i.test(line))).toEqual([]);
