@@ -31,8 +31,8 @@ export function afterFailure(failure: Failure, inARow: number, fraction: number)
     case 'nonsense':
       return backoff(minutes(1), hours(1), { inARow, fraction });
     case 'throttled':
-      // Never earlier than told; up to a tenth later, so that those told the same do not return together.
-      return obeyed(milliseconds(failure.retryAfter * (1 + fraction / 10)));
+      // Spread already, by whoever holds the lane.
+      return obeyed(failure.retryAfter);
     case 'no-credentials':
       // The files may be there by then; looking costs no request.
       return minutes(5);
@@ -50,6 +50,11 @@ export function afterFailure(failure: Failure, inARow: number, fraction: number)
   }
 }
 
-/** The wait after a 429 that names none: the service counts over 5 minutes (specification 8). */
-export const afterBare429 = (inARow: number, fraction: number) =>
-  backoff(seconds(15), minutes(10), { inARow, fraction });
+/**
+ * How long a lane is silent after a 429. Never less than told, and up to a tenth more, so that those told the same do not return
+ * together; where nothing is told, by steps: the service counts over 5 minutes (specification 8).
+ */
+export const after429 = (retryAfter: Duration | undefined, inARow: number, fraction: number): Duration =>
+  retryAfter === undefined
+    ? backoff(seconds(15), minutes(10), { inARow, fraction })
+    : obeyed(milliseconds(retryAfter * (1 + fraction / 10)));

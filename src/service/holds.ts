@@ -2,7 +2,7 @@
 
 import { after, between, type Duration, milliseconds, type Uptime } from '../units.ts';
 import type { Clock, Log, Random } from '../world.ts';
-import { afterBare429, afterFailure } from './after-failure.ts';
+import { after429 } from './after-failure.ts';
 import type { Failure } from './failure.ts';
 
 /** Requests that are limited apart from each other (specification 8). */
@@ -40,11 +40,7 @@ export function createHolds({ clock, random, log }: { clock: Clock; random: Rand
       if (last !== undefined && left(lane) > 0 && startedAt < last.until)
         return { kind: 'throttled', retryAfter: left(lane) };
       const inARow = (last?.inARow ?? 0) + 1;
-      const fraction = random.fraction();
-      const wait =
-        retryAfter === undefined
-          ? afterBare429(inARow, fraction)
-          : afterFailure({ kind: 'throttled', retryAfter }, inARow, fraction);
+      const wait = after429(retryAfter, inARow, random.fraction());
       holds.set(lane, { until: after(clock.now().uptime, wait), inARow });
       log('info', `the service has had too many requests; the next goes out in ${Math.ceil(wait / 1_000)} s`, { lane });
       return { kind: 'throttled', retryAfter: wait };

@@ -69,17 +69,16 @@ describeWithMosquitto('79 descriptors and tasks', () => {
       }
       const half = seen.length / 2;
       for (const what of ['open', 'tasks'] as const) {
-        const sorted = [seen.slice(0, half), seen.slice(half)].map((part) =>
-          part.map((one) => one[what]).sort((a, b) => a - b),
+        const [early = [], late = []] = [seen.slice(0, half), seen.slice(half)].map((part) =>
+          part.map((one) => one[what]),
         );
-        const [early = [], late = []] = sorted;
+        const [before, after] = [Math.min(...early), Math.min(...late)];
         const most = Math.max(...early, ...late);
-        const usual = early[early.length >> 1] ?? 0;
         console.log(
-          `row 79, ${seen.length} looks: ${usual} ${what}, then ${late[0]} at rest, at most ${most} of ${LIMIT}`,
+          `row 79, ${seen.length} looks: at rest ${before}, then ${after} ${what}, at most ${most} of ${LIMIT}`,
         );
-        // Two requests may be under way at a look, or none: what is left at rest is what grows.
-        expect(late[0]).toBeLessThanOrEqual(usual);
+        // The most depends on how many requests happen to be under way at a look; what stays open between them must not grow by one.
+        expect(after).toBeLessThanOrEqual(before);
         expect(most).toBeLessThan(LIMIT);
       }
       expect(basis).toMatch(/^(live-index|fresh-forecast)$/);

@@ -1,7 +1,7 @@
 /** How long each failure is waited out. */
 
 import { describe, expect, it } from 'vitest';
-import { afterFailure } from '../../src/service/after-failure.ts';
+import { after429, afterFailure } from '../../src/service/after-failure.ts';
 import type { Failure } from '../../src/service/failure.ts';
 import { type Duration, days, hours, milliseconds, minutes, seconds } from '../../src/units.ts';
 
@@ -33,7 +33,7 @@ const rows: readonly (readonly [string, Failure, number, number, Duration])[] = 
   ['nonsense', nonsense, 1, 1, minutes(1)],
   ['nonsense for long', nonsense, 99, 1, hours(1)],
   ['throttled', throttled(seconds(30)), 1, 0, seconds(30)],
-  ['throttled, spread', throttled(seconds(30)), 1, 1, seconds(33)],
+  ['throttled, not spread once more', throttled(seconds(33)), 1, 1, seconds(33)],
   ['throttled, Retry-After -1', throttled(milliseconds(-1_000)), 1, 0.5, seconds(1)],
   ['throttled, Retry-After 1e9', throttled(seconds(1e9)), 1, 0.5, hours(1)],
   ['credentials refused', refusedLogin(), 1, 0, minutes(5)],
@@ -47,6 +47,22 @@ const rows: readonly (readonly [string, Failure, number, number, Duration])[] = 
   ['plain http', { kind: 'forbidden', cause: 'x' }, 1, 0.5, days(1)],
   ['stopped', { kind: 'stopped' }, 1, 0.5, days(1)],
 ];
+
+describe('after a 429', () => {
+  //  told                              in a row  chance  silent for
+  const silences: readonly (readonly [string, Duration | undefined, number, number, Duration])[] = [
+    ['30 s', seconds(30), 1, 0, seconds(30)],
+    ['30 s, spread', seconds(30), 1, 1, seconds(33)],
+    ['Retry-After -1', milliseconds(-1_000), 1, 0.5, seconds(1)],
+    ['Retry-After 1e9', seconds(1e9), 1, 0.5, hours(1)],
+    ['nothing, first', undefined, 1, 1, seconds(15)],
+    ['nothing, third', undefined, 3, 1, minutes(1)],
+    ['nothing, for long', undefined, 99, 1, minutes(10)],
+  ];
+  it.each(silences)('%s', (_, told, inARow, fraction, wait) => {
+    expect(after429(told, inARow, fraction)).toBe(wait);
+  });
+});
 
 describe('after a failure', () => {
   it.each(rows)('%s', (_, failure, inARow, fraction, wait) => {
