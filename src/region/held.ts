@@ -4,24 +4,36 @@ import { type Disk, DiskError, type OpenFile } from '../world.ts';
 import { damaged, failureOf, MapError } from './failure.ts';
 import type { DirectoryJson } from './index-writer.ts';
 import {
+  BOX_WORDS,
   checkSeal,
+  countsOf,
   HEADER_BYTES,
   type Header,
   PAGE_BYTES,
   PAGE_PIECES,
   ROW,
   ROW_WORDS,
+  SHELF_BYTES,
   unpackHeader,
 } from './layout.ts';
 import type { MapFailure, MapInfo } from './map.ts';
 
+export interface Directory {
+  readonly info: DirectoryJson;
+  /** Boxes of the shelves, in grid steps. */
+  readonly shelves: Int32Array;
+  /** Where each block of names ends, counted from the first. */
+  readonly nameEnds: Uint32Array;
+}
+
 export interface Held {
   readonly file: OpenFile;
   readonly header: Header;
-  readonly directory: DirectoryJson;
-  /** The flatbush over the pages' boxes. */
-  readonly tree: ArrayBuffer;
+  readonly directory: Directory;
 }
+
+/** Region and its full name. */
+export type Name = readonly [string, string];
 
 export const mapFile = (signalType: string) => `map.${signalType}.idx`;
 
@@ -41,11 +53,26 @@ function readSealed(file: OpenFile, offset: number, length: number, what: string
 const headerOf = (file: OpenFile) =>
   unpackHeader(readWords(file, 0, HEADER_BYTES, 'the header of the map index'), file.size);
 
-function readDirectory(file: OpenFile, header: Header): { directory: DirectoryJson; tree: ArrayBuffer } {
-  const { directoryAt, directoryBytes, treeBytes } = header;
+/** JSON behind `from` words, before the seal. */
+const jsonIn = (words: Uint32Array, from: number): unknown =>
+  JSON.parse(Buffer.from(words.buffer, from * 4, words.byteLength - (from + 1) * 4).toString('utf8'));
+
+function readDirectory(file: OpenFile, header: Header): Directory {
+  const { directoryAt, directoryBytes } = header;
   const words = readSealed(file, directoryAt, directoryBytes, 'the directory of the map index');
-  const json = Buffer.from(words.buffer, treeBytes, directoryBytes - treeBytes - 4).toString('utf8');
-  return { directory: JSON.parse(json) as DirectoryJson, tree: words.buffer.slice(0, treeBytes) as ArrayBuffer };
+  const { shelves, blocks } = countsOf(header);
+  const boxes = shelves * BOX_WORDS;
+  return {
+    info: jsonIn(words, boxes + blocks) as DirectoryJson,
+    shelves: new Int32Array(words.buffer, 0, boxes),
+    nameEnds: words.subarray(boxes, boxes + blocks),
+  };
+}
+
+/** The names of the features `nth * BLOCK_NAMES` and following. */
+export function readNames({ file, header, directory }: Held, nth: number): readonly Name[] {
+  const [from, to] = [directory.nameEnds[nth - 1] ?? 0, directory.nameEnds[nth] ?? 0];
+  return jsonIn(readSealed(file, header.namesAt + from, to - from, 'a name of the map index'), 0) as Name[];
 }
 
 /** Undefined when no map is held; a failure when there is one that cannot be used. The caller closes `file`. */
@@ -55,7 +82,7 @@ export async function openHeld(disk: Disk, signalType: string): Promise<Held | M
     file = await disk.open(mapFile(signalType));
     if (file === undefined) return undefined;
     const header = headerOf(file);
-    return { file, header, ...readDirectory(file, header) };
+    return { file, header, directory: readDirectory(file, header) };
   } catch (error) {
     await file?.close();
     return failureOf(error);
@@ -84,8 +111,10 @@ export async function mapInfo(disk: Disk, signalType: string): Promise<MapInfo |
   return { ...held.directory.info, bytes: held.file.size };
 }
 
-function checkPages({ file, header }: Held): void {
-  for (let nth = 0; nth < header.pages; nth++) {
+function checkParts(held: Held): void {
+  const { file, header } = held;
+  const { pages, shelves, shelvesAt, blocks } = countsOf(header);
+  for (let nth = 0; nth < pages; nth++) {
     const page = readSealed(file, header.pagesAt + nth * PAGE_BYTES, PAGE_BYTES, 'a page of the map index');
     const rows = Math.min(PAGE_PIECES, header.pieces - nth * PAGE_PIECES) * ROW_WORDS;
     for (let row = 0; row < rows; row += ROW_WORDS) {
@@ -93,6 +122,9 @@ function checkPages({ file, header }: Held): void {
       if (length > 0) readSealed(file, offset, length, 'a piece of the map index');
     }
   }
+  for (let nth = 0; nth < shelves; nth++)
+    readSealed(file, shelvesAt + nth * SHELF_BYTES, SHELF_BYTES, 'a shelf of the map index');
+  for (let nth = 0; nth < blocks; nth++) readNames(held, nth);
 }
 
 /** Whether every part of the index held can be read and is what was written. */
@@ -100,7 +132,7 @@ export async function isWhole(disk: Disk, signalType: string): Promise<boolean> 
   const held = await openHeld(disk, signalType);
   if (held === undefined || 'kind' in held) return false;
   try {
-    checkPages(held);
+    checkParts(held);
     return true;
   } catch (error) {
     if (error instanceof MapError || error instanceof DiskError) return false;

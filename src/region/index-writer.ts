@@ -1,12 +1,23 @@
 /** Writes an index file as the pieces come: blobs at once, the rest at the end. Decides the order of the pieces, not what they are. */
 
-import Flatbush from 'flatbush';
 import type { NewFile } from '../world.ts';
 import { createPacker } from './blob.ts';
 import { tooLarge } from './failure.ts';
 import type { FeatureName } from './geojson.ts';
 import { hilbert } from './hilbert.ts';
-import { HEADER_BYTES, PAGE_BYTES, PAGE_PIECES, packHeader, ROW, ROW_WORDS, seal } from './layout.ts';
+import {
+  BLOCK_NAMES,
+  BOX_WORDS,
+  HEADER_BYTES,
+  PAGE_BYTES,
+  PAGE_PIECES,
+  packHeader,
+  ROW,
+  ROW_WORDS,
+  SHELF_BYTES,
+  SHELF_PAGES,
+  seal,
+} from './layout.ts';
 import type { MapInfo } from './map.ts';
 import type { Piece } from './split.ts';
 
@@ -25,14 +36,8 @@ const BLOCK_ROWS = 1 << 12;
 const SEAL = 4;
 const ZEROS = new Uint8Array(8);
 
-/** What a directory tells beside the boxes of its pages. */
-export interface DirectoryJson {
-  readonly info: Omit<MapInfo, 'bytes'>;
-  /** Easternmost and westernmost longitude of any piece, in grid steps. */
-  readonly west: number;
-  readonly east: number;
-  readonly names: readonly (readonly [string, string])[];
-}
+/** What a directory tells behind its boxes and the ends of the blocks of names. */
+export type DirectoryJson = Omit<MapInfo, 'bytes'>;
 
 /** Rows as in the pages, in the order the pieces came, in blocks: a table that doubles would stand twice in memory. */
 function createTable() {
@@ -106,16 +111,31 @@ function nearOrder(table: Table): Uint32Array {
   return Uint32Array.from(keys.sort(), (key) => key % count);
 }
 
-function packDirectory(tree: Flatbush, json: DirectoryJson) {
-  const treeBytes = Math.ceil(tree.data.byteLength / 4) * 4;
-  const text = new TextEncoder().encode(JSON.stringify(json));
-  const words = new Uint32Array(Math.ceil((treeBytes + text.length + SEAL) / 4));
-  const directory = new Uint8Array(words.buffer);
-  directory.fill(0x20, treeBytes); // JSON may end in spaces
-  directory.set(new Uint8Array(tree.data));
-  directory.set(text, treeBytes);
-  return { directory, treeBytes, identity: seal(words) };
+/** Boxes in the order they came, as in a shelf. */
+function createBoxes(most: number) {
+  const words = new Uint32Array(most * BOX_WORDS);
+  let count = 0;
+  return {
+    words,
+    add({ west, south, east, north }: Bounds): void {
+      words.set([west, south, east, north], count++ * BOX_WORDS);
+    },
+  };
 }
+
+/** Words, JSON behind them, spaces to the end of a word (JSON may end in them) and the seal. */
+function packWithJson(words: Uint32Array, value: unknown): Uint32Array {
+  const text = new TextEncoder().encode(JSON.stringify(value));
+  const part = new Uint32Array(words.length + Math.ceil((text.length + SEAL) / 4));
+  const bytes = new Uint8Array(part.buffer);
+  bytes.fill(0x20);
+  part.set(words);
+  bytes.set(text, words.byteLength);
+  seal(part);
+  return part;
+}
+
+const bytesOf = (words: Uint32Array) => new Uint8Array(words.buffer);
 
 export function createIndexWriter(file: NewFile, limits: { readonly pieces: number }): IndexWriter {
   const packer = createPacker();
@@ -146,10 +166,14 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
     buffered = 0;
   }
 
-  /** Writes the pages in near order and gives the tree over their boxes. */
-  async function writePages(order: Uint32Array): Promise<{ readonly tree: Flatbush; readonly all: Bounds }> {
-    const tree = new Flatbush(Math.ceil(order.length / PAGE_PIECES), 16, Int32Array);
-    const all = nowhere();
+  async function putFlushed(words: Uint32Array): Promise<void> {
+    put(bytesOf(words));
+    if (buffered >= BUFFER / 2) await flush();
+  }
+
+  /** Writes the pages in near order and gives their boxes. */
+  async function writePages(order: Uint32Array): Promise<Uint32Array> {
+    const boxes = createBoxes(Math.ceil(order.length / PAGE_PIECES));
     const page = new Uint32Array(PAGE_BYTES / 4);
     for (let first = 0; first < order.length; first += PAGE_PIECES) {
       page.fill(0);
@@ -159,15 +183,46 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
         const row = table.row(order[i] as number);
         page.set(row, (i - first) * ROW_WORDS);
         widen(bounds, row);
-        widen(all, row);
       }
-      tree.add(bounds.west, bounds.south, bounds.east, bounds.north);
+      boxes.add(bounds);
       seal(page);
-      put(new Uint8Array(page.buffer));
-      if (buffered >= BUFFER / 2) await flush();
+      await putFlushed(page);
     }
-    tree.finish();
-    return { tree, all };
+    return boxes.words;
+  }
+
+  /** Writes the shelves over the boxes of the pages and gives their own. */
+  async function writeShelves(pages: Uint32Array): Promise<Uint32Array> {
+    const words = SHELF_PAGES * BOX_WORDS;
+    const boxes = createBoxes(Math.ceil(pages.length / words));
+    const shelf = new Uint32Array(SHELF_BYTES / 4);
+    for (let first = 0; first < pages.length; first += words) {
+      const some = pages.subarray(first, first + words);
+      const bounds = nowhere();
+      for (let at = 0; at < some.length; at += BOX_WORDS) widen(bounds, some.subarray(at, at + BOX_WORDS));
+      boxes.add(bounds);
+      shelf.fill(0);
+      shelf.set(some);
+      seal(shelf);
+      await putFlushed(shelf);
+    }
+    return boxes.words;
+  }
+
+  /** Writes the names in blocks and gives where each ends. */
+  async function writeNames(names: readonly FeatureName[]): Promise<Uint32Array> {
+    const ends = new Uint32Array(Math.ceil(names.length / BLOCK_NAMES));
+    for (let block = 0, end = 0; block < ends.length; block++) {
+      const some = names.slice(block * BLOCK_NAMES, (block + 1) * BLOCK_NAMES);
+      const part = packWithJson(
+        new Uint32Array(0),
+        some.map(({ region, regionFullName }) => [region, regionFullName]),
+      );
+      end += part.byteLength;
+      ends[block] = end;
+      await putFlushed(part);
+    }
+    return ends;
   }
 
   put(new Uint8Array(HEADER_BYTES));
@@ -192,20 +247,17 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
     },
     async finish(facts, names) {
       const pagesAt = written + buffered;
-      const { tree, all } = await writePages(nearOrder(table));
+      const shelves = await writeShelves(await writePages(nearOrder(table)));
+      const namesAt = written + buffered;
+      const ends = await writeNames(names);
       const directoryAt = written + buffered;
-      const info = { ...facts, pieces: table.count };
-      const json: DirectoryJson = {
-        info,
-        west: all.west,
-        east: all.east,
-        names: names.map((name) => [name.region, name.regionFullName]),
-      };
-      const { directory, treeBytes, identity } = packDirectory(tree, json);
-      put(directory);
+      const info: DirectoryJson = { ...facts, pieces: table.count };
+      const directory = packWithJson(Uint32Array.from([...shelves, ...ends]), info);
+      put(bytesOf(directory));
       await flush();
-      const header = { pages: tree.numItems, pieces: table.count, pagesAt, directoryAt, treeBytes, identity };
-      await file.writeAt(0, packHeader({ ...header, directoryBytes: directory.length }));
+      const places = { pagesAt, namesAt, directoryAt, directoryBytes: directory.byteLength };
+      const identity = directory.at(-1) as number;
+      await file.writeAt(0, packHeader({ pieces: table.count, features: names.length, ...places, identity }));
       return { ...info, bytes: written };
     },
   };

@@ -1,16 +1,26 @@
 /** Opens an index and finds the region of a place: the one file that asks turf, the only judge of inside. Never writes. */
 
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
-import Flatbush from 'flatbush';
 import type { Place } from '../units.ts';
 import { type Disk, DiskError, type OpenFile } from '../world.ts';
 import { createUnpacker } from './blob.ts';
 import { createByteRing } from './byte-ring.ts';
 import { reduce, ringsOf } from './cell.ts';
 import { damaged, failureOf } from './failure.ts';
-import { lineAbove, lineBelow, STEPS_PER_DEGREE } from './grid.ts';
-import { type Held, openHeld } from './held.ts';
-import { checkSeal, PAGE_BYTES, PAGE_PIECES, ROW, ROW_WORDS } from './layout.ts';
+import { STEPS_PER_DEGREE } from './grid.ts';
+import { type Held, type Name, openHeld, readNames } from './held.ts';
+import {
+  BLOCK_NAMES,
+  BOX_WORDS,
+  checkSeal,
+  countsOf,
+  PAGE_BYTES,
+  PAGE_PIECES,
+  ROW,
+  ROW_WORDS,
+  SHELF_BYTES,
+  SHELF_PAGES,
+} from './layout.ts';
 import type { MapFailure, RegionFound, RegionMap } from './map.ts';
 import { BORDER, INSIDE, PARTS, partOf } from './survey.ts';
 
@@ -18,10 +28,11 @@ import { BORDER, INSIDE, PARTS, partOf } from './survey.ts';
 export const covers = (rings: number[][][], longitude: number, latitude: number): boolean =>
   booleanPointInPolygon([longitude, latitude], { type: 'Polygon', coordinates: rings });
 
-/** Pages and blobs kept in memory, together. */
+/** Shelves, pages and blobs kept in memory, together. */
 const CACHE_BYTES = 4 << 20;
-/** Keys of pages lie beyond those of blobs, which are offsets in the file. */
+/** Keys of pages and shelves lie beyond those of blobs, which are offsets in the file. */
 const PAGE_KEY = 2 ** 32;
+const SHELF_KEY = 2 ** 33;
 
 /** Reads parts of the file as they are asked for and keeps those read last. */
 function createParts(file: OpenFile) {
@@ -58,9 +69,17 @@ function createParts(file: OpenFile) {
 /** A piece whose rings must be asked, kept as three numbers one after the other. */
 const PENDING_NUMBERS = 3;
 
+/** Whether the box at `at`, or that of a row there, holds a point. */
+const isIn = (words: Int32Array, at: number, stepsX: number, stepsY: number): boolean =>
+  stepsX >= (words[at + ROW.west] as number) &&
+  stepsX <= (words[at + ROW.east] as number) &&
+  stepsY >= (words[at + ROW.south] as number) &&
+  stepsY <= (words[at + ROW.north] as number);
+
 /** The numbers of all features that cover a place, ascending. */
-function createSearch({ header, directory, tree: bytes, file }: Held): (place: Place) => number[] {
-  const tree = Flatbush.from(bytes);
+function createSearch({ header, directory, file }: Held): (place: Place) => number[] {
+  const { pages, shelvesAt } = countsOf(header);
+  const { shelves } = directory;
   const { ring, place, blob } = createParts(file);
   const unpack = createUnpacker();
   let reduced = new Uint32Array(512);
@@ -82,16 +101,13 @@ function createSearch({ header, directory, tree: bytes, file }: Held): (place: P
   }
 
   /** Adds the features whose pieces in this page are known to cover the point, and the pieces that must be asked. */
-  function searchPage(nth: number, x: number, y: number, found: number[], pending: number[]): void {
+  function searchPage(nth: number, stepsX: number, stepsY: number, found: number[], pending: number[]): void {
     const at = place(PAGE_KEY + nth, header.pagesAt + nth * PAGE_BYTES, PAGE_BYTES, 'a page of the map index') / 4;
     const [signed, words] = [ring.signed(), ring.words()];
     const count = Math.min(PAGE_PIECES, header.pieces - nth * PAGE_PIECES);
-    const stepsX = x * STEPS_PER_DEGREE;
-    const stepsY = y * STEPS_PER_DEGREE;
     const end = at + count * ROW_WORDS;
     for (let row = at; row < end; row += ROW_WORDS) {
-      if (stepsX < (signed[row + ROW.west] as number) || stepsX > (signed[row + ROW.east] as number)) continue;
-      if (stepsY < (signed[row + ROW.south] as number) || stepsY > (signed[row + ROW.north] as number)) continue;
+      if (!isIn(signed, row, stepsX, stepsY)) continue;
       const known = surveyAt(row, stepsX, stepsY);
       const feature = words[row + ROW.feature] as number;
       if (known === INSIDE) found.push(feature);
@@ -100,12 +116,23 @@ function createSearch({ header, directory, tree: bytes, file }: Held): (place: P
     }
   }
 
+  /** Adds the pages of a shelf whose boxes hold the point. */
+  function searchShelf(nth: number, stepsX: number, stepsY: number, found: number[]): void {
+    const at = place(SHELF_KEY + nth, shelvesAt + nth * SHELF_BYTES, SHELF_BYTES, 'a shelf of the map index') / 4;
+    const boxes = ring.signed();
+    const first = nth * SHELF_PAGES;
+    const count = Math.min(SHELF_PAGES, pages - first);
+    for (let i = 0; i < count; i++) if (isIn(boxes, at + i * BOX_WORDS, stepsX, stepsY)) found.push(first + i);
+  }
+
   function searchMeridian(x: number, y: number, found: number[]): void {
-    const stepsX = x * STEPS_PER_DEGREE;
-    if (stepsX < directory.west || stepsX > directory.east) return;
+    const [stepsX, stepsY] = [x * STEPS_PER_DEGREE, y * STEPS_PER_DEGREE];
+    const near: number[] = [];
+    for (let at = 0; at < shelves.length; at += BOX_WORDS)
+      if (isIn(shelves, at, stepsX, stepsY)) searchShelf(at / BOX_WORDS, stepsX, stepsY, near);
+    if (near.length === 0) return;
     const pending: number[] = [];
-    for (const nth of tree.search(lineBelow(x), lineBelow(y), lineAbove(x), lineAbove(y)))
-      searchPage(nth, x, y, found, pending);
+    for (const nth of near) searchPage(nth, stepsX, stepsY, found, pending);
     for (let i = 0; i < pending.length; i += PENDING_NUMBERS) {
       const [feature, offset, length] = [pending[i], pending[i + 1], pending[i + 2]] as [number, number, number];
       if (!found.includes(feature) && pieceCovers(offset, length, x, y)) found.push(feature);
@@ -122,6 +149,20 @@ function createSearch({ header, directory, tree: bytes, file }: Held): (place: P
   };
 }
 
+/** Names by the number of their feature; a block of them is read when one of it is first asked for. */
+function createNames(held: Held): (feature: number) => Name {
+  const names: Name[] = [];
+  return (feature) => {
+    const known = names[feature];
+    if (known !== undefined) return known;
+    const block = Math.floor(feature / BLOCK_NAMES);
+    for (const [i, name] of readNames(held, block).entries()) names[block * BLOCK_NAMES + i] = name;
+    const name = names[feature];
+    if (name === undefined) throw damaged('a feature of the map index has no name');
+    return name;
+  };
+}
+
 /** Damage met while looking up is the disk's trouble to the caller, who may import again. */
 function asDiskError(error: unknown): DiskError {
   if (error instanceof DiskError) return error;
@@ -133,24 +174,21 @@ export async function openMap(disk: Disk, signalType: string): Promise<RegionMap
   const held = await openHeld(disk, signalType);
   if (held === undefined || 'kind' in held) return held;
   const { file, directory } = held;
-  const { names, info } = directory;
   const search = createSearch(held);
-
-  const nameOf = (feature: number) => names[feature]?.[0] ?? '';
+  const nameOf = createNames(held);
   return {
-    info: { ...info, bytes: file.size },
+    info: { ...directory.info, bytes: file.size },
     async regionAt(place): Promise<RegionFound | undefined> {
-      let features: number[];
       try {
-        features = search(place);
+        const features = search(place);
+        const [feature] = features;
+        if (feature === undefined) return undefined;
+        const [region, regionFullName] = nameOf(feature);
+        const candidates = features.length === 1 ? [region] : [...new Set(features.map((other) => nameOf(other)[0]))];
+        return { region, regionFullName, feature, candidates };
       } catch (error) {
         throw asDiskError(error);
       }
-      const [feature] = features;
-      const name = feature === undefined ? undefined : names[feature];
-      if (feature === undefined || name === undefined) return undefined;
-      const candidates = features.length === 1 ? [name[0]] : [...new Set(features.map(nameOf))];
-      return { region: name[0], regionFullName: name[1], feature, candidates };
     },
     close: () => file.close(),
   };

@@ -29,6 +29,7 @@ describe('the index answers as turf over the whole map', () => {
     ['7 decimals', { seed: 2, columns: 10, rows: 6, regions: 12, depth: 7, decimals: 7, islands: 4 }],
     ['5 decimals', { seed: 3, columns: 16, rows: 10, regions: 40, depth: 5, decimals: 5 }],
     ['whole degrees', { seed: 4, columns: 18, rows: 14, regions: 40, depth: 3, decimals: 0 }],
+    ['many shelves and blocks of names', { seed: 6, columns: 60, rows: 40, regions: 300, depth: 3 }],
     ['one large polygon', { seed: 5, columns: 12, rows: 12, regions: 1, depth: 8, islands: 20 }],
   ];
   it.each(rows)('%s', async (_, shape) => {

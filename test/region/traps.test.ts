@@ -1,6 +1,7 @@
 /** Places where lookups go wrong: borders, holes, overlaps, the antimeridian, poles, damaged files. */
 
 import { describe, expect, it } from 'vitest';
+import { countsOf, HEADER_BYTES, type Header, ROW, unpackHeader } from '../../src/region/layout.ts';
 import { openMap } from '../../src/region/lookup.ts';
 import { placeOf } from '../../src/region/place.ts';
 import { createMemoryDisk } from '../../src/replay/disk.ts';
@@ -146,6 +147,30 @@ describe('a damaged index', () => {
     }
     expect(wrong).toEqual([]);
     expect(Math.min(answers.refused, answers.thrown, answers.right)).toBeGreaterThan(0);
+  });
+
+  //  a part, where it stands
+  const parts: readonly (readonly [string, (header: Header) => number])[] = [
+    ['a piece', () => HEADER_BYTES + 9],
+    ['a page', ({ pagesAt }) => pagesAt + ROW.east * 4],
+    ['a shelf', (header) => countsOf(header).shelvesAt + 1],
+    ['a name', ({ namesAt }) => namesAt + 3],
+  ];
+  it.each(parts)('%s of it is told, and replaced by the same map', async (part, where) => {
+    const disk = createMemoryDisk();
+    await importText(PAIR, { disk });
+    const whole = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
+    const bytes = whole.slice();
+    const offset = where(unpackHeader(new Uint32Array(bytes.buffer, 0, HEADER_BYTES / 4), bytes.length));
+    bytes[offset] = (bytes[offset] ?? 0) ^ 64;
+    await disk.replace('map.co2_moer.idx', bytes);
+
+    const map = await openMap(disk, 'co2_moer');
+    if (map === undefined || 'kind' in map) throw new Error('it was refused as a whole');
+    // A point on a border: every part is asked.
+    await expect(map.regionAt(at(0, 5))).rejects.toThrow(`${part} of the map index is damaged`);
+    expect(await importText(PAIR, { disk })).toMatchObject({ ok: true, unchanged: false });
+    expect(await disk.read('map.co2_moer.idx')).toEqual(whole);
   });
 
   it.each([0, 10, 63, 64, 1_000])('cut to %d bytes', async (length) => {
