@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 // Forked processes, not threads: onoff's native watcher must not live in a worker thread.
@@ -6,6 +7,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/seed.setup.ts'],
     pool: 'forks',
+    // The runner's own choice leaves one core free: on two cores that is one file at a time, while many tests only wait for processes.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },
