@@ -90,14 +90,15 @@ export async function inspect(disk: Disk, acknowledged: readonly Written[]): Pro
     lostDocument: n < Math.max(0, ...documents),
     lostEntries,
     damagedLines: ledger.damaged,
-    unexplained: ledger.damaged === 0 ? [] : unexplainedIn(text, acknowledged),
+    unexplained: ledger.damaged === 0 ? [] : unexplainedIn(text, acknowledged, n),
   };
 }
 
-function unexplainedIn(text: string, acknowledged: readonly Written[]): string[] {
+function unexplainedIn(text: string, acknowledged: readonly Written[], document: number): string[] {
   const known = new Set(acknowledged.filter(({ ledger }) => ledger).map(({ n }) => n));
-  // Each life tries at most one number beyond what it acknowledged.
-  const tried = Array.from({ length: Math.max(0, ...known) + 2 }, (_, n) => n).filter((n) => !known.has(n));
+  // A life goes on from the document, and tries at most one number beyond the last that is durable.
+  const last = Math.max(document, ...known);
+  const tried = Array.from({ length: last + 2 }, (_, n) => n).filter((n) => !known.has(n));
   const begun = tried.map(entry);
   // After a power cut the end of what was written may be there in length and not in content.
   const torn = text.split('\n').filter((line) => line !== '' && readLines(line).damaged > 0);

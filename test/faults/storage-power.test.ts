@@ -19,7 +19,10 @@ async function withImage(megabytes: number, use: (image: LoopImage) => Promise<v
   }
 }
 
-/** Writes until the disk refuses; the power goes after `delay` ms. */
+/**
+ * Writes until the power goes, after `delay` ms. What is heard later counts for nothing: without power nobody hears it, while here a
+ * sync that was under way may still answer that all is well.
+ */
 async function lifeAndCut(image: LoopImage, delay: number): Promise<Written[]> {
   const acknowledged: Written[] = [];
   let isCut = false;
@@ -29,7 +32,10 @@ async function lifeAndCut(image: LoopImage, delay: number): Promise<Written[]> {
   });
   const diary = openDiary(createDisk(image.directory));
   const from = await diary.resume();
-  for (let n = from + 1; !isCut; n += 1) acknowledged.push(await diary.write(n));
+  for (let n = from + 1; !isCut; n += 1) {
+    const written = await diary.write(n);
+    if (!isCut) acknowledged.push(written);
+  }
   await cut;
   return acknowledged;
 }
