@@ -162,8 +162,11 @@ export interface Broker {
   watch(report: (state: BrokerState) => void): Cancel;
   /** True once the broker has taken it (QoS 1); false when offline or refused: the owner keeps the last value and sends it when online again. */
   publish(topic: string, payload: string, options: { readonly retain: boolean }): Promise<boolean>;
-  /** `receive` is called for each message of the exact topic until the link is lost. False when refused. */
-  subscribe(topic: string, receive: (message: BrokerMessage) => void, options: Subscription): Promise<boolean>;
+  /**
+   * `receive` is called for each message of the topic until the link is lost. False when refused. `+` stands for any one level;
+   * filters that share a topic are not for one link: a broker may send a message once for each of them.
+   */
+  subscribe(filter: string, receive: (message: BrokerMessage) => void, options: Subscription): Promise<boolean>;
   /** Publishes `last` (retained), then leaves without the will. May be called twice. */
   stop(last?: BrokerWill): Promise<void>;
 }

@@ -1,10 +1,9 @@
 /** Hears what arrives on one load's command topic and answers it: what gets through the gate and reads well is handed on, nothing else. */
 
-import type { LoadConfig } from '../config/config.ts';
 import { iso, type Uptime } from '../units.ts';
-import type { BrokerMessage, Clock, Log } from '../world.ts';
-import { createCommandGate } from './command-gate.ts';
-import { commandJson, type RemoteCommand, readCommand } from './commands-in.ts';
+import type { BrokerMessage, Clock, Log, Moment } from '../world.ts';
+import type { CommandGate } from './command-gate.ts';
+import { type CommandRead, commandJson, type RemoteCommand } from './commands-in.ts';
 
 export interface CommandResult {
   readonly accepted: boolean;
@@ -13,7 +12,10 @@ export interface CommandResult {
 }
 
 export interface CommandEarParts {
-  readonly load: LoadConfig;
+  /** The load meant, for the log. */
+  readonly name: string;
+  readonly gate: CommandGate<object>;
+  readonly read: (payload: Uint8Array, now: Moment) => CommandRead;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
   /** Publishes the answer. */
@@ -26,17 +28,17 @@ export interface CommandEarParts {
 /** Before `deafUntil` nothing is believed. */
 export type CommandEar = (message: BrokerMessage, deafUntil: Uptime) => void;
 
-export function createCommandEar({ load, clock, log, answer, forget, command }: CommandEarParts): CommandEar {
-  const gate = createCommandGate<object>();
+export function createCommandEar(parts: CommandEarParts): CommandEar {
+  const { name, gate, read: readCommand, clock, log, answer, forget, command } = parts;
   const say = (document: object) => answer({ time: iso(clock.now().wall), ...document });
   const refuse = (message: string, id?: string) => {
-    log('warn', `command for "${load.name}" refused: ${message}`, { load: load.name });
+    log('warn', `command for "${name}" refused: ${message}`, { load: name });
     say({ id: id ?? null, ok: false, message });
   };
 
   const obey = ({ payload }: BrokerMessage): void => {
     const now = clock.now();
-    const read = readCommand(payload, load, now);
+    const read = readCommand(payload, now);
     const { id } = read;
     const before = id === undefined ? undefined : gate.answered(id, now.uptime);
     if (before !== undefined) {
@@ -49,7 +51,7 @@ export function createCommandEar({ load, clock, log, answer, forget, command }: 
     }
     const { accepted, words } = command(read.command);
     const result = { id: id ?? null, ...commandJson(read.command), ok: accepted, message: words };
-    log('info', `command for "${load.name}": ${read.command.kind}`, { load: load.name });
+    log('info', `command for "${name}": ${read.command.kind}`, { load: name });
     if (id !== undefined && accepted) gate.remember(id, result, now.uptime);
     say(result);
   };

@@ -1,6 +1,6 @@
 /** Reads a command from the broker: refuses whatever is not well formed, fresh and known; never carries one out. */
 
-import type { Level, LoadConfig, MqttConfig } from '../config/config.ts';
+import type { Config, Level, LoadConfig, MqttConfig } from '../config/config.ts';
 import { type Duration, hours, type Instant, inMinutes, minutes, seconds } from '../units.ts';
 import type { Moment } from '../world.ts';
 
@@ -51,6 +51,15 @@ export function readCommand(payload: Uint8Array, load: LoadConfig, now: Moment):
   if (late !== undefined) return { ...refuse(late), ...known };
   const command = commandOf(said, load, now);
   return typeof command === 'string' ? { ...refuse(command), ...known } : { ok: true, command, ...known };
+}
+
+/** For a load that is not there: refused whatever is said, under the id it came with. */
+export function readForNobody(payload: Uint8Array, name: string, { loads }: Pick<Config, 'loads'>): CommandRead {
+  const said = payload.byteLength > MAX_COMMAND_BYTES ? '' : objectIn(payload);
+  const id = typeof said === 'string' ? undefined : idOf(said.id);
+  const there = loads.map((load) => load.name).join(', ');
+  const refused = refuse(`there is no load ${shown(name)}; the configuration has ${there}`);
+  return typeof id === 'string' ? { ...refused, id } : refused;
 }
 
 const refuse = (message: string) => ({ ok: false, message }) as const;

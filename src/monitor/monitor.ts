@@ -1,12 +1,13 @@
 /** Tells the broker what the agent knows and does, and takes commands from it; decides nothing about loads. */
 
-import type { Config, LoadConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control.ts';
 import type { SignalView } from '../signal/view.ts';
 import { after, type Duration, seconds } from '../units.ts';
 import type { Broker, BrokerMessage, BrokerState, BrokerWill, Cancel, Clock, Log, Random } from '../world.ts';
-import { type CommandResult, createCommandEar } from './command-ear.ts';
-import { type RemoteCommand, takesCommands } from './commands-in.ts';
+import { type CommandEar, type CommandResult, createCommandEar } from './command-ear.ts';
+import { createCommandGate } from './command-gate.ts';
+import { type RemoteCommand, readCommand, readForNobody, takesCommands } from './commands-in.ts';
 import { discoveryOf, farewell } from './discovery.ts';
 import { type Info, infoJson, loadJson, signalJson } from './documents.ts';
 import { type Health, healthJson } from './health.ts';
@@ -16,6 +17,8 @@ export type { Info } from './documents.ts';
 
 /** Many devices hear Home Assistant's birth at once: each waits a moment of its own. */
 const BIRTH_SPREAD = seconds(3);
+/** Of a name on the wire, which may be as long as a topic. */
+const LONGEST_NAME_TOLD = 40;
 /** Version 4 does not tell a live retained command from a plain one; right after subscribing nothing is believed. */
 const DEAF_IN_VERSION_4 = seconds(1);
 
@@ -76,7 +79,7 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
   const arrive = async (): Promise<void> => {
     await removeGone();
     if (!(await outbox.republish())) return;
-    if (commands) for (const load of config.loads) await listen(load);
+    if (commands) await listen();
     if (config.mqtt?.discovery !== undefined)
       await broker.subscribe(`${config.mqtt.discovery}/status`, hearBirth, { stored: false });
     await sayOnline();
@@ -111,33 +114,56 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
     birth = clock.wakeAt(after(clock.now().uptime, wait), 'home assistant', () => void tellAgain());
   };
 
+  const forget = (topic: string) => void broker.publish(topic, '', { retain: true });
+  const resultTopic = (load: string) => `loads/${load}/result`;
+  const starting = { accepted: false, words: 'the agent is still starting; send it again in a moment' };
+
   const ears = new Map(
-    config.loads.map((load) => [
+    config.loads.map((load): [string, CommandEar] => [
       load.name,
       createCommandEar({
-        load,
+        name: load.name,
+        gate: createCommandGate(),
+        read: (payload, now) => readCommand(payload, load, now),
         clock,
         log,
-        answer: (document) => told(`loads/${load.name}/result`, document),
-        forget: (topic) => void broker.publish(topic, '', { retain: true }),
-        command: (command) =>
-          handlers?.command(load.name, command) ?? {
-            accepted: false,
-            words: 'the agent is still starting; send it again in a moment',
-          },
+        answer: (document) => told(resultTopic(load.name), document),
+        forget,
+        command: (command) => handlers?.command(load.name, command) ?? starting,
       }),
     ]),
   );
 
-  const listen = async (load: LoadConfig): Promise<void> => {
-    const topic = `${base}/loads/${load.name}/set`;
-    const hear = ears.get(load.name);
-    if (hear === undefined) return;
+  /** Of all names that no load has: one gate, whatever they are called, and answers that leave nothing behind on the broker. */
+  const nobodysGate = createCommandGate<object>();
+  const nobodysEar = (name: string): CommandEar =>
+    createCommandEar({
+      name: name.slice(0, LONGEST_NAME_TOLD),
+      gate: nobodysGate,
+      read: (payload) => readForNobody(payload, name, config),
+      clock,
+      log,
+      answer: (document) =>
+        void broker.publish(`${base}/${resultTopic(name)}`, JSON.stringify(document), { retain: false }),
+      forget,
+      command: () => starting,
+    });
+
+  const setTopic = (load: string) => `${base}/loads/${load}/set`;
+  const loadIn = (topic: string) => topic.slice(`${base}/loads/`.length, -'/set'.length);
+
+  const listen = async (): Promise<void> => {
     // A command somebody left stored would meet every new listener: an empty retained message removes it.
-    await broker.publish(topic, '', { retain: true });
+    for (const { name } of config.loads) await broker.publish(setTopic(name), '', { retain: true });
     const from = broker.state.kind === 'online' && broker.state.version === 4 ? DEAF_IN_VERSION_4 : seconds(0);
     const deafUntil = after(clock.now().uptime, from);
-    await broker.subscribe(topic, (message) => hear(message, deafUntil), { stored: false });
+    const hear = (message: BrokerMessage) => {
+      const name = loadIn(message.topic);
+      (ears.get(name) ?? nobodysEar(name))(message, deafUntil);
+    };
+    if (await broker.subscribe(setTopic('+'), hear, { stored: false })) return;
+    // A broker may let its user read the topics of the loads alone: then nobody hears of other names.
+    for (const { name } of config.loads) await broker.subscribe(setTopic(name), hear, { stored: false });
   };
 
   return {

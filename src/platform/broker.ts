@@ -56,6 +56,19 @@ const NO_TOPIC = /[+#]|\p{Cc}|\p{Cs}|\p{Noncharacter_Code_Point}/u;
 export const isTopic = (topic: string) =>
   topic !== '' && !NO_TOPIC.test(topic) && Buffer.byteLength(topic) <= MAX_TOPIC_BYTES;
 
+const withoutPlus = (filter: string) => filter.replace(/(?<=^|\/)\+(?=$|\/)/g, 'any');
+
+/** What may be read: a topic in which `+` may stand for whole levels. */
+export const isFilter = (filter: string) => isTopic(withoutPlus(filter));
+
+/** Whether `topic` is one of those meant by `filter`. */
+export function covers(filter: string, topic: string): boolean {
+  if (!filter.includes('+')) return filter === topic;
+  const levels = topic.split('/');
+  const wanted = filter.split('/');
+  return wanted.length === levels.length && wanted.every((level, n) => level === '+' || level === levels[n]);
+}
+
 /** How long to wait after the `failures`-th ended attempt in a row; `fraction` spreads it over the upper half. */
 export function waitAfter(verdict: Verdict, failures: number, fraction: number): Duration {
   if (verdict.otherVersion === 'certain' && failures === 1) return milliseconds(0);
@@ -157,7 +170,8 @@ function createBroker({ clock, random }: BrokerParts, options: BrokerOptions): B
     denied.clear();
     client.on('message', (topic, payload, { retain, dup }) => {
       const message: BrokerMessage = { topic, payload, retained: retain === true, duplicate: dup === true };
-      for (const receive of here.receivers.get(topic) ?? []) receive(message);
+      const meant = [...here.receivers].filter(([filter]) => covers(filter, topic));
+      for (const [, receivers] of meant) for (const receive of receivers) receive(message);
     });
     become({ kind: 'online', version, denied: [] });
   };
@@ -246,15 +260,15 @@ function createBroker({ clock, random }: BrokerParts, options: BrokerOptions): B
         here.client.publish(topic, payload, { qos: 1, retain }, done),
       );
     },
-    async subscribe(topic: string, receive: Receive, { stored }: Subscription) {
+    async subscribe(filter: string, receive: Receive, { stored }: Subscription) {
       const here = link;
-      if (here === undefined || !isTopic(topic)) return false;
-      const known = here.receivers.get(topic);
-      here.receivers.set(topic, new Set([...(known ?? []), receive]));
+      if (here === undefined || !isFilter(filter)) return false;
+      const known = here.receivers.get(filter);
+      here.receivers.set(filter, new Set([...(known ?? []), receive]));
       // MQTT 5 section 3.8.3.1: retain handling 2 sends no stored message, retain as published marks live ones.
-      const wish = { [topic]: { qos: 1 as const, rap: !stored, rh: stored ? 0 : 2 } };
-      const taken = await answered(here, `reading ${topic}`, (done) => here.client.subscribe(wish, done));
-      if (!taken) here.receivers.get(topic)?.delete(receive);
+      const wish = { [filter]: { qos: 1 as const, rap: !stored, rh: stored ? 0 : 2 } };
+      const taken = await answered(here, `reading ${filter}`, (done) => here.client.subscribe(wish, done));
+      if (!taken) here.receivers.get(filter)?.delete(receive);
       return taken;
     },
     stop(last) {

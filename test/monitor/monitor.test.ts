@@ -1,5 +1,7 @@
 /** The MQTT tree as others see it: topics, retention, order, the answers to commands; on the embedded broker and on mosquitto. */
 
+import { createServer } from 'node:net';
+import { Aedes } from 'aedes';
 import { describe, expect, it } from 'vitest';
 import { startEmbeddedBroker } from '../../src/replay/broker.ts';
 import { afterwards, kept } from '../doubles/kept.ts';
@@ -114,7 +116,7 @@ describeWithMosquitto('on mosquitto', () => {
     await online(spy);
     const send = (payload: string, id: string) =>
       spy.publish('gridtide/cellar/loads/car/set', payload).then(() => result(spy, id));
-    return { ...here, spy, send };
+    return { ...here, url, spy, send };
   };
 
   it('hands a good command on and answers with the words', async () => {
@@ -148,7 +150,71 @@ describeWithMosquitto('on mosquitto', () => {
     });
     expect(commands).toEqual([]);
   });
+
+  //  for whom               said                                             the answer's id
+  const strangers: readonly (readonly [string, string, string | null])[] = [
+    ['boiler', '{"id":"1","command":"override","level":"on"}', '1'],
+    ['boiler', '{"command":"clear"}', null],
+    ['boiler', 'on', null],
+    ['Wärme "1"', '{"id":7,"command":"toggle"}', '7'],
+    ['x'.repeat(300), '{"id":"1","command":"clear"}', '1'],
+    ['', '{"id":"1","command":"clear"}', '1'],
+  ];
+  it.each(strangers)('answers a command for "%s", which is no load: %s', async (name, said, id) => {
+    const { commands, spy, broker } = await commanded();
+    await spy.publish(`gridtide/cellar/loads/${name}/set`, said);
+    const { text, retained } = await spy.until(({ topic }) => topic === `gridtide/cellar/loads/${name}/result`);
+    expect(JSON.parse(text)).toMatchObject({
+      id,
+      ok: false,
+      message: expect.stringMatching(/^there is no load ".*; the configuration has car, heating$/),
+    });
+    expect([commands, retained, broker.state]).toEqual([[], false, { kind: 'online', version: 5, denied: [] }]);
+  });
+
+  it('leaves no trace of loads that are not there on the broker, and soon stops answering for them', async () => {
+    const { url, commands, spy, send, said } = await commanded();
+    for (let n = 0; n < 100; n += 1)
+      await spy.publish(`gridtide/cellar/loads/boiler-${n}/set`, '{"id":"1","command":"clear"}', { retain: n % 2 > 0 });
+    await send('{"id":"end","command":"clear"}', 'end');
+    const answers = spy.heard
+      .filter(({ topic }) => /boiler-\d+\/result$/.test(topic))
+      .map(({ text }) => JSON.parse(text));
+    expect(answers.filter(({ message }) => /no load|retained/.test(message)).length).toBeLessThan(20);
+    expect(answers.filter(({ message }) => /too many/.test(message)).length).toBeGreaterThan(0);
+    expect([commands.length, said.length]).toEqual([1, answers.length + 1]);
+    const late = kept(await startSpy(url));
+    await late.publish('end/of/list', 'x');
+    await late.until(({ topic }) => topic === 'end/of/list');
+    expect(late.heard.filter(({ topic }) => topic.endsWith('/result')).map(({ topic }) => topic)).toEqual([
+      'gridtide/cellar/loads/car/result',
+    ]);
+  });
 });
+
+describe('a broker that lets its user read the topics of the loads alone', () => {
+  it('brings the commands for them all the same', async () => {
+    const { url } = await startNarrow();
+    const spy = kept(await startSpy(url));
+    const { commands } = kept(startHouse(url));
+    await online(spy);
+    // Version 4: for a second nothing is believed, and that is answered too.
+    await spy.publish('gridtide/cellar/loads/car/set', '{"id":"1","command":"clear"}');
+    const { text } = await spy.until(({ topic }) => topic === 'gridtide/cellar/loads/car/result');
+    expect([JSON.parse(text).message, commands]).toEqual([expect.stringMatching(/has just come up/), []]);
+  });
+});
+
+async function startNarrow(): Promise<{ readonly url: string }> {
+  const aedes = await Aedes.createBroker({
+    authorizeSubscribe: (_client, wish, done) => done(null, wish.topic.includes('+') ? null : wish),
+  });
+  const server = createServer(aedes.handle);
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  afterwards(() => new Promise<void>((closed) => aedes.close(() => server.close(() => closed()))));
+  const address = server.address();
+  return { url: `mqtt://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` };
+}
 
 describe('without the right to be commanded', () => {
   it('offers no override and listens to none', async () => {

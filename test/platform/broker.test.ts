@@ -1,7 +1,7 @@
 /** The broker link against a real mosquitto, which speaks version 5, and the embedded broker, which speaks 3.1.1 only. */
 
 import { describe, expect, it } from 'vitest';
-import { createBrokers, isTopic, waitAfter } from '../../src/platform/broker.ts';
+import { covers, createBrokers, isFilter, isTopic, waitAfter } from '../../src/platform/broker.ts';
 import { type Ending, type Verdict, verdictOf } from '../../src/platform/broker-ending.ts';
 import { createSystemClock } from '../../src/platform/clock.ts';
 import { startEmbeddedBroker } from '../../src/replay/broker.ts';
@@ -74,6 +74,24 @@ const contract = (start: () => Promise<{ url: string; stop(): Promise<void> }>, 
     expect(heard).toEqual(['first x', 'second x']);
   });
 
+  it('hears each topic of a filter once, under its own name', async () => {
+    const { url } = await cleaned(start());
+    const broker = await connected({ url });
+    const spy = await cleaned(startSpy(url));
+    const heard: string[] = [];
+    const end = new Promise<void>((resolve) => {
+      void broker.subscribe('loads/+/set', ({ topic }) => void heard.push(topic), { stored: false });
+      void broker
+        .subscribe('loads/end', () => resolve(), { stored: false })
+        .then(async () => {
+          for (const topic of ['loads/car/set', 'loads//set', 'loads/a/b/set', 'loads/car/get', 'loads/end'])
+            await spy.publish(topic, 'x');
+        });
+    });
+    await end;
+    expect(heard).toEqual(['loads/car/set', 'loads//set']);
+  });
+
   it('hands over a stored message marked as retained where it is wanted', async () => {
     const { url } = await cleaned(start());
     const spy = await cleaned(startSpy(url));
@@ -124,7 +142,8 @@ const contract = (start: () => Promise<{ url: string; stop(): Promise<void> }>, 
   it('refuses a topic that would make the broker hang up, and stays online', async () => {
     const { url } = await cleaned(start());
     const broker = await connected({ url });
-    for (const topic of ['', 'a/+/b', 'a/#', 'a\0b', 'x'.repeat(65_536)]) {
+    expect(await broker.publish('a/+/b', 'x', { retain: false })).toBe(false);
+    for (const topic of ['', 'a/+b', 'a/#', 'a\0b', 'x'.repeat(65_536)]) {
       expect(await broker.publish(topic, 'x', { retain: false })).toBe(false);
       expect(await broker.subscribe(topic, () => {}, { stored: false })).toBe(false);
     }
@@ -257,4 +276,22 @@ describe('a topic', () => {
     ['ä'.repeat(32_768), false],
   ];
   it.each(rows)('%j: %s', (topic, wanted) => expect(isTopic(topic)).toBe(wanted));
+});
+
+describe('a filter', () => {
+  //  filter     topic       covers it
+  const rows: readonly (readonly [string, string, boolean])[] = [
+    ['a/b', 'a/b', true],
+    ['a/b', 'a/b/c', false],
+    ['a/+/c', 'a/b/c', true],
+    ['a/+/c', 'a//c', true],
+    ['a/+/c', 'a/b/b/c', false],
+    ['a/+', 'a', false],
+    ['+/+', 'a/b', true],
+  ];
+  it.each(rows)('%j and %j: %s', (filter, topic, wanted) =>
+    expect([isFilter(filter), covers(filter, topic)]).toEqual([true, wanted]),
+  );
+
+  it.each(['', '#', 'a/#', 'a/b+', '+a', 'a\0/+'])('%j is none', (filter) => expect(isFilter(filter)).toBe(false));
 });
