@@ -3,8 +3,10 @@
 import type { Level } from '../config/config.ts';
 import { durationText } from '../config/written.ts';
 import { takesCommands } from '../monitor/commands-in.ts';
+import { levelIn } from '../outputs/reading.ts';
 import { createSystemRandom } from '../platform/random.ts';
 import { type Duration, seconds } from '../units.ts';
+import type { BrokerMessage } from '../world.ts';
 import type { BrokerLink } from './broker-link.ts';
 import { JobError, type Terminal } from './command.ts';
 import { type Document, documentIn, held, type Outcome, type Trial } from './trial.ts';
@@ -40,6 +42,27 @@ async function follow(link: BrokerLink, topic: string) {
   };
 }
 
+/** What the device itself says while the agent switches it; where it has no topic for that, the agent is believed. */
+async function hearDevice(link: BrokerLink, { load, level }: Trial, confirmed: () => void) {
+  const { output } = load;
+  const topic = output.kind === 'mqtt' ? output.stateTopic : undefined;
+  let reads: Level | undefined = topic === undefined ? level : undefined;
+  let isConfirmed = topic === undefined;
+  const hear = ({ payload }: BrokerMessage) => {
+    if (output.kind !== 'mqtt') return;
+    reads = levelIn(payload, output) ?? reads;
+    if (isConfirmed || reads !== level) return;
+    isConfirmed = true;
+    confirmed();
+  };
+  if (topic !== undefined) await link.broker.subscribe(topic, hear, { stored: true });
+  return {
+    topic,
+    isConfirmed: () => isConfirmed,
+    words: () => `${reads === undefined ? 'says nothing' : `says ${reads}`} on ${topic}`,
+  };
+}
+
 const faultOf = (health: Document, load: string): string | undefined => {
   const { outputs } = (health.parts ?? {}) as { readonly outputs?: { readonly trouble?: string } };
   return outputs?.trouble?.split('; ').find((words) => words.startsWith(`load ${load}:`));
@@ -66,14 +89,21 @@ export async function testThroughAgent(trial: Trial, link: BrokerLink, { err, st
   const isThere = (document: Document) => document.level === level;
 
   let isDone = false;
+  let device: Awaited<ReturnType<typeof hearDevice>>;
   const answer = await send({ command: 'override', level, for: `${Math.round(length / 1_000)}s` });
   try {
     if (!(await decided.until(isThere, SWITCHES_WITHIN)))
       throw new JobError(`"${load.name}" was not switched: ${answer}`);
-    err(`${load.name} ${level}, by the agent; for ${durationText(length)}\n`);
+    device = await hearDevice(link, trial, () => err(`${load.name} reads ${level}\n`));
+    const wait = device.isConfirmed() ? '' : `; its word on ${device.topic} is waited for`;
+    err(`${load.name} ${level}, by the agent; for ${durationText(length)}${wait}\n`);
     await held(length, stop);
     const fault = faultOf(health.latest(), load.name);
     if (fault !== undefined) throw new JobError(fault);
+    if (!device.isConfirmed() && !stop.aborted)
+      throw new JobError(
+        `"${load.name}" was told ${level} by the agent and after ${durationText(length)} ${device.words()}: check its power, its network and the topics`,
+      );
     isDone = !stop.aborted;
   } finally {
     // What was cut short must not go on; what has run out has ended by itself.
@@ -83,7 +113,7 @@ export async function testThroughAgent(trial: Trial, link: BrokerLink, { err, st
   const { level: left, words } = decided.latest();
   return {
     by: 'agent',
-    read: level,
+    read: device.isConfirmed() ? level : null,
     left: left as Level,
     words: `${load.name} was ${level} and its output told no fault; now ${left}: ${words}`,
   };

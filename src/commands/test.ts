@@ -4,7 +4,9 @@ import type { Level, LoadConfig } from '../config/config.ts';
 import type { Located } from '../config/sources.ts';
 import { durationOf, durationText } from '../config/written.ts';
 import { isSgReady, nearest } from '../control/levels.ts';
+import { createSystemClock } from '../platform/clock.ts';
 import { type Duration, hours, seconds } from '../units.ts';
+import type { Clock } from '../world.ts';
 import type { BrokerLink } from './broker-link.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { locatedConfig } from './configuration.ts';
@@ -71,7 +73,11 @@ async function carriedOut(trial: Trial, link: BrokerLink | undefined, terminal: 
   return testDirectly(trial, link, terminal);
 }
 
-export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+export async function run(
+  args: Arguments<Row>,
+  terminal: Terminal,
+  clock: Clock = createSystemClock(),
+): Promise<number> {
   const config = await locatedConfig(args.text('config'), { env: terminal.env, state: args.text('state') });
   const load = loadNamed(config, args.positionals);
   const trial: Trial = {
@@ -79,6 +85,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     load,
     level: levelOf(load, args.text('level')),
     length: lengthOf(args.text('for') ?? ''),
+    clock,
   };
   if (load.shadow) throw new JobError(`"${load.name}" is in shadow and never switched: set shadow: false first`);
   const link = await linkFor(config, args.flag('alone'), terminal);

@@ -3,6 +3,7 @@
 import type { Level, LoadConfig } from '../config/config.ts';
 import type { Located } from '../config/sources.ts';
 import type { Duration } from '../units.ts';
+import type { Clock } from '../world.ts';
 import { UsageError } from './command.ts';
 
 /** A JSON object as the agent publishes it. */
@@ -15,6 +16,7 @@ export interface Trial {
   /** One that the load knows. */
   readonly level: Level;
   readonly length: Duration;
+  readonly clock: Clock;
 }
 
 /** What became of it. */

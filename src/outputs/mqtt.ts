@@ -8,9 +8,9 @@ import type { Ownership } from './ownership.ts';
 import { levelIn } from './reading.ts';
 
 /** For the link and the first state at the start; then the agent goes on without. */
-const OPEN_WITHIN = seconds(3);
+export const OPEN_WITHIN = seconds(3);
 /** For the device's word on a command. */
-const CONFIRM_WITHIN = seconds(5);
+export const CONFIRM_WITHIN = seconds(5);
 /** Sends of one command: the first and three more. */
 const SENDS = 4;
 /** A device that leaves its level more often than this is not fought with. */
@@ -24,13 +24,15 @@ export interface MqttOutputParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly owner: Ownership;
+  /** Sends of one command; `SENDS` unless a person waits for the end of it. */
+  readonly sends?: number;
 }
 
 /** What the device was last told: a level, or to look after itself. */
 type Told = { readonly payload: string; readonly level?: Level };
 
 export function createMqttOutput(parts: MqttOutputParts): Output {
-  const { load, config, broker, clock, log, owner } = parts;
+  const { load, config, broker, clock, log, owner, sends: most = SENDS } = parts;
   const { commandTopic, stateTopic } = config;
   /** Called at each word of the device and each change of the link. */
   const news = new Set<() => void>();
@@ -152,7 +154,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
 
   const sendUntilConfirmed = async (what: Told, current: () => boolean): Promise<OutputFailure | undefined> => {
     let taken = false;
-    for (let sends = 0; sends < SENDS; sends += 1) {
+    for (let sends = 0; sends < most; sends += 1) {
       const other = owner.other();
       if (other !== undefined) return fail('busy', heldBy(other));
       if (broker.state.kind !== 'online') return offline();
@@ -168,7 +170,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       return fail('forbidden', `the broker does not take commands on ${commandTopic}: let this user write that topic`);
     return fail(
       'unconfirmed',
-      `the device was told ${what.level} ${SENDS} times and ${reading === undefined ? 'says nothing' : `says ${reading}`} on ${stateTopic}: check its power, its network and the topics`,
+      `the device was told ${what.level} ${most} times and ${reading === undefined ? 'says nothing' : `says ${reading}`} on ${stateTopic}: check its power, its network and the topics`,
     );
   };
 

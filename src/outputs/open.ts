@@ -16,11 +16,13 @@ export interface OutputParts {
   readonly broker?: Broker;
   readonly clock: Clock;
   readonly log: Log;
+  /** Of one command to a device that does not confirm it; as many as it likes when absent. */
+  readonly sends?: number;
 }
 
 /** Nothing is touched before `open` of the output. A load in shadow gets a dry run whatever its output. */
 export function openOutput(load: LoadConfig, parts: OutputParts): Output {
-  const { pins, broker, clock, log } = parts;
+  const { pins, broker, clock, log, sends } = parts;
   const { output: config, name } = load;
   if (load.shadow) return createDryRun({ load: name, log });
   switch (config.kind) {
@@ -40,6 +42,7 @@ export function openOutput(load: LoadConfig, parts: OutputParts): Output {
             clock,
             log,
             owner: ownerOf(config.commandTopic, parts.device, broker),
+            ...(sends === undefined ? {} : { sends }),
           });
   }
 }

@@ -11,6 +11,7 @@ import * as map from '../../src/commands/map.ts';
 import * as runAgent from '../../src/commands/run.ts';
 import * as test from '../../src/commands/test.ts';
 import * as why from '../../src/commands/why.ts';
+import { createScaledClock } from '../../src/platform/clock.ts';
 import { createDisk } from '../../src/platform/disk.ts';
 import { createReference, type Reference } from '../../src/reference/reference.ts';
 import { before, days, type Instant } from '../../src/units.ts';
@@ -273,6 +274,62 @@ describeWithMosquitto('gridtide test, with no agent on the broker', () => {
       expect([code, spy.last('plug/state')]).toEqual([0, left]);
     },
   );
+});
+
+describeWithMosquitto('gridtide test of a device that says nothing', () => {
+  const silent = (failSafe: string) =>
+    `  plug: {type: generic, output: {kind: mqtt, preset: switch, topic: plug/set, stateTopic: plug/state}, minOn: 0s, minOff: 0s, failSafe: "${failSafe}"}`;
+  const setting = async (failSafe: string) => {
+    const mosquitto = kept(await startMosquitto());
+    const spy = kept(await startSpy(mosquitto.url));
+    return { spy, config: await house({ mqtt: mosquitto.url, loads: silent(failSafe) }) };
+  };
+  /** A hundred times faster, so that no word within ten seconds is no word within a tenth of one. */
+  const hasty: CommandModule = {
+    ...test,
+    run: (args, terminal) => test.run(args, terminal, createScaledClock({ start: Date.now() as Instant, speed: 100 })),
+  };
+
+  //  fail-safe  told                          the end
+  const rows = [
+    ['off', ['on', 'on', 'off', 'off'], /told off in the end it says nothing either: SWITCH IT BY HAND$/],
+    ['on', ['on', 'on'], /check its power, its network and the topics$/],
+  ] as const;
+  it.each(rows)(
+    'with fail-safe %s it is told %j, and each wait is told before it begins',
+    async (failSafe, told, end) => {
+      const { spy, config } = await setting(failSafe);
+      const { code, err, out } = await run(hasty, config, 'plug');
+      expect([code, out]).toEqual([1, '']);
+      expect(spy.heard.filter(({ topic }) => topic === 'plug/set').map(({ text }) => text)).toEqual(told);
+      expect(err).toMatch(/^plug is looked at; its word on plug\/state is waited for, 3s at most$/m);
+      expect(err).toMatch(/^plug is told on; its word on plug\/state is waited for, 10s at most$/m);
+      expect(err).toMatch(/"plug" was not switched: the device was told on 2 times and says nothing on plug\/state/);
+      expect(err).toMatch(end);
+    },
+  );
+
+  //  said on plug/state after the command   exit  words
+  const words = [
+    [undefined, 1, /"plug" was told on by the agent and after 1s says nothing on plug\/state: check/],
+    ['off', 1, /"plug" was told on by the agent and after 1s says off on plug\/state: check/],
+    ['on', 0, /^plug reads on$/m],
+  ] as const;
+  it.each(words)('through the agent, where the device says %s', async (state, exit, sentence) => {
+    const { spy, config } = await setting('off');
+    const at = 'gridtide/cellar/loads/plug';
+    spy.each(async ({ topic, text }) => {
+      if (topic !== `${at}/set`) return;
+      const { id, level = 'off' } = JSON.parse(text);
+      if (state !== undefined) await spy.publish('plug/state', state, { retain: true });
+      await spy.publish(at, JSON.stringify({ level, why: 'off' }), { retain: true });
+      await spy.publish(`${at}/result`, JSON.stringify({ id, ok: true, message: 'as told' }));
+    });
+    await spy.publish('gridtide/cellar/availability', 'online', { retain: true });
+    const { code, err } = await run(test, config, 'plug --for 1s');
+    expect(err).toMatch(sentence);
+    expect(code).toBe(exit);
+  });
 });
 
 describeWithMosquitto('why and test around the life of an agent', () => {
