@@ -27,29 +27,32 @@ const flows = (key: string) => ['output', 'goal', 'place'].includes(key);
 interface Page {
   readonly depth: number;
   readonly about: About;
-  /** Whether the meaning stands beside each option: said once is enough. */
-  readonly comments: boolean;
+  /** Options whose meaning stands beside them already: said once is enough. */
+  readonly explained: Set<Row<unknown, Presence>>;
 }
 
 const beside = (text: string, help: string) => (help === '' ? text : `${text.padEnd(42)} # ${help}`);
 
 function choiceLines(key: string, row: Row<unknown, Presence>, given: Given | undefined, page: Page): string[] {
-  const indent = '  '.repeat(page.depth);
-  const help = page.comments ? row.help : '';
   const value = given?.[key];
+  if (value === undefined && row.only !== undefined && row.only !== page.about.levels) return [];
+  const indent = '  '.repeat(page.depth);
+  const isNew = !page.explained.has(row);
+  page.explained.add(row);
+  const help = isNew ? row.help : '';
   const { inside, named } = row.kind;
   if (value === undefined) {
     const fallback: Raw = row.fallback?.(page.about);
     const shown = fallback === undefined ? (row.fallback === undefined ? '' : 'none') : scalar(fallback as GivenValue);
-    if (shown === '' && !page.comments) return [];
+    if (shown === '' && !isNew) return [];
     return [beside(`${indent}# ${key}:${shown === '' ? '' : ` ${shown}`}`, help)];
   }
   if (!isGiven(value) || inside === undefined || flows(key)) return [beside(`${indent}${key}: ${scalar(value)}`, help)];
   const deeper = { ...page, depth: page.depth + 1 };
   if (named !== true) return [beside(`${indent}${key}:`, help), ...pageLines(inside, value, deeper)];
-  const parts = Object.entries(value).flatMap(([name, part], i) => [
+  const parts = Object.entries(value).flatMap(([name, part]) => [
     `${indent}  ${name}:`,
-    ...pageLines(inside, isGiven(part) ? part : {}, { depth: page.depth + 2, comments: i === 0, about: aboutOf(part) }),
+    ...pageLines(inside, isGiven(part) ? part : {}, { ...page, depth: page.depth + 2, about: aboutOf(part) }),
   ]);
   return [beside(`${indent}${key}:`, help), ...parts];
 }
@@ -74,7 +77,7 @@ function aboutOf(part: GivenValue | undefined): About {
 export const commented = (given: Given) =>
   [
     '# What gridtide switches, where, and by which signal. Lines behind # show other options and their defaults.',
-    ...pageLines(OPTIONS, given, { depth: 0, about: NOTHING, comments: true }),
+    ...pageLines(OPTIONS, given, { depth: 0, about: NOTHING, explained: new Set() }),
     '',
   ].join('\n');
 

@@ -41,6 +41,8 @@ export interface Row<T, P extends Presence> {
   readonly fallback?: (about: About) => Raw;
   /** Says the default where it follows another option. */
   readonly fallbackWords?: string;
+  /** Without a meaning for loads whose output knows other levels. */
+  readonly only?: About['levels'];
 }
 
 export type Rows = Readonly<Record<string, Row<unknown, Presence>>>;
@@ -70,6 +72,13 @@ export const optional = <T>(kind: Kind<T>, help: string, fallback?: Fallback): R
   presence: 'optional',
   help,
   ...(fallback === undefined ? {} : { fallback: asFunction(fallback) }),
+});
+
+/** An option of loads on SG-Ready contacts. */
+export const sgReadyOnly = <R extends Row<unknown, Presence>>(row: R): R => ({
+  ...row,
+  only: 'sg-ready',
+  help: `SG-Ready only: ${row.help}`,
 });
 
 const SHOWN = 40;

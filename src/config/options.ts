@@ -11,6 +11,7 @@ import {
   type Raw,
   type Report,
   required,
+  sgReadyOnly,
   shown,
   shownKey,
   type Values,
@@ -166,9 +167,9 @@ export const LOAD = {
     'onBelow + 10',
   ),
   /** SG-Ready only: the block contact closes at or above. */
-  blockAbove: optional(index, 'SG-Ready only: blocked when the index is at or above.'),
+  blockAbove: sgReadyOnly(optional(index, 'blocked when the index is at or above.')),
   /** SG-Ready only: an ordered start at or below, with the owner's consent. */
-  forceBelow: optional(index, 'SG-Ready only: ordered to start when the index is at or below.'),
+  forceBelow: sgReadyOnly(optional(index, 'ordered to start when the index is at or below.')),
   minOn: filled(
     duration(minutes(0), hours(12)),
     byType({ ev: '15m', 'heat-pump': '30m', tank: '5m', generic: '5m' }),
@@ -180,10 +181,8 @@ export const LOAD = {
     'Once off, it stays off this long.',
   ),
   /** Least time any SG-Ready state is held. */
-  hold: filled(
-    duration(minutes(10), hours(2)),
-    '10m',
-    'SG-Ready only: the least time a state is held; devices ignore shorter ones.',
+  hold: sgReadyOnly(
+    filled(duration(minutes(10), hours(2)), '10m', 'the least time a state is held; devices ignore shorter ones.'),
   ),
   maxStartsPerHour: filled(count(1, 60), byType({ ev: 6, 'heat-pump': 2, tank: 6, generic: 6 }), 'Starts in any hour.'),
   maxStartsPerDay: filled(
@@ -197,8 +196,8 @@ export const LOAD = {
     'Pauses in one job; none: no limit of its own.',
     byType({ ev: 3, 'heat-pump': undefined, tank: undefined, generic: undefined }),
   ),
-  maxBlock: filled(duration(minutes(10), hours(2)), '2h', 'SG-Ready only: the longest block.'),
-  maxBlocksPerDay: filled(count(0, 24), 3, 'SG-Ready only: blocks in any 24 hours.'),
+  maxBlock: sgReadyOnly(filled(duration(minutes(10), hours(2)), '2h', 'the longest block.')),
+  maxBlocksPerDay: sgReadyOnly(filled(count(0, 24), 3, 'blocks in any 24 hours.')),
   /** Starts caused by the shared signal are spread over this. */
   jitter: filled(
     duration(minutes(0), hours(1)),

@@ -93,6 +93,23 @@ describe('the example', () => {
   it('names every option of a load', () => {
     for (const key of Object.keys(LOAD)) expect(example()).toMatch(new RegExp(`^ +(# )?${key}:`, 'm'));
   });
+
+  //  load       switched by          options of SG-Ready
+  const loads = [
+    ['car', 'mqtt', []],
+    ['heating', 'sg-ready', ['blockAbove', 'forceBelow', 'hold', 'maxBlock', 'maxBlocksPerDay']],
+    ['water', 'relay', []],
+  ] as const;
+  const partOf = (name: string) => new RegExp(`^  ${name}:\\n((?: {4}.*\\n)+)`, 'm').exec(example())?.[1] ?? '';
+  it.each(loads)('offers %s, switched by %s, the options %j of SG-Ready alone', (name, kind, wanted) => {
+    const part = partOf(name);
+    expect(part).toContain(`kind: ${kind}`);
+    const only = Object.keys(LOAD).filter((key) => LOAD[key as keyof typeof LOAD].help.startsWith('SG-Ready only'));
+    expect(only.filter((key) => new RegExp(`^ +# ${key}:`, 'm').test(part))).toEqual(wanted);
+  });
+  it('says what each option means, once', () => {
+    for (const { help } of Object.values(LOAD)) expect(example().split(`# ${help}\n`).length).toBe(2);
+  });
 });
 
 describe('the documentation', () => {
