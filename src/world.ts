@@ -52,7 +52,7 @@ export interface NewFile {
   abandon(): Promise<void>;
 }
 
-/** The state directory. Names are flat (`map.co2_moer.idx`). Methods reject with `DiskError`. */
+/** The state directory. Names are flat (`map.co2_moer.idx`). Methods reject with `DiskError`. Reading and removing make nothing. */
 export interface Disk {
   /** The whole file, or undefined when there is none. */
   read(name: string): Promise<Uint8Array | undefined>;

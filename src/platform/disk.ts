@@ -88,7 +88,7 @@ async function removeUnfinished(path: string): Promise<void> {
 /** The real path of a state directory that is there; rejects with `DiskError` when others could put words into our mouth there. */
 export async function ownPath(directory: string): Promise<string> {
   const path = await realpath(directory); // systemd's dynamic users get a link
-  const [link, { uid, mode }] = await Promise.all([lstat(directory), stat(path)]);
+  const [link, { uid, mode }] = await Promise.all([lstat(directory), stat(`${path}/`)]); // the slash refuses a file in its place
   const ours = process.getuid?.() ?? uid;
   if (![ours, 0].includes(uid) || ![ours, 0].includes(link.uid))
     throw refusal(directory, 'it belongs to another user; run this as that one, or name another');
@@ -247,37 +247,60 @@ async function appendTo(directory: string, name: string, bytes: Uint8Array, sync
 }
 
 /**
- * The disk over `directory`, which is made (mode 0700) at first use, when unfinished files of dead processes go as well.
- * Nothing is thrown here: a directory that cannot be used makes each method reject, and is looked at again each time.
+ * The disk over `directory`, which is made (mode 0700) by the first writing, when unfinished files of dead processes go as well;
+ * reading leaves all as it is. Nothing is thrown here: a directory that cannot be used makes each method reject, and is looked at again each time.
  */
 export function createDisk(directory: string): Disk {
   const turn = createTurns();
   let prepared: Promise<string> | undefined;
+  let found: Promise<string> | undefined;
 
-  const inDirectory = async <T>(name: string, use: DiskUse, work: (path: string) => Promise<T>): Promise<T> => {
+  const kept = (path: Promise<string>) =>
+    path.catch((error) => {
+      throw diskError(error, directory, 'keep');
+    });
+
+  const translated = async <T>(name: string, use: DiskUse, work: () => Promise<T>): Promise<T> => {
     try {
-      prepared ??= prepare(directory).catch((error) => {
-        throw diskError(error, directory, 'keep');
-      });
-      return await work(await prepared);
+      return await work();
     } catch (error) {
       // The next use looks again: a directory may be mounted, made or repaired meanwhile.
       prepared = undefined;
+      found = undefined;
       throw diskError(error, join(directory, name), use);
     }
   };
 
+  /** In the directory, which is made where there is none. */
+  const inDirectory = <T>(name: string, work: (path: string) => Promise<T>): Promise<T> =>
+    translated(name, 'write', async () => {
+      prepared ??= kept(prepare(directory));
+      return work(await prepared);
+    });
+
+  /** Undefined where there is no directory. */
+  const ifThere = <T>(name: string, use: DiskUse, work: (path: string) => Promise<T>): Promise<T | undefined> =>
+    translated(name, use, async () => {
+      found ??= ownPath(directory);
+      const path = await found.catch((error) => {
+        if (!isMissing(error)) throw diskError(error, directory, 'keep');
+        found = undefined;
+        return undefined;
+      });
+      return path === undefined ? undefined : work(path);
+    });
+
   return {
-    read: async (name) => inDirectory(checked(name), 'read', (path) => readWhole(join(path, name))),
+    read: async (name) => ifThere(checked(name), 'read', (path) => readWhole(join(path, name))),
 
     replace: async (name, bytes) =>
-      turn(checked(name), () => inDirectory(name, 'write', (path) => replaceWhole(path, name, bytes))),
+      turn(checked(name), () => inDirectory(name, (path) => replaceWhole(path, name, bytes))),
 
     append: async (name, bytes, { sync }) =>
-      turn(checked(name), () => inDirectory(name, 'write', (path) => appendTo(path, name, bytes, sync))),
+      turn(checked(name), () => inDirectory(name, (path) => appendTo(path, name, bytes, sync))),
 
     open: async (name) =>
-      inDirectory(checked(name), 'read', async (path): Promise<OpenFile | undefined> => {
+      ifThere(checked(name), 'read', async (path): Promise<OpenFile | undefined> => {
         const opened = await openToRead(join(path, name));
         if (opened === undefined) return undefined;
         const { file, size } = opened;
@@ -301,11 +324,11 @@ export function createDisk(directory: string): Disk {
         };
       }),
 
-    create: async (name) => inDirectory(checked(name), 'write', (path) => createUnfinished(path, name)),
+    create: async (name) => inDirectory(checked(name), (path) => createUnfinished(path, name)),
 
     remove: async (name) =>
       turn(checked(name), () =>
-        inDirectory(name, 'write', async (path) => {
+        ifThere(name, 'write', async (path) => {
           try {
             await unlink(join(path, name));
           } catch (error) {
@@ -316,13 +339,15 @@ export function createDisk(directory: string): Disk {
         }),
       ),
 
-    list: async () =>
-      inDirectory('', 'read', async (path) => {
+    list: async () => {
+      const names = await ifThere('', 'read', async (path) => {
         const entries = await readdir(path, { withFileTypes: true });
         return entries
           .filter((entry) => entry.isFile() && NAME.test(entry.name))
           .map((entry) => entry.name)
           .sort();
-      }),
+      });
+      return names ?? [];
+    },
   };
 }

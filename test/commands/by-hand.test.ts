@@ -1,6 +1,6 @@
 /** The commands check, why and test as an owner meets them: before the agent runs, while it runs, and after. */
 
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { createStore } from '../../src/agent/store.ts';
 import * as check from '../../src/commands/check.ts';
 import type { CommandModule } from '../../src/commands/command.ts';
 import * as map from '../../src/commands/map.ts';
+import * as plan from '../../src/commands/plan.ts';
 import * as runAgent from '../../src/commands/run.ts';
 import * as test from '../../src/commands/test.ts';
 import * as why from '../../src/commands/why.ts';
@@ -206,6 +207,16 @@ describe('gridtide run, before it starts', () => {
     expect(err).toMatch(words);
     expect([code, out]).toEqual([2, '']);
   });
+});
+
+it.each([
+  ['why', why, 'lamp'],
+  ['plan', plan, ''],
+  ['check', check, '--offline'],
+] as const)('gridtide %s makes no state directory', async (_, command, line) => {
+  const state = `deep/state-${++houses}`;
+  await run(command, await house({ state }), line);
+  expect(await readdir(folder)).not.toContain('deep');
 });
 
 it('gridtide why tells an unusable state directory once', async () => {

@@ -36,6 +36,11 @@ async function read(name: string, stdin: AsyncIterable<Uint8Array> = (async func
   return { text, total };
 }
 
+it('map info, where nothing is held, leaves nothing behind', async () => {
+  expect((await ran(map, ['info', ...state])).err).toContain('no map of co2_moer is held');
+  expect(await readdir(directory)).toEqual([]);
+});
+
 describe('map', () => {
   it('imports a file and shows what is held', async () => {
     expect(await importing(PAIR)).toMatchObject({ code: 0, out: expect.stringContaining('co2_moer: 2 regions') });
@@ -231,5 +236,6 @@ describe('region', () => {
   ];
   it.each(wrong)('region %j', async (args, code, words) => {
     expect(await ran(region, [...args, ...state])).toMatchObject({ code, err: expect.stringContaining(words) });
+    expect(await readdir(directory)).toEqual([]);
   });
 });

@@ -44,6 +44,13 @@ export function describeDisk(name: string, open: () => Promise<DiskUnderTest>) {
       await disk.remove('none');
     });
 
+    on('reading does not stand in the way of the first writing', async ({ disk, again }) => {
+      const reader = again();
+      expect([await reader.read('a'), await reader.list()]).toEqual([undefined, []]);
+      await disk.append('a', bytes('x'), { sync: true });
+      expect([text(await reader.read('a')), await reader.list()]).toEqual(['x', ['a']]);
+    });
+
     on('replaced content is read back, also by the next process', async ({ disk, again }) => {
       await disk.replace('state.json', bytes('first, and longer'));
       await disk.replace('state.json', bytes('second'));

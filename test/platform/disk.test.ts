@@ -64,6 +64,32 @@ describe('the real disk', () => {
     expect((await stat(join(directory, 'a'))).mode & 0o777).toBe(0o600);
   });
 
+  it('makes nothing for a reader, not even a directory above', async () => {
+    const disk = createDisk(join(base, 'deep', 'state'));
+    expect([await disk.read('a'), await disk.open('a'), await disk.list()]).toEqual([undefined, undefined, []]);
+    await disk.remove('a');
+    expect(await readdir(base)).toEqual([]);
+    await disk.replace('a', bytes('x')); // looked at again
+    expect([text(await disk.read('a')), await disk.list()]).toEqual(['x', ['a']]);
+  });
+
+  it('finds for a reader what another made after the first look', async () => {
+    const reader = createDisk(join(base, 'state'));
+    expect(await reader.list()).toEqual([]);
+    await createDisk(join(base, 'state')).replace('a', bytes('x'));
+    expect([text(await reader.read('a')), await reader.list()]).toEqual(['x', ['a']]);
+  });
+
+  it('refuses a directory that others may write to a reader too', async () => {
+    await createDisk(base).replace('a', bytes('x'));
+    await chmod(base, 0o777);
+    const disk = createDisk(base);
+    for (const work of [() => disk.read('a'), () => disk.open('a'), () => disk.list(), () => disk.remove('a')])
+      await expect(work()).rejects.toThrow('others may write it (mode 777); chmod 700');
+    await chmod(base, 0o700);
+    expect(text(await disk.read('a'))).toBe('x'); // looked at again
+  });
+
   it('refuses a directory that others may write', async () => {
     await chmod(base, 0o777);
     const disk = createDisk(base);
@@ -102,9 +128,11 @@ describe('the real disk', () => {
     const dead = spawnSync('true').pid;
     const names = { dead: `.map.${dead}-abc-0.new`, own: `.map.${process.pid}-abc-0.new`, alive: `.map.1-abc-0.new` };
     for (const name of [...Object.values(names), '.other', 'state']) await writeFile(join(base, name), 'x');
+    await createDisk(base).read('state');
+    expect(await readdir(base)).toContain(names.dead); // a reader leaves all as it is
     const first = createDisk(base);
     const making = await first.create('map');
-    await createDisk(base).read('state');
+    await createDisk(base).replace('state', bytes('y'));
     const left = await readdir(base);
     expect(left).not.toContain(names.dead);
     expect(left).not.toContain(names.own); // the number of this process, but of a life before
@@ -118,7 +146,8 @@ describe('the real disk', () => {
     await writeFile(join(base, 'state'), 'a file in its place');
     const disk = createDisk(join(base, 'state'));
     expect(await failureOf(disk.replace('a', bytes('x')))).not.toBe('none');
-    expect(await failureOf(disk.list())).not.toBe('none');
+    expect(await failureOf(disk.list())).toBe('missing');
+    await expect(disk.read('a')).rejects.toThrow(/state cannot be used \(ENOTDIR\)/);
     await rm(join(base, 'state'));
     await disk.replace('a', bytes('x'));
     expect(await disk.list()).toEqual(['a']);
