@@ -21,6 +21,7 @@ export interface RingGatherer {
   endRing(): void;
 }
 
+const FIRST_VERTICES = 1 << 12;
 /** Three corners and the first again. */
 const SHORTEST_RING = 4;
 
@@ -33,7 +34,8 @@ const outOfRange = (name: string, value: number, limit: number) =>
   new Malformed(`${name} ${Number.isFinite(value) ? value : 'beyond all doubles'} is not within -${limit} to ${limit}`);
 
 export function createRingGatherer(maxVertices: number): RingGatherer {
-  const arena: Arena = { xy: new Float64Array(1 << 13), vertices: 0, starts: new Uint32Array(1 << 8), rings: 0 };
+  const room = (vertices: number) => new Float64Array(2 * Math.min(vertices, maxVertices));
+  const arena: Arena = { xy: room(FIRST_VERTICES), vertices: 0, starts: new Uint32Array(1 << 8), rings: 0 };
   let start = 0;
 
   return {
@@ -55,7 +57,7 @@ export function createRingGatherer(maxVertices: number): RingGatherer {
       const at = arena.vertices * 2;
       if (at === arena.xy.length) {
         if (arena.vertices >= maxVertices) throw tooLarge(`a polygon has more than ${maxVertices} vertices`);
-        arena.xy = grown(arena.xy, new Float64Array(Math.min(at + (at >> 1), maxVertices * 2)));
+        arena.xy = grown(arena.xy, room(arena.vertices + (arena.vertices >> 1)));
       }
       arena.xy[at] = longitude;
       arena.xy[at + 1] = latitude;

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createRingGatherer } from '../../src/region/arena.ts';
 import { createPacker, createUnpacker } from '../../src/region/blob.ts';
 import { createByteRing } from '../../src/region/byte-ring.ts';
 import { RING } from '../../src/region/cell.ts';
@@ -73,6 +74,27 @@ describe('numbers', () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('gathered rings', () => {
+  //  most vertices of a polygon; the first would fill an array that grows by half at an odd length: 3^13 numbers are no positions
+  it.each([1_000_000, 1 << 21, 5_000, 100])('are whole up to %d vertices, and refused beyond', (most) => {
+    const gatherer = createRingGatherer(most);
+    const position = new Float64Array(2);
+    const vertex = (x: number, y: number) => {
+      position.set([x, y]);
+      gatherer.vertex(position);
+    };
+    gatherer.startRing();
+    for (let i = 0; i < most - 1; i++) vertex((i % 360) - 180, i / most);
+    vertex(-180, 0);
+    gatherer.endRing();
+    const { xy, vertices } = gatherer.arena;
+    expect(vertices).toBe(most - 1);
+    expect([xy[2 * most - 4], xy[2 * most - 3]]).toEqual([((most - 2) % 360) - 180, (most - 2) / most]);
+    vertex(1, 1);
+    expect(() => vertex(1, 1)).toThrow(`more than ${most} vertices`);
   });
 });
 
