@@ -16,6 +16,9 @@ const MOST_BITS = 60;
 /** Steps stay below half of this, so that their sign fits beside them. */
 const LARGEST = 2 ** 52;
 
+/** Of a piece: the import and a lookup hold it in memory whole. Only long parallel edges, or many at one point, make more than a few hundred. */
+export const MOST_VERTICES = 1 << 16;
+
 const divisorOf = (scale: number) => (scale >= BINARY ? 2 ** (scale - BINARY) : 10 ** scale);
 
 /** The smallest power of two over which `value` is whole, as its exponent. */
@@ -137,15 +140,22 @@ function lowBits(bytes: Uint8Array, at: number): number {
   return low;
 }
 
+const endsWrongly = () => damaged('a piece of the map ends at the wrong byte');
+const noNumber = () => damaged('a piece of the map holds what is no coordinate');
+
 /** Coordinates of one axis from `at` on; gives the position behind them. */
 function unpackAxis(bytes: Uint8Array, start: number, xy: Float64Array, axis: number, vertices: number): number {
   const scale = bytes[start] as number;
+  if (start + 9 > bytes.length || (scale === PLAIN && start + 1 + vertices * 8 > bytes.length)) throw endsWrongly();
   const divisor = divisorOf(scale);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = start + 1;
   let steps = Math.round(view.getFloat64(at, true) * divisor);
   if (scale === PLAIN) {
-    for (let i = axis; i < vertices * 2; i += 2, at += 8) xy[i] = view.getFloat64(at, true);
+    for (let i = axis; i < vertices * 2; i += 2, at += 8) {
+      xy[i] = view.getFloat64(at, true);
+      if (!Number.isFinite(xy[i])) throw noNumber();
+    }
     return at;
   }
   xy[axis] = view.getFloat64(at, true);
@@ -166,6 +176,8 @@ function unpackAxis(bytes: Uint8Array, start: number, xy: Float64Array, axis: nu
     steps += (low & 1) === 0 ? size : -size - 1;
     xy[i] = steps / divisor;
   }
+  // A sum that was no number once stays none.
+  if (!Number.isFinite(steps)) throw noNumber();
   return at;
 }
 
@@ -180,11 +192,12 @@ export function createUnpacker(): (bytes: Uint8Array) => RingList {
     at = skipVarint(bytes, at);
     const firstRing = at;
     let vertices = 0;
+    if (rings > bytes.length) throw damaged('a piece of the map counts more rings than it holds');
     for (let ring = 0; ring < rings; ring++) {
       vertices += lowBits(bytes, at);
       at = skipVarint(bytes, at);
     }
-    if (vertices === 0 || vertices > bytes.length)
+    if (vertices === 0 || vertices > Math.min(bytes.length, MOST_VERTICES))
       throw damaged('a piece of the map counts more vertices than it holds');
     if (vertices > list.length) {
       xy = new Float64Array(vertices * 2);
@@ -199,7 +212,7 @@ export function createUnpacker(): (bytes: Uint8Array) => RingList {
     at = unpackAxis(bytes, at, xy, 0, vertices);
     at = unpackAxis(bytes, at, xy, 1, vertices);
     // A blob is filled up to whole words.
-    if (at > bytes.length || bytes.length - at > 3) throw damaged('a piece of the map ends at the wrong byte');
+    if (at > bytes.length || bytes.length - at > 3) throw endsWrongly();
     return { xy, list, from: 0, to: vertices };
   };
 }

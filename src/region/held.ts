@@ -5,10 +5,12 @@ import { damaged, failureOf, MapError } from './failure.ts';
 import type { DirectoryJson } from './index-writer.ts';
 import {
   BOX_WORDS,
+  checkBlob,
   checkSeal,
   countsOf,
   HEADER_BYTES,
   type Header,
+  MOST_BLOCK_BYTES,
   PAGE_BYTES,
   PAGE_PIECES,
   ROW,
@@ -54,25 +56,58 @@ const headerOf = (file: OpenFile) =>
   unpackHeader(readWords(file, 0, HEADER_BYTES, 'the header of the map index'), file.size);
 
 /** JSON behind `from` words, before the seal. */
-const jsonIn = (words: Uint32Array, from: number): unknown =>
-  JSON.parse(Buffer.from(words.buffer, from * 4, words.byteLength - (from + 1) * 4).toString('utf8'));
+function jsonIn(words: Uint32Array, from: number, what: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(words.buffer, from * 4, words.byteLength - (from + 1) * 4).toString('utf8'));
+  } catch {
+    throw damaged(`${what} is no JSON`);
+  }
+}
+
+const COUNTS = ['regions', 'features', 'polygons', 'vertices', 'pieces', 'sourceBytes'] as const;
+const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+/** A time that a calendar knows. */
+const isTime = (value: unknown) => typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
+
+function isInfo(value: unknown): value is DirectoryJson {
+  if (typeof value !== 'object' || value === null) return false;
+  const { signalType, lastUpdated, importedAt, ...counts } = value as Record<string, unknown>;
+  return (
+    typeof signalType === 'string' &&
+    (lastUpdated === undefined || isTime(lastUpdated)) &&
+    isTime(importedAt) &&
+    COUNTS.every((name) => isCount(counts[name]))
+  );
+}
 
 function readDirectory(file: OpenFile, header: Header): Directory {
   const { directoryAt, directoryBytes } = header;
-  const words = readSealed(file, directoryAt, directoryBytes, 'the directory of the map index');
+  const what = 'the directory of the map index';
+  const words = readSealed(file, directoryAt, directoryBytes, what);
   const { shelves, blocks } = countsOf(header);
   const boxes = shelves * BOX_WORDS;
+  const info = jsonIn(words, boxes + blocks, what);
+  if (!isInfo(info)) throw damaged(`${what} does not tell what map it is of`);
   return {
-    info: jsonIn(words, boxes + blocks) as DirectoryJson,
+    info,
     shelves: new Int32Array(words.buffer, 0, boxes),
     nameEnds: words.subarray(boxes, boxes + blocks),
   };
 }
 
+const areNames = (value: unknown): value is readonly Name[] =>
+  Array.isArray(value) &&
+  value.every((name) => Array.isArray(name) && typeof name[0] === 'string' && typeof name[1] === 'string');
+
 /** The names of the features `nth * BLOCK_NAMES` and following. */
 export function readNames({ file, header, directory }: Held, nth: number): readonly Name[] {
+  const what = 'a name of the map index';
   const [from, to] = [directory.nameEnds[nth - 1] ?? 0, directory.nameEnds[nth] ?? 0];
-  return jsonIn(readSealed(file, header.namesAt + from, to - from, 'a name of the map index'), 0) as Name[];
+  const length = to - from;
+  if (length <= 0 || length > MOST_BLOCK_BYTES || length % 4 !== 0) throw damaged(`${what} stands where none can be`);
+  const names = jsonIn(readSealed(file, header.namesAt + from, length, what), 0, what);
+  if (!areNames(names)) throw damaged(`${what} is no text`);
+  return names;
 }
 
 /** Undefined when no map is held; a failure when there is one that cannot be used. The caller closes `file`. */
@@ -119,7 +154,9 @@ function checkParts(held: Held): void {
     const rows = Math.min(PAGE_PIECES, header.pieces - nth * PAGE_PIECES) * ROW_WORDS;
     for (let row = 0; row < rows; row += ROW_WORDS) {
       const [offset, length] = [page[row + ROW.offset], page[row + ROW.length]] as [number, number];
-      if (length > 0) readSealed(file, offset, length, 'a piece of the map index');
+      if (length === 0) continue;
+      checkBlob(header, offset, length);
+      readSealed(file, offset, length, 'a piece of the map index');
     }
   }
   for (let nth = 0; nth < shelves; nth++)

@@ -33,6 +33,9 @@ export const ROW = { west: 0, south: 1, east: 2, north: 3, feature: 4, offset: 5
 export const ROW_WORDS = ROW.survey + SURVEY_WORDS;
 export const PAGE_BYTES = (PAGE_PIECES * ROW_WORDS + 1) * 4;
 
+/** A piece of the most vertices takes half of it. */
+const MOST_BLOB_BYTES = 2 << 20;
+
 /** Words of a box, in the order of a row. */
 export const BOX_WORDS = 4;
 export const SHELF_PAGES = 16;
@@ -40,6 +43,8 @@ export const SHELF_BYTES = (SHELF_PAGES * BOX_WORDS + 1) * 4;
 
 /** Features of a block of names: JSON, an array of [region, regionFullName] each. */
 export const BLOCK_NAMES = 16;
+/** The longest names there may be take half of it. */
+export const MOST_BLOCK_BYTES = 1 << 16;
 
 /** What follows from the numbers of the header: pages, and shelves behind them. */
 export function countsOf({ pieces, features, pagesAt }: Pick<Header, 'pieces' | 'features' | 'pagesAt'>) {
@@ -74,7 +79,31 @@ export function unpackHeader(words: Uint32Array, fileBytes: number): Header {
     identity: word(8),
   };
   if (header.directoryAt + header.directoryBytes !== fileBytes) throw damaged('the map index is cut short');
+  if (!isSound(header)) throw damaged('the header of the map index tells of parts that are not there');
   return header;
+}
+
+/** The boxes of shelves, the ends of names and the facts of the largest map take a tenth of it. */
+const MOST_DIRECTORY_BYTES = 1 << 20;
+
+/** Whether the parts follow on each other as the counts say. Seals find damage, not forgery: what a file counts is not taken on trust. */
+function isSound(header: Header): boolean {
+  const { pagesAt, namesAt, directoryAt, directoryBytes } = header;
+  const { shelves, shelvesAt, blocks } = countsOf(header);
+  return (
+    pagesAt >= HEADER_BYTES &&
+    shelvesAt + shelves * SHELF_BYTES === namesAt &&
+    namesAt <= directoryAt &&
+    directoryBytes % 4 === 0 &&
+    directoryBytes > (shelves * BOX_WORDS + blocks) * 4 &&
+    directoryBytes <= MOST_DIRECTORY_BYTES
+  );
+}
+
+/** Throws when no blob can stand where a row says. */
+export function checkBlob({ pagesAt }: Header, offset: number, length: number): void {
+  if (offset < HEADER_BYTES || offset + length > pagesAt || length > MOST_BLOB_BYTES || length % 4 !== 0)
+    throw damaged('a piece of the map index stands where none can be');
 }
 
 /** Makes the last word of a part the checksum of the others, and gives it. */

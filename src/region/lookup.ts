@@ -2,7 +2,7 @@
 
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import type { Place } from '../units.ts';
-import { type Disk, DiskError, type OpenFile } from '../world.ts';
+import { type Disk, DiskError } from '../world.ts';
 import { createUnpacker } from './blob.ts';
 import { createByteRing } from './byte-ring.ts';
 import { reduce, ringsOf } from './cell.ts';
@@ -12,6 +12,7 @@ import { type Held, type Name, openHeld, readNames } from './held.ts';
 import {
   BLOCK_NAMES,
   BOX_WORDS,
+  checkBlob,
   checkSeal,
   countsOf,
   PAGE_BYTES,
@@ -35,7 +36,7 @@ const PAGE_KEY = 2 ** 32;
 const SHELF_KEY = 2 ** 33;
 
 /** Reads parts of the file as they are asked for and keeps those read last. */
-function createParts(file: OpenFile) {
+function createParts({ file, header }: Held) {
   const ring = createByteRing(CACHE_BYTES);
 
   function fill(target: Uint8Array, offset: number, what: string): void {
@@ -51,16 +52,9 @@ function createParts(file: OpenFile) {
     });
 
   function blob(offset: number, length: number): Uint8Array {
-    const what = 'a piece of the map index';
-    if (length <= CACHE_BYTES) {
-      const at = place(offset, offset, length, what);
-      return ring.bytes().subarray(at, at + length - 4);
-    }
-    const words = new Uint32Array(length / 4);
-    const bytes = new Uint8Array(words.buffer);
-    fill(bytes, offset, what);
-    checkSeal(words, 0, words.length, what);
-    return bytes.subarray(0, length - 4);
+    checkBlob(header, offset, length);
+    const at = place(offset, offset, length, 'a piece of the map index');
+    return ring.bytes().subarray(at, at + length - 4);
   }
 
   return { ring, place, blob };
@@ -77,10 +71,11 @@ const isIn = (words: Int32Array, at: number, stepsX: number, stepsY: number): bo
   stepsY <= (words[at + ROW.north] as number);
 
 /** The numbers of all features that cover a place, ascending. */
-function createSearch({ header, directory, file }: Held): (place: Place) => number[] {
+function createSearch(held: Held): (place: Place) => number[] {
+  const { header, directory } = held;
   const { pages, shelvesAt } = countsOf(header);
   const { shelves } = directory;
-  const { ring, place, blob } = createParts(file);
+  const { ring, place, blob } = createParts(held);
   const unpack = createUnpacker();
   let reduced = new Uint32Array(512);
 
