@@ -19,6 +19,7 @@ const LIMITS: ImportLimits = {
   polygonVertices: 1 << 21,
   features: 20_000,
   pieces: 1 << 20,
+  indexBytes: 1 << 30,
   nameBytes: 1_000,
   depth: 64,
 };

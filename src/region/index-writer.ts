@@ -18,7 +18,7 @@ import {
   SHELF_PAGES,
   seal,
 } from './layout.ts';
-import type { MapInfo } from './map.ts';
+import type { ImportLimits, MapInfo } from './map.ts';
 import type { Piece } from './split.ts';
 
 export interface IndexWriter {
@@ -108,7 +108,11 @@ function nearOrder(table: Table): Uint32Array {
     const near = hilbert(scale(west, east, all.west, all.east), scale(south, north, all.south, all.north));
     keys[i] = near * count + i;
   }
-  return Uint32Array.from(keys.sort(), (key) => key % count);
+  keys.sort();
+  // Not Uint32Array.from: it would hold each key as an object before it makes the first number.
+  const order = new Uint32Array(count);
+  for (let i = 0; i < count; i++) order[i] = (keys[i] as number) % count;
+  return order;
 }
 
 /** Boxes in the order they came, as in a shelf. */
@@ -137,7 +141,7 @@ function packWithJson(words: Uint32Array, value: unknown): Uint32Array {
 
 const bytesOf = (words: Uint32Array) => new Uint8Array(words.buffer);
 
-export function createIndexWriter(file: NewFile, limits: { readonly pieces: number }): IndexWriter {
+export function createIndexWriter(file: NewFile, limits: Pick<ImportLimits, 'pieces' | 'indexBytes'>): IndexWriter {
   const packer = createPacker();
   const table = createTable();
   let buffer = new Uint8Array(BUFFER);
@@ -234,6 +238,7 @@ export function createIndexWriter(file: NewFile, limits: { readonly pieces: numb
     add({ box, survey, whole, xy, list, from, to }, feature) {
       if (table.count >= limits.pieces) throw tooLarge(`the map splits into more than ${limits.pieces} pieces`);
       const offset = written + buffered;
+      if (offset > limits.indexBytes) throw tooLarge(`the index of the map is larger than ${limits.indexBytes} bytes`);
       if (!whole) {
         put(packer.pack(xy, list, from, to));
         fillWord(SEAL);

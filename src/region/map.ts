@@ -82,6 +82,7 @@ export interface ImportLimits {
   readonly polygonVertices: number;
   readonly features: number;
   readonly pieces: number;
+  readonly indexBytes: number;
   /** Of one name, in bytes. */
   readonly nameBytes: number;
   readonly depth: number;

@@ -1,7 +1,9 @@
 /** Splits a polygon into pieces of few vertices that answer exactly as the whole does within their cells. Stores nothing. */
 
 import type { Arena } from './arena.ts';
+import { MOST_VERTICES } from './blob.ts';
 import { cellOf, RING, type RingList, reduce } from './cell.ts';
+import { tooLarge } from './failure.ts';
 import { type Box, lineAbove, lineBelow } from './grid.ts';
 import { BORDER, type Covers, createSurveyor, OUTSIDE } from './survey.ts';
 
@@ -121,6 +123,8 @@ export function createSplitter(covers: Covers): (polygon: Arena) => Generator<Pi
         continue;
       }
       const { box, from, to } = cell;
+      if (to - from > MOST_VERTICES)
+        throw tooLarge(`a polygon has a part of more than ${MOST_VERTICES} vertices that cannot be divided`);
       const survey = surveyOf({ xy, list, from, to }, box);
       const whole = !survey.includes(BORDER);
       if (whole && survey[0] === OUTSIDE) continue;

@@ -194,6 +194,7 @@ describe('limits', () => {
     ['bytes', { sourceBytes: 100 }, 'larger than 100 bytes'],
     ['features', { features: 1 }, 'more than 1 features'],
     ['pieces', { pieces: 1 }, 'more than 1 pieces'],
+    ['bytes of the index', { indexBytes: 64 }, 'the index of the map is larger than 64 bytes'],
   ];
   it.each(rows)('%s', async (_, limits, words) => {
     const disk = await holdingPair();
@@ -209,6 +210,16 @@ describe('limits', () => {
     const limits = { polygonVertices: 9_000 };
     const result = await importText(text, { disk: createMemoryDisk(), limits });
     expect(result).toMatchObject({ ok: false, failure: { kind: 'too-large' } });
+  });
+
+  it('vertices of a part that no cut makes smaller', async () => {
+    // From corner to corner and back: both halves of any cell hold every line. Two million of them took half a gigabyte.
+    const lines = Array.from({ length: 65_600 }, (_, i) => (i % 2 === 0 ? [i * 1e-5, -80] : [100 - i * 1e-5, 80]));
+    const disk = await holdingPair();
+    const result = await importText(textOf(feature('A', [[...lines, lines[0] ?? []]])), { disk, force: true });
+    expect(result).toMatchObject({ ok: false, failure: { kind: 'too-large' } });
+    expect(result.ok ? '' : result.failure.message).toContain('more than 65536 vertices that cannot be divided');
+    expect(await regionAt(disk, 5, 5)).toBe('WEST');
   });
 });
 
