@@ -1,9 +1,10 @@
 /** Keeps the device's region known: from disk at once, from a new map each month, from the service where the plan has no maps. Decides no change (renewal does). */
 
 import type { SignalType } from '../config/config.ts';
+import { mapInfo } from '../region/held.ts';
 import { homeRegion, saveHome } from '../region/home.ts';
 import type { HomeRegion, MapFailure } from '../region/map.ts';
-import { adopt, nextMapRefresh, type RefreshState, regionChange } from '../region/renewal.ts';
+import { adopt, type EarlyReason, nextMapRefresh, type RefreshState, regionChange } from '../region/renewal.ts';
 import { afterFailure } from '../service/after-failure.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
 import type { Service } from '../service/service.ts';
@@ -31,8 +32,7 @@ export interface RegionKeeperParts {
 export interface RegionKeeper {
   /** Resolves when the disk has been asked; the service is asked in the background. */
   start(): Promise<void>;
-  /** The service refuses the held region, or the account's access no longer lists it: look soon. */
-  lookEarly(why: 'region-refused' | 'region-not-in-access'): void;
+  lookEarly(why: EarlyReason): void;
   home(): HomeRegion | undefined;
   stop(): void;
 }
@@ -175,6 +175,21 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
     return { home: settled, failed: false };
   };
 
+  const lookEarly = (why: EarlyReason): void => {
+    if (state.early !== undefined) return;
+    state = { ...state, early: { since: clock.now().wall, why } };
+    schedule();
+  };
+
+  /** The stored region outlives its index, but what else is asked of that index finds none: a month is too long for it. */
+  const replaceUnusable = async (): Promise<void> => {
+    if (home?.source !== 'map') return;
+    const held = await mapInfo(disk, signalType);
+    if (held !== undefined && !('kind' in held)) return;
+    log('warn', `${held?.message ?? 'the map is gone'}; a new one is fetched within a day; ${inUse(home)}`);
+    lookEarly('map-unusable');
+  };
+
   return {
     async start() {
       const checkedAt = await regionCheckedAt(store);
@@ -182,6 +197,7 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
       try {
         take(await homeRegion(disk, signalType, place));
         if (home?.proposed !== undefined) troubles.raise(SUBJECT, `${unconfirmed(home)}; ${inUse(home)}`);
+        await replaceUnusable();
       } catch (error) {
         if (!(error instanceof DiskError)) throw error;
         troubles.raise(SUBJECT, `the stored map cannot be read (${error.message}); a new one is fetched`);
@@ -189,11 +205,7 @@ export function createRegionKeeper(parts: RegionKeeperParts): RegionKeeper {
       if (home === undefined) state = { failures: 0 };
       schedule();
     },
-    lookEarly(reason) {
-      if (state.early !== undefined) return;
-      state = { ...state, early: { since: clock.now().wall, why: reason } };
-      schedule();
-    },
+    lookEarly,
     home: () => home,
     stop() {
       stop.abort();

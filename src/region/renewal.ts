@@ -13,6 +13,9 @@ const EARLY_AGAIN = days(1);
 const FIRST_RETRY = hours(1);
 const LAST_RETRY = days(1);
 
+/** The service refuses the held region, my-access no longer lists it, or the index it came from is gone, damaged or of another format. */
+export type EarlyReason = 'region-refused' | 'region-not-in-access' | 'map-unusable';
+
 export interface RefreshState {
   /** Any stable text that differs between devices. */
   readonly device: string;
@@ -22,13 +25,12 @@ export interface RefreshState {
   /** Failed attempts since then, and when the last was. */
   readonly failures: number;
   readonly failedAt?: Instant;
-  /** The service refuses the held region, or my-access no longer lists it. */
-  readonly early?: { readonly since: Instant; readonly why: 'region-refused' | 'region-not-in-access' };
+  readonly early?: { readonly since: Instant; readonly why: EarlyReason };
 }
 
 export interface Refresh {
   readonly at: Instant;
-  readonly why: 'first' | 'monthly' | 'region-refused' | 'region-not-in-access' | 'retry';
+  readonly why: 'first' | 'monthly' | 'retry' | EarlyReason;
 }
 
 /** The first instant after `from` on the device's own grid of periods, the same after any restart. */

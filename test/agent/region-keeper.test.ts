@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createRegionKeeper } from '../../src/agent/region-keeper.ts';
 import { createStore } from '../../src/agent/store.ts';
 import { createTroubles } from '../../src/agent/troubles.ts';
+import { mapInfo } from '../../src/region/held.ts';
 import type { HomeRegion } from '../../src/region/map.ts';
 import { createVirtualClock } from '../../src/replay/clock.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/replay/disk.ts';
@@ -12,6 +13,7 @@ import { after, between, days, hours, type Instant } from '../../src/units.ts';
 import { at, chunksOf, NOW } from '../region/doubles.ts';
 import { feature, META, PAIR, square, textOf } from '../region/texts.ts';
 
+const MAP = 'map.co2_moer.idx';
 /** In WEST of the pair. */
 const place = at(5, 5);
 const NO_PLAN: Failure = { kind: 'gated', message: 'not part of the plan' };
@@ -41,6 +43,7 @@ function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...ans
   const clock = createVirtualClock(now);
   const asked: { readonly what: 'map' | 'place'; readonly at: Instant }[] = [];
   const found: HomeRegion[] = [];
+  const told: string[] = [];
   const troubles = createTroubles(
     clock,
     () => {},
@@ -71,7 +74,7 @@ function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...ans
     store: createStore(disk, () => {}),
     clock,
     random: { fraction: () => 0.5 },
-    log: () => {},
+    log: (_, message) => told.push(message),
     troubles,
     signalType: 'co2_moer',
     device,
@@ -84,6 +87,7 @@ function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...ans
     disk,
     asked,
     found,
+    told,
     answers,
     trouble: () => troubles.list()[0]?.sentence,
     run: (length: ReturnType<typeof days>) => clock.runUntil(after(clock.now().wall, length)),
@@ -154,6 +158,42 @@ describe('the region of the device', () => {
     await set.run(hours(1));
     expect(set.regions()).toEqual(['WEST', 'SOUTH']);
     expect(set.trouble()).toBeUndefined();
+  });
+
+  //  what became of the index, the words of it
+  const unusable: readonly (readonly [string, (disk: MemoryDisk, bytes: Uint8Array) => Promise<void>, string])[] = [
+    ['is gone', (disk) => disk.remove(MAP), 'the map is gone'],
+    ['is of an earlier format', (disk, bytes) => disk.replace(MAP, bytes.with(4, 1)), 'has format 1'],
+    ['is cut short', (disk, bytes) => disk.replace(MAP, bytes.slice(0, -1)), 'is cut short'],
+    ['has a damaged directory', (disk, bytes) => disk.replace(MAP, bytes.with(-9, 1)), 'directory of the map index'],
+  ];
+  it.each(unusable)(
+    'an index that %s at a start is replaced within the hour, the region stays',
+    async (_, hurt, words) => {
+      const set = await started({ map: PAIR, region: 'WEST' });
+      set.keeper.stop();
+      const bytes = (await set.disk.read(MAP)) ?? new Uint8Array(0);
+      await hurt(set.disk, bytes);
+
+      const again = await started({ ...set, ...set.answers, now: after(NOW, days(2)) });
+      expect(again.regions()).toEqual(['WEST']);
+      expect(again.asked).toEqual([]);
+      expect(again.told.join()).toMatch(new RegExp(`${words}.*; a new one is fetched.*; region WEST stays in use`));
+      await again.run(hours(1));
+      expect(again.asked.map(({ what }) => what)).toEqual(['map']);
+      expect(await mapInfo(again.disk, 'co2_moer')).toMatchObject({ regions: 2 });
+      expect(again.regions()).toEqual(['WEST']);
+      await again.run(days(20));
+      expect(again.asked.length).toBeLessThan(3);
+    },
+  );
+
+  it('a region the service told needs no index', async () => {
+    const set = await started({ map: NO_PLAN, region: 'WEST' });
+    const again = await restarted(set);
+    await again.run(days(1));
+    expect(again.asked).toEqual([]);
+    expect(again.told).toEqual(['region WEST (Region WEST)']);
   });
 
   //  what, the new map, what the service says of the place, region in use, words of the trouble
