@@ -69,11 +69,13 @@ export async function openMapSource(name: string, stdin: AsyncIterable<Uint8Arra
   if (name === '-') return { chunks: plain(stdin) };
   try {
     const file = await open(name, 'r');
-    const { size } = await file.stat();
+    const chunks = plain(chunksOf(file));
+    const found = await file.stat();
+    // What was looked at in a pipe is gone from it.
+    if (!found.isFile() && !found.isDirectory()) return { chunks };
     const start = new Uint8Array(MARK);
     await file.read(start, 0, MARK, 0);
-    const chunks = plain(chunksOf(file));
-    return isGzip(start) ? { chunks } : { chunks, total: size };
+    return isGzip(start) ? { chunks } : { chunks, total: found.size };
   } catch (error) {
     throw new JobError(`${name}: ${unread(error)}`);
   }

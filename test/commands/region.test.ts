@@ -1,5 +1,6 @@
 /** `gridtide region` and `gridtide map` as a person or a script uses them, over a real state directory. */
 
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,6 +68,15 @@ describe('map', () => {
       for (const byte of gzipSync(PAIR)) yield Uint8Array.of(byte);
     })();
     expect((await read('-', byByte)).text).toBe(PAIR);
+  });
+
+  it('takes a named pipe, plain and gzipped', async () => {
+    const pipe = join(directory, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    for (const content of [PAIR, gzipSync(PAIR)]) {
+      const [got] = await Promise.all([read(pipe), writeFile(pipe, content)]);
+      expect(got).toEqual({ text: PAIR, total: undefined });
+    }
   });
 
   it('knows how much is to come of a plain file, and not how large a gzipped one becomes', async () => {
