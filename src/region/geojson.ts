@@ -277,7 +277,7 @@ export function createMapReader(limits: ImportLimits): MapReader {
       if (!(error instanceof Malformed) && !(error instanceof MapError)) throw error;
       const at = reader.offset();
       const inFeature = depth >= 2 && places[2] === FEATURES;
-      const region = feature.region === undefined || depth < 3 ? '' : ` (${feature.region})`;
+      const region = feature.region === undefined || depth < 3 ? '' : ` (${brief(feature.region)})`;
       const where = inFeature ? `feature ${names.length}${region}, byte ${at}` : `byte ${at}`;
       const message = `${where}: ${error.message}`;
       throw new MapError(
@@ -315,4 +315,6 @@ function keysOf(place: number): string[] {
 const openedBy = (table: typeof OBJECTS | typeof ARRAYS, place: number, key: string) =>
   table.find(([in_, name]) => in_ === place && name === key)?.[2];
 
-const said = (type: string | undefined) => (type === undefined ? 'missing' : `"${type.slice(0, 40)}"`);
+/** Enough of a name to be told by. */
+const brief = (name: string) => name.slice(0, 40);
+const said = (type: string | undefined) => (type === undefined ? 'missing' : `"${brief(type)}"`);

@@ -155,6 +155,12 @@ describe('a text that is no map', () => {
       'too-large',
       /^byte \d+: the map is nested more than 64 deep$/,
     ],
+    [
+      'an open ring in a region of a long name',
+      withRing(openSquare).replaceAll('EAST', 'E'.repeat(900)),
+      'malformed',
+      /^feature 1 \(E{40}\), byte \d+: a ring is not closed/,
+    ],
     ['a name of 2,000 bytes', swap(PAIR, '"EAST"', `"${'E'.repeat(2_000)}"`), 'too-large', 'longer than 1000 bytes'],
   ];
   it.each(rows)('%s', async (_, text, kind, words) => {
