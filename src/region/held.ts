@@ -146,11 +146,23 @@ export async function mapInfo(disk: Disk, signalType: string): Promise<MapInfo |
   return { ...held.directory.info, bytes: held.file.size };
 }
 
-function checkParts(held: Held): void {
+/** As `readSealed`, and whatever else waits has its turn meanwhile. */
+async function readSealedInTurn(file: OpenFile, offset: number, length: number, what: string): Promise<Uint32Array> {
+  const words = new Uint32Array(length / 4);
+  const bytes = await file.read(offset, length);
+  if (bytes.length !== length) throw damaged(`${what} is cut short`);
+  new Uint8Array(words.buffer).set(bytes);
+  checkSeal(words, 0, words.length, what);
+  return words;
+}
+
+/** A turn a page: tens of megabytes read at one go would hold up the loads for seconds on a slow card. */
+async function checkParts(held: Held): Promise<void> {
   const { file, header } = held;
   const { pages, shelves, shelvesAt, blocks } = countsOf(header);
   for (let nth = 0; nth < pages; nth++) {
-    const page = readSealed(file, header.pagesAt + nth * PAGE_BYTES, PAGE_BYTES, 'a page of the map index');
+    const at = header.pagesAt + nth * PAGE_BYTES;
+    const page = await readSealedInTurn(file, at, PAGE_BYTES, 'a page of the map index');
     const rows = Math.min(PAGE_PIECES, header.pieces - nth * PAGE_PIECES) * ROW_WORDS;
     for (let row = 0; row < rows; row += ROW_WORDS) {
       const [offset, length] = [page[row + ROW.offset], page[row + ROW.length]] as [number, number];
@@ -160,7 +172,7 @@ function checkParts(held: Held): void {
     }
   }
   for (let nth = 0; nth < shelves; nth++)
-    readSealed(file, shelvesAt + nth * SHELF_BYTES, SHELF_BYTES, 'a shelf of the map index');
+    await readSealedInTurn(file, shelvesAt + nth * SHELF_BYTES, SHELF_BYTES, 'a shelf of the map index');
   for (let nth = 0; nth < blocks; nth++) readNames(held, nth);
 }
 
@@ -169,7 +181,7 @@ export async function isWhole(disk: Disk, signalType: string): Promise<boolean> 
   const held = await openHeld(disk, signalType);
   if (held === undefined || 'kind' in held) return false;
   try {
-    checkParts(held);
+    await checkParts(held);
     return true;
   } catch (error) {
     if (error instanceof MapError || error instanceof DiskError) return false;

@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { openMap } from '../../src/region/lookup.ts';
 import type { ImportLimits } from '../../src/region/map.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/replay/disk.ts';
+import type { Disk } from '../../src/world.ts';
+import { geojsonOf } from '../fixtures/region-map.ts';
 import { at, importText, mapOf } from './doubles.ts';
 import { documentOf, feature, hole, META, PAIR, properties, square, textOf } from './texts.ts';
 
@@ -391,6 +393,37 @@ describe('a map against the one held', () => {
     const before = await disk.read('map.co2_moer.idx');
     expect(await importText(PAIR, { disk })).toMatchObject({ ok: true, unchanged: true });
     expect(await disk.read('map.co2_moer.idx')).toEqual(before);
+  });
+
+  it('lets others have their turn while the index held is looked through', async () => {
+    const text = [...geojsonOf({ seed: 5, columns: 12, rows: 12, regions: 20, depth: 7 })].join('');
+    const disk = createMemoryDisk();
+    await importText(text, { disk });
+    const runs: number[] = [0];
+    const watched: Disk = {
+      ...disk,
+      open: async (name) => {
+        const file = await disk.open(name);
+        if (file === undefined) return undefined;
+        return {
+          ...file,
+          read: (offset, length) => {
+            runs.push(0);
+            return file.read(offset, length);
+          },
+          readNow: (target, offset) => {
+            runs.push((runs.pop() ?? 0) + target.length);
+            return file.readNow(target, offset);
+          },
+        };
+      },
+    };
+    expect(await importText(text, { disk: watched })).toMatchObject({ ok: true, unchanged: true });
+    const bytes = (await disk.read('map.co2_moer.idx'))?.length ?? 0;
+    expect(runs.reduce((sum, run) => sum + run, 0)).toBeGreaterThan(bytes / 2);
+    // The pieces of a page at one go, all of 128 vertices at most.
+    expect(Math.max(...runs)).toBeLessThan(64 * 128 * 16);
+    expect(bytes).toBeGreaterThan(2 * 64 * 128 * 16);
   });
 
   it('leaves the stream at once when meta stands first and nothing is new', async () => {
