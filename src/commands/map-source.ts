@@ -1,6 +1,6 @@
 /** Opens a GeoJSON file, plain or gzipped, or stdin, as chunks for the import. Looks at two bytes and no further. */
 
-import { type FileHandle, open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { JobError, unread } from './command.ts';
@@ -16,10 +16,14 @@ const CHUNK = 1 << 16;
 const MARK = 2;
 const isGzip = (bytes: Uint8Array) => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
-/** The file through one buffer that is used again: fresh ones are freed late, and a large map would fill memory with them. */
-async function* chunksOf(file: FileHandle): AsyncGenerator<Uint8Array> {
-  const buffer = new Uint8Array(CHUNK);
+/**
+ * The file through one buffer that is used again: fresh ones are freed late, and a large map would fill memory with them.
+ * It is opened by the first who reads: an iteration that was never begun closes nothing.
+ */
+async function* chunksOf(name: string): AsyncGenerator<Uint8Array> {
+  const file = await open(name, 'r');
   try {
+    const buffer = new Uint8Array(CHUNK);
     for (;;) {
       const { bytesRead } = await file.read(buffer, 0, CHUNK, null);
       if (bytesRead === 0) return;
@@ -51,31 +55,45 @@ async function* inflated(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
 /** The chunks themselves, or inflated when the first two bytes are those of gzip; a pipe may hand them over one by one. */
 async function* plain(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const source = chunks[Symbol.asyncIterator]();
-  let start = new Uint8Array(0);
-  while (start.length < MARK) {
-    const next = await source.next();
-    if (next.done) break;
-    start = new Uint8Array([...start, ...next.value]);
+  try {
+    let start = new Uint8Array(0);
+    while (start.length < MARK) {
+      const next = await source.next();
+      if (next.done) break;
+      start = new Uint8Array([...start, ...next.value]);
+    }
+    const all = (async function* () {
+      yield start;
+      yield* { [Symbol.asyncIterator]: () => source };
+    })();
+    yield* isGzip(start) ? inflated(all) : all;
+  } finally {
+    // Who has enough with the start has not come to the rest, which would end the source.
+    await source.return?.();
   }
-  const all = (async function* () {
-    yield start;
-    yield* { [Symbol.asyncIterator]: () => source };
-  })();
-  yield* isGzip(start) ? inflated(all) : all;
+}
+
+/** Bytes of the file; undefined for a gzipped one and for a pipe: what is looked at in one is gone from it. */
+async function totalOf(name: string): Promise<number | undefined> {
+  const found = await stat(name);
+  if (!found.isFile() && !found.isDirectory()) return undefined;
+  const file = await open(name, 'r');
+  try {
+    const start = new Uint8Array(MARK);
+    await file.read(start, 0, MARK, 0);
+    return isGzip(start) ? undefined : found.size;
+  } finally {
+    await file.close();
+  }
 }
 
 /** Throws `JobError` when the file cannot be opened. */
 export async function openMapSource(name: string, stdin: AsyncIterable<Uint8Array>): Promise<MapSource> {
   if (name === '-') return { chunks: plain(stdin) };
   try {
-    const file = await open(name, 'r');
-    const chunks = plain(chunksOf(file));
-    const found = await file.stat();
-    // What was looked at in a pipe is gone from it.
-    if (!found.isFile() && !found.isDirectory()) return { chunks };
-    const start = new Uint8Array(MARK);
-    await file.read(start, 0, MARK, 0);
-    return isGzip(start) ? { chunks } : { chunks, total: found.size };
+    const total = await totalOf(name);
+    const chunks = plain(chunksOf(name));
+    return total === undefined ? { chunks } : { chunks, total };
   } catch (error) {
     throw new JobError(`${name}: ${unread(error)}`);
   }

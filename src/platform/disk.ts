@@ -207,10 +207,14 @@ async function openToRead(path: string): Promise<{ readonly file: FileHandle; re
     if (isMissing(error)) return undefined;
     throw error;
   }
-  const found = await file.stat();
-  if (found.isFile()) return { file, size: found.size };
-  await file.close();
-  throw refusal(path, 'it is not a regular file');
+  try {
+    const found = await file.stat();
+    if (found.isFile()) return { file, size: found.size };
+    throw refusal(path, 'it is not a regular file');
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
 }
 
 async function readWhole(path: string): Promise<Uint8Array | undefined> {

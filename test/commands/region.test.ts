@@ -1,7 +1,7 @@
 /** `gridtide region` and `gridtide map` as a person or a script uses them, over a real state directory. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -82,6 +82,39 @@ describe('map', () => {
   it('knows how much is to come of a plain file, and not how large a gzipped one becomes', async () => {
     expect(await read(await file(PAIR))).toEqual({ text: PAIR, total: PAIR.length });
     expect(await read(await file(gzipSync(PAIR)))).toEqual({ text: PAIR, total: undefined });
+  });
+
+  /** Where the descriptors of this process that are no sockets or pipes point to. */
+  const openFiles = async () => {
+    const links = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''));
+    return await Promise.all(links);
+  };
+  /** Enough for some chunks, also when gzipped. */
+  const LONG = Uint8Array.from({ length: 1_000_000 }, (_, i) => (i * 7_919 * (i % 97)) & 0xff);
+
+  // Node 26 ends a process whose garbage collection finds a file left open.
+  //  what, content, chunks that are read of it
+  const partly: readonly (readonly [string, string | Uint8Array, number])[] = [
+    ['none of a file', PAIR, 0],
+    ['the only chunk', PAIR, 1],
+    ['one of many', LONG, 1],
+    ['two of many', LONG, 2],
+    ['none of a gzipped file', gzipSync(LONG), 0],
+    ['one of a gzipped file', gzipSync(LONG), 1],
+    ['two of a gzipped file', gzipSync(LONG), 2],
+  ];
+  it.each(partly)('leaves no file open when its reader wants no more: %s', async (_, content, count) => {
+    const path = await file(content);
+    const { chunks } = await openMapSource(path, (async function* () {})());
+    const reading = chunks[Symbol.asyncIterator]();
+    for (let n = 0; n < count; n++) expect((await reading.next()).done).toBe(false);
+    await reading.return?.();
+    expect(await openFiles()).not.toContain(path);
+  });
+
+  it('leaves no directory open that was named instead of a file', async () => {
+    await expect(openMapSource(directory, (async function* () {})())).rejects.toThrow('it is a directory');
+    expect(await openFiles()).not.toContain(directory);
   });
 
   it('stopped while it waits for stdin: says so, whatever is missing', async () => {

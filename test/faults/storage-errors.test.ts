@@ -1,7 +1,7 @@
 /** Rows 72 and 73: the device fails in a sync or a rename. What was refused is not believed, what was acknowledged is there, no temporary file stays. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -17,11 +17,13 @@ if (!canInject) {
 
 describe.skipIf(!canInject)('errors of system calls', () => {
   let writer: Program;
+  let opener: Program;
   let directory: string;
   beforeAll(async () => {
     writer = await makeProgram(join(import.meta.dirname, 'diary-writer.ts'));
+    opener = await makeProgram(join(import.meta.dirname, 'file-opener.ts'));
   });
-  afterAll(() => writer.remove());
+  afterAll(() => Promise.all([writer.remove(), opener.remove()]));
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'gridtide-errors-'));
   });
@@ -71,5 +73,19 @@ describe.skipIf(!canInject)('errors of system calls', () => {
     const ledger = new TextDecoder().decode(await createDisk(directory).read('ledger-2026-03.jsonl'));
     const numbers = [...ledger.matchAll(/"rate":(\d+)/g)].map(([, n]) => Number(n));
     expect(numbers).toEqual(written.filter((one) => one.ledger).map(({ n }) => n));
+  });
+
+  // Node 26 ends a process whose garbage collection finds a file left open.
+  it('row 72: a file that can be opened and not looked at is not left open', async () => {
+    const path = join(directory, 'map.idx');
+    await writeFile(path, 'x', { mode: 0o600 });
+    const inject = 'inject=statx,fstat,newfstatat:error=EIO';
+    const traced = ['-f', '-qq', '-o', '/dev/null', '-P', path, '-e', inject];
+    const program = [process.execPath, opener.path, directory, 'map.idx'];
+    const { status, stdout, stderr } = spawnSync('strace', [...traced, ...program], { encoding: 'utf8' });
+    expect(status, stderr).toBe(0);
+    const { said, left } = JSON.parse(stdout) as { said: readonly string[]; left: number };
+    expect(said).toEqual([expect.stringContaining('EIO'), expect.stringContaining('EIO')]);
+    expect(left).toBe(0);
   });
 });
