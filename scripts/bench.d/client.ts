@@ -43,6 +43,8 @@ const collectGarbage: () => void = runInNewContext('gc');
 
 /** What is really held, in MiB: resident size also tells how lazily garbage is collected. */
 function held(): number {
+  // What a collection found unused is given back beside it, by another thread; the next one waits for that.
+  collectGarbage();
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return (heapUsed + external) / MIB;
