@@ -2,6 +2,7 @@
 
 import type { GivenValue } from '../config/example.ts';
 import type { Kind } from '../config/kind.ts';
+import { decimalOf } from '../config/written.ts';
 import { JobError, type Terminal } from './command.ts';
 import { linesOf } from './lines.ts';
 
@@ -21,7 +22,7 @@ export interface Asker {
   close(): void;
 }
 
-const numberOf = (text: string) => (text === '' || Number.isNaN(Number(text)) ? text : Number(text));
+const numberOf = (text: string) => decimalOf(text) ?? text;
 
 const YES_OR_NO = /^(?:y|yes|true|n|no|false)$/i;
 const spoken = (value: GivenValue) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value));
@@ -32,7 +33,7 @@ function valueFrom(text: string, { schema }: Kind<unknown>): GivenValue {
     return text
       .split(/[\s,]+/)
       .filter((part) => part !== '')
-      .map(Number);
+      .map(numberOf);
   if (schema.type === 'boolean' && YES_OR_NO.test(text)) return /^[yt]/i.test(text);
   return schema.type === 'number' || schema.type === 'integer' ? numberOf(text) : text;
 }

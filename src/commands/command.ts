@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { nearest } from '../config/nearest.ts';
+import { decimalOf } from '../config/written.ts';
 
 /** What a command may touch of the process; tests hand in their own. */
 export interface Terminal {
@@ -194,8 +195,8 @@ export function readArguments(spec: CommandSpec, argv: readonly string[]): Argum
     number: (name, { from = -Infinity, to = Infinity, whole = false } = {}) => {
       const said = text(name);
       if (said === undefined) return undefined;
-      const n = said.trim() === '' ? Number.NaN : Number(said);
-      if (Number.isFinite(n) && n >= from && n <= to && (!whole || Number.isInteger(n))) return n;
+      const n = decimalOf(said);
+      if (n !== undefined && n >= from && n <= to && (!whole || Number.isInteger(n))) return n;
       const kind = whole ? 'a whole number' : 'a number';
       const range =
         from === -Infinity && to === Infinity
@@ -203,7 +204,8 @@ export function readArguments(spec: CommandSpec, argv: readonly string[]): Argum
           : to === Infinity
             ? ` of at least ${from}`
             : ` within ${from} to ${to}`;
-      throw new UsageError(`--${name} ${said}: expected ${kind}${range}`);
+      const spelling = n === undefined ? `, written in digits such as ${whole ? '16' : '-38.5'}` : '';
+      throw new UsageError(`--${name} ${said}: expected ${kind}${range}${spelling}`);
     },
   };
 }

@@ -1,5 +1,6 @@
 /** `gridtide region`: which region a place lies in, by the map held, or by the service with `--online`. Never answers with the nearest. */
 
+import { decimalOf } from '../config/written.ts';
 import { createDisk } from '../platform/disk.ts';
 import { openMap } from '../region/lookup.ts';
 import type { RegionFound, RegionMap } from '../region/map.ts';
@@ -126,11 +127,9 @@ async function tellOne(place: Place, { here, resolve, online, json, terminal }: 
 
 function placeOfLine(line: string): Place | string {
   const words = line.trim().split(/[\s,;]+/);
-  const [north = Number.NaN, east = Number.NaN, ...more] = words.map((word) =>
-    word === '' ? Number.NaN : Number(word),
-  );
-  if (Number.isNaN(north) || Number.isNaN(east) || more.length > 0)
-    return `"${line.slice(0, 60)}" is not "latitude longitude"`;
+  const [north, east, ...more] = words.map(decimalOf);
+  if (north === undefined || east === undefined || more.length > 0)
+    return `"${line.slice(0, 60)}" is not "latitude longitude", each in digits such as -38.5`;
   return placeOf(north, east);
 }
 

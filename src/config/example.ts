@@ -5,7 +5,7 @@ import { OPTIONS } from './options.ts';
 
 /** What goes into the file, in the shape of the file. */
 export type Given = { readonly [key: string]: GivenValue };
-export type GivenValue = string | number | boolean | readonly number[] | Given;
+export type GivenValue = string | number | boolean | readonly (number | string)[] | Given;
 
 const isGiven = (value: GivenValue | undefined): value is Given => typeof value === 'object' && !Array.isArray(value);
 

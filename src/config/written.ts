@@ -1,4 +1,4 @@
-/** How lengths of time, times of day and weekdays are written and read. Pure text, no clock. */
+/** How numbers, lengths of time, times of day and weekdays are written and read. Pure text, no clock. */
 
 import { type Duration, milliseconds } from '../units.ts';
 import type { LocalTime, LocalWindow, WeekTimes } from './config.ts';
@@ -15,6 +15,14 @@ export const TIME = /^([01]?\d|2[0-3]):([0-5]\d)$/;
 export const WINDOW = /^((?:[01]?\d|2[0-3]):[0-5]\d)\s*-\s*((?:[01]?\d|2[0-3]):[0-5]\d)$/;
 export const DAYS: readonly string[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 export const DAY_KEY = /^(?:daily|(?:sun|mon|tue|wed|thu|fri|sat)(?:-(?:sun|mon|tue|wed|thu|fri|sat))?)$/;
+
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)$/;
+
+/** A number in digits with at most a sign and a point; undefined for any other spelling, such as `0x10`, `1e1` or nothing. */
+export function decimalOf(text: string): number | undefined {
+  const n = DECIMAL.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(n) ? n : undefined;
+}
 
 /** `90s`, `1h30m`, `2d`; undefined when the text is no duration or too long to count. */
 export function durationOf(text: string): Duration | undefined {

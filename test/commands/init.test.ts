@@ -77,6 +77,7 @@ describe('with answers', () => {
       'My House',
       'attic',
       '138',
+      '0x26',
       '38.5',
       '-122',
       'America/Los_Angeles',
@@ -99,6 +100,7 @@ describe('with answers', () => {
     const { code, said } = await init(['--output', file], typed(answers));
     expect(code).toBe(0);
     expect(said).toContain('"My House" is not a name of 1 to 64 small letters');
+    expect(said).toContain('"0x26" is not a number within -90 to 90');
     expect(said).toContain('138 is not within -90 to 90; are latitude and longitude swapped?');
     expect(said).toContain('would send the password in clear');
     const config = await configWritten();

@@ -245,13 +245,15 @@ describe('region', () => {
 
   it('reads many places, one region or - a line', async () => {
     await importing(PAIR);
-    const input = '5 5\n5,15\n\n-5 5\r\n 5\t10 \n91 0\nhere there\n5 5 5\n5 -355';
+    const input = '5 5\n5,15\n\n-5 5\r\n 5\t10 \n91 0\nhere there\n5 5 5\n5 -355\n0x5 5\n5 1e1\n+5. .5';
     const { code, out, err } = await ran(region, ['--batch', ...state], { input });
-    expect(out).toBe('WEST\nEAST\n-\nWEST\n-\n-\n-\nWEST\n');
+    expect(out).toBe('WEST\nEAST\n-\nWEST\n-\n-\n-\nWEST\n-\n-\nWEST\n');
     expect(code).toBe(1);
     expect(err).toContain('line 6: latitude 91 is not within -90 to 90');
     expect(err).toContain('line 7: "here there" is not "latitude longitude"');
     expect(err).toContain('line 8: "5 5 5" is not "latitude longitude"');
+    expect(err).toContain('line 10: "0x5 5" is not "latitude longitude", each in digits such as -38.5');
+    expect(err).toContain('line 11: "5 1e1" is not');
   });
 
   it('reads many places as JSON lines', async () => {
@@ -271,6 +273,8 @@ describe('region', () => {
     [['--latitude', '5'], 2, '--longitude is missing'],
     [['--longitude', '5'], 2, '--latitude is missing'],
     [['--latitude', 'north', '--longitude', '5'], 2, 'expected a number'],
+    [['--latitude', '0x10', '--longitude', '5'], 2, '--latitude 0x10: expected a number, written in digits'],
+    [['--latitude=', '--longitude', '5'], 2, '--latitude : expected a number, written in digits'],
     [['--latitude', '-91', '--longitude', '5'], 2, 'latitude -91'],
     [['--latitude', '5', '--longitude', '-1000'], 2, 'longitude -1000'],
     [['--latitude', '5', '--longitude', '5'], 1, 'no map of co2_moer is held'],
