@@ -21,7 +21,7 @@ const SHARED = [
   'commands/lines',
   'commands/service-options',
   'config/written',
-  'service/times',
+  'times',
   'platform/disk',
   'region/place',
   'region/held',

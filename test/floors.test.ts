@@ -85,8 +85,8 @@ function brokenArrows({ path, imports }: SourceFile): string[] {
     const other = floorOf(target);
     const say = (rule: string) => [`${path} imports ${target}: ${rule}`];
     if (['units.ts', 'spread.ts', 'zone.ts'].includes(path)) return say(`${floor} imports nothing`);
-    if (path === 'world.ts') return other === 'units' ? [] : say('world imports units only');
-    if (other === floor || ['units', 'spread', 'zone', 'world'].includes(other)) return [];
+    if (path === 'world.ts' || path === 'times.ts') return other === 'units' ? [] : say(`${floor} imports units only`);
+    if (other === floor || ['units', 'spread', 'zone', 'times', 'world'].includes(other)) return [];
     if (other === 'platform' && !['main', 'commands', 'replay'].includes(floor))
       return say('only main and commands touch platform');
     if (JOINERS.includes(floor)) return [];
@@ -117,7 +117,8 @@ function brokenDoors({ path, imports }: SourceFile): string[] {
 
 function impurities({ path, text }: SourceFile): string[] {
   const floor = floorOf(path);
-  const pure = (ORDER as readonly string[]).includes(floor) || ['units', 'zone', 'world', 'agent'].includes(floor);
+  const pure =
+    (ORDER as readonly string[]).includes(floor) || ['units', 'zone', 'times', 'world', 'agent'].includes(floor);
   if (!pure) return [];
   const code = withoutComments(text);
   return IMPURE.filter((pattern) => pattern.test(code)).map(

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { durationOf } from '../config/written.ts';
 import { placeOf } from '../region/place.ts';
 import type { Forecast } from '../service/answers.ts';
-import { instantOf } from '../service/times.ts';
+import { instantOf } from '../times.ts';
 import type { Duration, Instant, Place } from '../units.ts';
 import { type Arguments, JobError, type OptionRow, UsageError, unread } from './command.ts';
 

@@ -9,6 +9,7 @@ import { explain } from '../control/explain.ts';
 import { loadJson } from '../monitor/documents.ts';
 import { createSystemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
+import { instantOf } from '../times.ts';
 import { type Instant, iso } from '../units.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from './command.ts';
 import { locatedConfig } from './configuration.ts';
@@ -80,8 +81,8 @@ async function fromState(config: Located, { name }: LoadConfig, terminal: Termin
 
 /** `06:15` of today, with the weekday of another day; as written when it is no time. */
 function localTime(text: unknown, timezone: string, now: Instant): string {
-  const at = Date.parse(String(text));
-  return Number.isFinite(at) ? clockTime(timezone, at as Instant, now) : String(text);
+  const at = instantOf(text);
+  return at === undefined ? String(text) : clockTime(timezone, at, now);
 }
 
 /** What is told last by an agent that stops is a decision; the level it then leaves is another. */

@@ -1,6 +1,7 @@
 /** Reads a command from the broker: refuses whatever is not well formed, fresh and known; never carries one out. */
 
 import type { Config, Level, LoadConfig, MqttConfig } from '../config/config.ts';
+import { instantOf } from '../times.ts';
 import { type Duration, hours, type Instant, inMinutes, minutes, seconds } from '../units.ts';
 import type { Moment } from '../world.ts';
 
@@ -88,17 +89,6 @@ function idOf(value: unknown): string | undefined | false {
   if (value === undefined) return undefined;
   const text = typeof value === 'number' ? `${value}` : value;
   return typeof text === 'string' && /^[\x21-\x7e]{1,64}$/.test(text) ? text : false;
-}
-
-/** RFC 3339 with its zone, as an instant; undefined for anything else, such as 30 February. */
-function instantOf(value: unknown): Instant | undefined {
-  if (typeof value !== 'string') return undefined;
-  const parts = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)$/.exec(value);
-  const [, day, clock] = parts ?? [];
-  if (day === undefined || clock === undefined) return undefined;
-  const at = Date.parse(value);
-  const local = Date.parse(`${day}T00:00Z`);
-  return Number.isFinite(at) && new Date(local).toISOString().startsWith(day) ? (at as Instant) : undefined;
 }
 
 function lateness(time: unknown, { wall, trusted }: Moment): string | undefined {

@@ -238,6 +238,7 @@ export function createMapReader(limits: ImportLimits): MapReader {
         return;
       }
       if (value === null && place === ROOT && key === 'meta') return;
+      if (value === null && place === META && TEXTS[META]?.includes(key)) return once(place, key);
       refuseScalar(place, String(value));
     },
   };

@@ -1,5 +1,6 @@
 /** Turns a map that streams in into the index held, when it passes the checks; until then, and when it does not, the old one stays. */
 
+import { instantOf } from '../times.ts';
 import { type Instant, iso, type Place } from '../units.ts';
 import { HttpError, type NewFile } from '../world.ts';
 import { failureOf, MapError, tooLarge } from './failure.ts';
@@ -73,14 +74,12 @@ function sourceError(error: unknown): MapError {
   return new MapError({ kind: 'source', message: `the map did not arrive whole: ${cause}` });
 }
 
-const DATE_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
-
 function lastUpdatedOf({ meta, offset }: MapReader): Instant | undefined {
   const text = meta.lastUpdated;
   if (text === undefined) return undefined;
-  const at = DATE_TIME.test(text) ? Date.parse(text.replace(' ', 'T')) : Number.NaN;
-  if (Number.isFinite(at)) return at as Instant;
-  const message = `meta.last_updated is "${text.slice(0, 40)}", expected a date and time with its zone`;
+  const at = instantOf(text);
+  if (at !== undefined) return at;
+  const message = `meta.last_updated is "${text.slice(0, 40)}", expected a date of the calendar and a time with its zone`;
   throw new MapError({ kind: 'malformed', at: offset(), message });
 }
 

@@ -1,9 +1,9 @@
 /** Checks a body against a schema and says what is wrong in the service's own words; decides nothing about what a value means. */
 
 import * as v from 'valibot';
+import { instantOf } from '../times.ts';
 import { type Duration, type Instant, seconds } from '../units.ts';
 import type { Failure, Outcome } from './failure.ts';
-import { instantOf } from './times.ts';
 
 export const ok = <Value>(value: Value): Outcome<Value> => ({ ok: true, value });
 export const failed = (failure: Failure): { readonly ok: false; readonly failure: Failure } => ({ ok: false, failure });

@@ -1,13 +1,13 @@
 /** Decodes the four data envelopes of specification 2.6: strict about region, unit and spacing, tolerant about what services leave out. */
 
 import * as v from 'valibot';
+import { instantOf } from '../times.ts';
 import { percentile } from '../units.ts';
 import type { Envelope, Forecast, HistoricalPoint, History, LiveIndex, PastForecasts, Warning } from './answers.ts';
 import { checked, given, instant, maybeText, nonsense, ok, period, someText } from './decoding.ts';
 import type { Outcome } from './failure.ts';
 import { inOrder, pointOf, type RawPoint, readPoints, sifted } from './points.ts';
 import type { ForecastQuery, HistoryQuery, PastForecastsQuery, Range, SignalQuery } from './queries.ts';
-import { instantOf } from './times.ts';
 
 const MOST_WARNINGS = 20;
 const RATE = 'lbs_co2_per_mwh';

@@ -1,5 +1,6 @@
 /** Decides which data model is asked for when one is pinned (specification 3, 9): one that makes no new data is not. */
 
+import { instantOf } from '../times.ts';
 import { before, days, type Instant } from '../units.ts';
 import type { AccessModel } from './answers.ts';
 
@@ -10,12 +11,10 @@ export interface ModelChoice {
   readonly note?: string;
 }
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-
 /** A model that goes on ends today, in whatever zone the service dates it. */
 function isDiscontinued({ dataEnd }: AccessModel, now: Instant): boolean {
-  if (dataEnd === undefined || !DATE.test(dataEnd)) return false;
-  return Date.parse(`${dataEnd}T23:59:59Z`) < before(now, days(1));
+  const end = instantOf(`${dataEnd}T23:59:59Z`);
+  return end !== undefined && end < before(now, days(1));
 }
 
 /** `models` are those the access description lists for the endpoint; empty while it is not known. */

@@ -1,10 +1,10 @@
 /** Decides which points of a list are values, their order, and when a list is too bad to use; never repairs a value. */
 
+import { instantOf } from '../times.ts';
 import type { Duration, Instant } from '../units.ts';
 import type { Point } from './answers.ts';
 import { nonsense, ok } from './decoding.ts';
 import type { Outcome } from './failure.ts';
-import { instantOf } from './times.ts';
 
 /** A list with more than this share of refused points is no data. */
 const MOST_REFUSED = 0.2;

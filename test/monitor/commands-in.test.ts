@@ -93,6 +93,7 @@ describe('a command that is refused', () => {
     ['{"time":"1970-01-01T00:00:00Z","command":"clear"}', relay, /too old/],
     ['{"time":"2026-03-01T12:01:01Z","command":"clear"}', relay, /from the future/],
     ['{"time":"2026-02-30T12:00:00Z","command":"clear"}', relay, /expected a time with its zone/],
+    ['{"time":"2026-02-29T24:00:00Z","command":"clear"}', relay, /expected a time with its zone/],
     ['{"time":"2026-03-01T12:00:00","command":"clear"}', relay, /expected a time with its zone/],
     ['{"time":1772366400,"command":"clear"}', relay, /expected a time with its zone/],
     ['{"id":"","command":"clear"}', relay, /id: expected a text of 1 to 64/],

@@ -145,10 +145,17 @@ describe('a text that is no map', () => {
       'a time that is none',
       swap(PAIR, META.last_updated, 'last week'),
       'malformed',
-      'expected a date and time with its zone',
+      'expected a date of the calendar and a time with its zone',
     ],
+    ['a day that is none', swap(PAIR, META.last_updated, '2026-02-30T00:00:00Z'), 'malformed', 'of the calendar'],
     ['a time without zone', swap(PAIR, META.last_updated, '2026-03-01T00:00:00'), 'malformed', 'with its zone'],
     ['a time that is a number', swap(PAIR, `"${META.last_updated}"`, '5'), 'malformed', '"last_updated" is not a text'],
+    [
+      'a time that is none and one',
+      swap(PAIR, '"meta":{', '"meta":{"last_updated":null,'),
+      'malformed',
+      'stands there twice',
+    ],
     ['another signal type', swap(PAIR, 'co2_moer', 'health_damage'), 'wrong-signal', 'expected co2_moer'],
     ['deeply nested', `{"x":${'['.repeat(100_000)}`, 'too-large', 'nested more than 64 deep'],
     [
@@ -285,6 +292,13 @@ describe('a text that is a map in another dress', () => {
       textOf({ type: 'Feature', properties: properties('NONE'), geometry: null }, feature('WEST', [square(0, 0, 10)])),
     ],
     ['no meta', JSON.stringify({ type: 'FeatureCollection', features: [feature('WEST', [square(0, 0, 10)])] })],
+    [
+      'no time of its own, and no signal',
+      textOf(feature('WEST', [square(0, 0, 10)])).replace(
+        /"meta":.*/,
+        '"meta":{"last_updated":null,"signal_type":null}}',
+      ),
+    ],
     ['no full name', PAIR.replaceAll(/,"region_full_name":"[^"]*"/g, '')],
   ];
   it.each(rows)('%s', async (_, text) => {

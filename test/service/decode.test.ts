@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeAccess, decodeRegion, decodeToken } from '../../src/service/account-answers.ts';
 import { decodeForecast, decodeHistory, decodeIndex, decodePastForecasts } from '../../src/service/envelopes.ts';
 import type { Outcome } from '../../src/service/failure.ts';
-import { instantOf } from '../../src/service/times.ts';
+import { instantOf } from '../../src/times.ts';
 import type { Latitude, Longitude } from '../../src/units.ts';
 import { at, forecast, index, meta, point } from './world.ts';
 

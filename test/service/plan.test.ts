@@ -74,6 +74,7 @@ describe('the model asked for', () => {
     { model: '2025-03-01', dataEnd: '2026-04-14' },
     { model: '2024-03-01' },
     { model: '2023-03-01', dataEnd: 'soon' },
+    { model: '2022-03-01', dataEnd: '2026-02-30' },
   ];
   //  pinned        listed     asked         note
   const rows: readonly (readonly [string | undefined, readonly AccessModel[], string | undefined, string])[] = [
@@ -82,6 +83,7 @@ describe('the model asked for', () => {
     ['2025-03-01', listed, undefined, 'no new data since 2026-04-14'],
     ['2024-03-01', listed, '2024-03-01', ''],
     ['2023-03-01', listed, '2023-03-01', ''],
+    ['2022-03-01', listed, '2022-03-01', ''],
     ['1999-01-01', listed, undefined, 'knows no model 1999-01-01'],
     ['1999-01-01', [], '1999-01-01', ''],
   ];

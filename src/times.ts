@@ -1,6 +1,6 @@
-/** Reads the times of the interface strictly, and writes none: a date that does not exist or has no zone is no time. */
+/** Reads times strictly, for every floor, and writes none: a date that does not exist or has no zone is no time. */
 
-import type { Instant } from '../units.ts';
+import type { Instant } from './units.ts';
 
 /** Longer than any spelling of a time. */
 const LONGEST = 40;
