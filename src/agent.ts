@@ -31,7 +31,7 @@ import { createService, type Service } from './service/service.ts';
 import type { Note } from './signal/held.ts';
 import type { SignalView } from './signal/view.ts';
 import { spreadOf } from './spread.ts';
-import { after, type Duration, iso, milliseconds, minutes, seconds } from './units.ts';
+import { after, counted, type Duration, iso, milliseconds, minutes, seconds } from './units.ts';
 import type { Broker, Cancel, World } from './world.ts';
 
 export interface AgentOptions {
@@ -459,13 +459,9 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     tellHealth();
     host.ready();
     feedWatchdog();
-    log(
-      'info',
-      `gridtide ${version} runs ${config.loads.length} load${config.loads.length === 1 ? '' : 's'} as "${config.device}"`,
-      {
-        at: iso(startedAt),
-      },
-    );
+    log('info', `gridtide ${version} runs ${counted(config.loads.length, 'load')} as "${config.device}"`, {
+      at: iso(startedAt),
+    });
   }
 
   return {

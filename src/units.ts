@@ -67,3 +67,6 @@ export const energy = (power: Kilowatt, d: Duration) => (power * inHours(d)) as 
 
 /** ISO 8601 in UTC without fraction, as the service writes it: `2026-03-01T07:05:00+00:00`. */
 export const iso = (at: Instant) => `${new Date(at).toISOString().slice(0, 19)}+00:00`;
+
+/** `1 region`, `2 regions`, `2 switches`. */
+export const counted = (n: number, one: string) => `${n} ${one}${n === 1 ? '' : /(?:ch|s|x)$/.test(one) ? 'es' : 's'}`;

@@ -1,6 +1,7 @@
 /** What an agent at rest costs beside bare Node: memory after two minutes, its peak; then a service day at high speed: requests, bytes, device writes. */
 
 import { connect, createServer } from 'node:net';
+import { counted } from '../../src/units.ts';
 import { makeImage } from '../../test/faults/loop-image.ts';
 import { gridtide, house, judge, node, peak, resident, sleep, startBroker, startService } from './idle/house.ts';
 
@@ -98,7 +99,7 @@ console.log(`resident at most: ${ratio(most, barePeak)}`);
 const { first, both } = await dayCost();
 const tell = (name: string, { bytes, requests, card, lines }: Counts) =>
   console.log(
-    `${name}: ${requests} requests, ${(bytes / 1024).toFixed(0)} KiB over the wire, ${(card / MIB).toFixed(2)} MiB to the device, ${lines} log lines`,
+    `${name}: ${counted(requests, 'request')}, ${(bytes / 1024).toFixed(0)} KiB over the wire, ${(card / MIB).toFixed(2)} MiB to the device, ${counted(lines, 'log line')}`,
   );
 const second = difference(first, both);
 tell('first service day, with the map', first);

@@ -10,6 +10,7 @@ import { type FaultName, faultsOf } from '../../src/replay/backtest/faults.ts';
 import { builtIn } from '../../src/replay/backtest/loads.ts';
 import { recordOf, timeOf } from '../../src/replay/backtest/record.ts';
 import { backtest, type Policy, type Result } from '../../src/replay/backtest.ts';
+import { counted } from '../../src/units.ts';
 
 const files = process.argv.slice(2);
 if (files.length === 0) {
@@ -48,7 +49,7 @@ function run(policy: Policy, faults: readonly FaultName[] = []) {
   return { results, seconds: (user + system) / 1e6 };
 }
 
-console.log(`${record.rows} slots of 5 minutes in ${files.length} files`);
+console.log(`${counted(record.rows, 'slot')} of 5 minutes in ${counted(files.length, 'file')}`);
 const rolling = run('plan-rolling');
 const profile = run('profile-only');
 const index = run('index-only');

@@ -2,7 +2,7 @@
 
 import type { Access, AccessModel } from '../service/answers.ts';
 import type { Credentials } from '../service/queries.ts';
-import { inMinutes } from '../units.ts';
+import { counted, inMinutes } from '../units.ts';
 import { type Arguments, actOf, type CommandSpec, type Terminal, UsageError } from './command.ts';
 import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
 
@@ -61,7 +61,7 @@ const login: Act = async (args, terminal, { service }) => {
     terminal,
     args,
     { token, expires_in_seconds: expiresIn / 1_000 },
-    `the service accepts the credentials; a token lives ${inMinutes(expiresIn)} minutes (--json prints it)`,
+    `the service accepts the credentials; a token lives ${counted(inMinutes(expiresIn), 'minute')} (--json prints it)`,
   );
 };
 

@@ -2,6 +2,7 @@
 
 import type { Result } from '../replay/backtest.ts';
 import type { Basis } from '../signal/view.ts';
+import { counted } from '../units.ts';
 
 /** What is known of the history. */
 export interface Told {
@@ -93,7 +94,7 @@ function reasons({ policy, minutesByBasis, regret, worstDays, violationsByRule }
 function headOf({ points, from, to, lbsPerMwh, forecasts }: Told['series']): string {
   const { least, mean, most } = lbsPerMwh;
   const rates = `${number(mean, 0)} lb/MWh on average, ${number(least, 0)} to ${number(most, 0)}`;
-  return `${points} slots of 5 minutes from ${from} to ${to}: ${rates}, ${forecasts ? 'with' : 'without'} forecasts`;
+  return `${counted(points, 'slot')} of 5 minutes from ${from} to ${to}: ${rates}, ${forecasts ? 'with' : 'without'} forecasts`;
 }
 
 export function textOf({ series, results, faults }: Told, columns: number): string {

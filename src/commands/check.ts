@@ -1,6 +1,7 @@
 /** `gridtide check`: everything that can be known before running, each problem with its place and its cure. Changes nothing and drives nothing. */
 
 import type { Located } from '../config/sources.ts';
+import { counted } from '../units.ts';
 import {
   type Check,
   checkClock,
@@ -60,7 +61,7 @@ function tell(findings: readonly Finding[], json: boolean, { out }: Terminal): v
     return;
   }
   for (const { at, state, words } of findings) out(`${MARKS[state]}  ${at}: ${words}\n`);
-  out(problems === 0 ? 'nothing is wrong\n' : `${problems} ${problems === 1 ? 'thing is' : 'things are'} wrong\n`);
+  out(problems === 0 ? 'nothing is wrong\n' : `${counted(problems, 'thing')} wrong\n`);
 }
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {

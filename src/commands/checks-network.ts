@@ -8,7 +8,7 @@ import { createSystemRandom } from '../platform/random.ts';
 import { createSecrets } from '../platform/secrets.ts';
 import { sentenceOf } from '../service/describe.ts';
 import { createService, type Service } from '../service/service.ts';
-import { minutes } from '../units.ts';
+import { counted, minutes } from '../units.ts';
 import { type BrokerLink, linkToBroker } from './broker-link.ts';
 import { type Check, type Finding, note, ok, type Subject, wrong } from './checks.ts';
 
@@ -95,7 +95,7 @@ async function checkAccess(
     return [
       wrong('service', 'the plan opens neither forecast nor live index: the loads would stay at their fail-safe level'),
     ];
-  const where = region === undefined ? `${regions.length} regions` : region;
+  const where = region === undefined ? counted(regions.length, 'region') : region;
   return [
     ok('service', `the plan opens ${has.map(([, words]) => words).join(' and ')} for ${where}`),
     ...lacks.map(([, words, instead]) => note('service', `the plan does not open the ${words}: ${instead}`)),

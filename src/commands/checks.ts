@@ -12,7 +12,7 @@ import { createSecrets } from '../platform/secrets.ts';
 import type { MapInfo, RegionMap } from '../region/map.ts';
 import { placeOf } from '../region/place.ts';
 import { isOverdue } from '../region/renewal.ts';
-import { between, days, type Instant, iso, type Place } from '../units.ts';
+import { between, counted, days, type Instant, iso, type Place } from '../units.ts';
 import { DiskError } from '../world.ts';
 import { offsetAt } from '../zone.ts';
 import { holdsCertificate } from './authority.ts';
@@ -177,7 +177,7 @@ function ageOf({ lastUpdated, importedAt }: MapInfo, checkedAt: Instant | undefi
   const now = createSystemClock().now().wall;
   const askedAt = checkedAt === undefined || checkedAt < importedAt ? importedAt : checkedAt;
   const held = lastUpdated === undefined ? 'of an unknown day' : `of ${iso(lastUpdated).slice(0, 10)}`;
-  const age = `${held}, asked for ${Math.floor(between(askedAt, now) / days(1))} days ago`;
+  const age = `${held}, asked for ${counted(Math.floor(between(askedAt, now) / days(1)), 'day')} ago`;
   return isOverdue(askedAt, now) ? note('map', `${age}; the agent asks for a newer one when it runs`) : ok('map', age);
 }
 

@@ -4,7 +4,7 @@ import { createDisk } from '../platform/disk.ts';
 import { mapInfo } from '../region/held.ts';
 import { importMap } from '../region/import.ts';
 import type { ImportOptions, ImportProgress, ImportResult, MapInfo } from '../region/map.ts';
-import { type Instant, iso } from '../units.ts';
+import { counted, type Instant, iso } from '../units.ts';
 import { placeAsked, placeOptions } from './asked.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from './command.ts';
 import { type Here, hereOf, hereOptions } from './here.ts';
@@ -50,7 +50,7 @@ const document = (info: MapInfo) => ({
 
 function sentence(info: MapInfo): string {
   const age = info.lastUpdated === undefined ? 'of unknown age' : `of ${iso(info.lastUpdated)}`;
-  return `${info.signalType}: ${info.regions} regions ${age}, imported ${iso(info.importedAt)}, ${shown(info.bytes)} held (GeoJSON ${shown(info.sourceBytes)})`;
+  return `${info.signalType}: ${counted(info.regions, 'region')} ${age}, imported ${iso(info.importedAt)}, ${shown(info.bytes)} held (GeoJSON ${shown(info.sourceBytes)})`;
 }
 
 async function showInfo(here: Here, json: boolean, terminal: Terminal): Promise<number> {
@@ -73,7 +73,7 @@ function progressTo({ err, interactive }: Terminal, total: number | undefined): 
   return ({ bytes, features }) => {
     if (!interactive || bytes - told < 1e6) return;
     told = bytes;
-    err(`\r${shown(bytes)}${total === undefined ? '' : ` of ${shown(total)}`}, ${features} features`);
+    err(`\r${shown(bytes)}${total === undefined ? '' : ` of ${shown(total)}`}, ${counted(features, 'feature')}`);
   };
 }
 

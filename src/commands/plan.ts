@@ -5,6 +5,7 @@ import type { Outlook } from '../signal/view.ts';
 import {
   after,
   between,
+  counted,
   type Duration,
   emissions,
   type Instant,
@@ -56,7 +57,7 @@ export async function run(args: Arguments, terminal: Terminal): Promise<number> 
 function shortfallWords({ shortfallMinutes }: Planned, { need, by }: Asked, { validUntil }: Outlook): string {
   const short =
     shortfallMinutes > 0
-      ? `${Math.ceil(shortfallMinutes)} of ${Math.round(inMinutes(need))} minutes will be missing`
+      ? `${Math.ceil(shortfallMinutes)} of ${counted(Math.round(inMinutes(need)), 'minute')} will be missing`
       : 'the least running time and pause do not fit';
   const end = validUntil < by ? `, for the forecast ends at ${iso(validUntil)}` : '';
   return `not possible as asked: ${short}${end}; the schedule printed runs at once; give it more time, fewer pauses or a shorter --need`;
@@ -188,5 +189,5 @@ function table({ slots, starts, emissions: { value, units } }: Planned, { power 
     ({ start, minutes: length }) => `${start}  ${String(rounded(length)).padStart(6)} min  ${power} kW\n`,
   );
   const cost = `${value.toFixed(2)} ${units === 'kg' ? 'kg CO2' : units}`;
-  return `${lines.join('')}${starts} ${starts === 1 ? 'start' : 'starts'}, ${cost}\n`;
+  return `${lines.join('')}${counted(starts, 'start')}, ${cost}\n`;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Entry } from '../ledger/entries.ts';
 import { isLedgerFile, readLines } from '../ledger/lines.ts';
 import { type Total, totals } from '../ledger/totals.ts';
-import type { Instant } from '../units.ts';
+import { counted, type Instant } from '../units.ts';
 import { isZone } from '../zone.ts';
 import { timeAsked } from './asked.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
@@ -52,7 +52,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     ...(to === undefined ? {} : { to }),
     now: Date.now() as Instant,
   });
-  if (damaged > 0) terminal.err(`${damaged} lines of the ledger are damaged and left out\n`);
+  if (damaged > 0) terminal.err(`${counted(damaged, 'damaged line')} of the ledger left out\n`);
   if (args.flag('json')) terminal.out(`${JSON.stringify({ damaged, totals: rows.map(plain) })}\n`);
   else if (args.flag('csv')) terminal.out(csvOf(rows));
   else terminal.out(textOf(rows, terminal.columns));

@@ -3,7 +3,7 @@
 import type { Envelope, HistoricalPoint, History, PastForecasts } from '../service/answers.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
 import type { Range, Reading } from '../service/queries.ts';
-import { between, iso } from '../units.ts';
+import { between, counted, iso } from '../units.ts';
 import { timeAsked } from './asked.ts';
 import { type Terminal, UsageError } from './command.ts';
 import type { Asking } from './signal.ts';
@@ -35,7 +35,7 @@ function readingOf({ args, terminal, access }: Asking): Reading {
       const now = whole === 0 ? 10 : Math.floor((10 * done) / whole);
       if (isSeen || now <= tenth || (requests === 1 && now === 10)) return;
       tenth = now;
-      terminal.err(`${now * 10} % read, ${requests} requests\n`);
+      terminal.err(`${now * 10} % read, ${counted(requests, 'request')}\n`);
     },
   };
 }
@@ -58,7 +58,7 @@ function watching(terminal: Terminal) {
       return undefined;
     },
     end() {
-      if (refused > 0) terminal.err(`${refused} values of the service were no numbers and are left out\n`);
+      if (refused > 0) terminal.err(`${counted(refused, 'value')} of the service left out: not a number\n`);
     },
   };
 }
@@ -151,7 +151,7 @@ function pastForecastTable({ terminal }: Asking): Writer<PastForecasts> {
         );
       }
     },
-    end: () => terminal.out(count === 0 ? 'no forecasts in this range\n' : `${count} forecasts\n`),
+    end: () => terminal.out(count === 0 ? 'no forecasts in this range\n' : `${counted(count, 'forecast')}\n`),
   };
 }
 

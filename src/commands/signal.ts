@@ -5,7 +5,7 @@ import type { Envelope, LiveIndex } from '../service/answers.ts';
 import { sentenceOf } from '../service/describe.ts';
 import type { ForecastQuery } from '../service/queries.ts';
 import { localIndex } from '../signal/local-index.ts';
-import { after, between, iso, type Place } from '../units.ts';
+import { after, between, counted, iso, type Place } from '../units.ts';
 import { placeAsked, savedForecast, timeAsked } from './asked.ts';
 import { type Arguments, actOf, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { type Here, hereOf, hereOptions } from './here.ts';
@@ -198,11 +198,11 @@ async function ownIndex(args: Arguments<SignalRow>, terminal: Terminal, file: st
     });
   if (mid === undefined || strict === undefined || weak === undefined)
     throw new JobError(
-      `no index at ${shown(pointTime)}: the file holds ${pool} values of the 24 h from then, in ${units}; name another moment with --at`,
+      `no index at ${shown(pointTime)}: the file holds ${counted(pool, 'value')} of the 24 h from then, in ${units}; name another moment with --at`,
     );
   if (args.flag('json')) return;
   lines(terminal, [
-    `index at ${shown(pointTime)} from ${pool} values (${quality}): ${mid.toFixed(1)} of 100`,
+    `index at ${shown(pointTime)} from ${counted(pool, 'value')} (${quality}): ${mid.toFixed(1)} of 100`,
     `ties counted below ${weak.toFixed(1)}, above ${strict.toFixed(1)}, half and half ${mid.toFixed(1)}`,
   ]);
 }

@@ -6,7 +6,7 @@ import { readSeries, type Series, SeriesError, seriesUnits } from '../reference/
 import { builtIn } from '../replay/backtest/loads.ts';
 import { ISSUED, recordOf, SLOT, TEACHING_DAYS } from '../replay/backtest/record.ts';
 import { type Proposal, type Slack, type Threshold, tune } from '../replay/tune.ts';
-import { days, type Instant, iso } from '../units.ts';
+import { counted, days, type Instant, iso } from '../units.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from './command.ts';
 import { loadConfig } from './configuration.ts';
 import { progressOf } from './progress.ts';
@@ -154,7 +154,7 @@ function textOf(proposal: Proposal, wanted: number): string {
   const lines = [[...HEADS[kind], ''], ...rows];
   const widths = HEADS[kind].map((_, i) => Math.max(...lines.map((line) => (line[i] ?? '').length)));
   const table = lines.map((line) => `  ${line.map((cell, i) => cell.padStart(widths[i] ?? 0)).join('  ')}`.trimEnd());
-  return `${load}, the last ${wanted} days: ${saidOf(proposal)}\n${table.join('\n')}\n`;
+  return `${load}, the last ${counted(wanted, 'day')}: ${saidOf(proposal)}\n${table.join('\n')}\n`;
 }
 
 function thresholdRows({ now, proposed, tried }: Extract<Proposal, { kind: 'thresholds' }>): readonly string[][] {

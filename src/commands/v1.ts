@@ -3,7 +3,7 @@
 import type { Authority, FuelShare, V1DataPoint, V1MarginalPoint, V1Page } from '../service/answers.ts';
 import type { Outcome } from '../service/failure.ts';
 import type { Following, V1Query } from '../service/queries.ts';
-import { type Instant, iso } from '../units.ts';
+import { counted, type Instant, iso } from '../units.ts';
 import { placeAsked, timeAsked } from './asked.ts';
 import { type Arguments, actOf, type CommandSpec, type Terminal, UsageError } from './command.ts';
 import { answerOf, openService, type ServiceAccess, type ServiceRow, serviceOptions } from './service-access.ts';
@@ -193,7 +193,7 @@ async function* told<P>(all: AsyncIterable<Outcome<V1Page<P>>>, { err }: Termina
     const now = Math.floor((10 * points) / Math.max(1, count));
     if (now <= tenth || isOnly) continue;
     tenth = now;
-    err(`${points} of ${count} points read\n`);
+    err(`${points} of ${counted(count, 'point')} read\n`);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Turns the text of a configuration file into the checked configuration, or into every mistake in it. Reads no file. */
 
 import { type Alias, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { counted } from '../units.ts';
 import type { Config } from './config.ts';
 import { type Raw, type RawMap, type Report, shownKey } from './kind.ts';
 import { type ConfigValues, type LoadValues, OPTIONS } from './options.ts';
@@ -117,7 +118,7 @@ function configOf({ budgetKw, loads, ...values }: ConfigValues): Config {
 function told(mistakes: readonly string[]): readonly string[] {
   const once = [...new Set(mistakes)];
   const more = once.length - MOST_MISTAKES;
-  return more <= 0 ? once : [...once.slice(0, MOST_MISTAKES), `and ${more} more mistakes`];
+  return more <= 0 ? once : [...once.slice(0, MOST_MISTAKES), `and ${counted(more, 'more mistake')}`];
 }
 
 /** The configuration with every default filled in, or all mistakes: one sentence each, with path, received value and expectation. */

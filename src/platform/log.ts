@@ -1,7 +1,7 @@
 /** Writes events through pino: one JSON line each, or coloured lines at a terminal. Hides what it was told is secret; never fails its caller nor holds it up. */
 
 import pino, { type DestinationStream } from 'pino';
-import type { Instant } from '../units.ts';
+import { counted, type Instant } from '../units.ts';
 import type { Log, LogLevel } from '../world.ts';
 import { createLogLines } from './log-lines.ts';
 
@@ -50,7 +50,7 @@ export async function createLog({ level, interactive = false, fd = 1, now }: Log
   };
 
   const lines = createLogLines(fd, (count) =>
-    log('warn', `${count} line${count === 1 ? '' : 's'} of the log were lost: nobody read them for too long`),
+    log('warn', `${counted(count, 'line')} of the log lost: nobody read on for too long`),
   );
   const stream = interactive ? await prettyOver(lines) : lines;
   const logger = pino(

@@ -1,5 +1,6 @@
 /** The earlier interface: its tokens, its throttle, its error bodies, and which path answers (specification 4.5, 5, 7). */
 
+import { counted } from '../units.ts';
 import type { Account } from './accounts.ts';
 import { type Answer, detail, json, ok } from './answer.ts';
 import { opensMarginal } from './plans.ts';
@@ -54,10 +55,10 @@ function callerOf({ accounts }: Service, call: Call): Account | undefined | Answ
 }
 
 function throttled(wait: number): Answer {
-  const seconds = String(Math.max(1, Math.ceil(wait / 1_000)));
-  return detail(429, `Request was throttled.Expected available in ${seconds} seconds.`, {
-    'retry-after': seconds,
-    'x-throttle-wait-seconds': seconds,
+  const seconds = Math.max(1, Math.ceil(wait / 1_000));
+  return detail(429, `Request was throttled.Expected available in ${counted(seconds, 'second')}.`, {
+    'retry-after': `${seconds}`,
+    'x-throttle-wait-seconds': `${seconds}`,
   });
 }
 

@@ -1,5 +1,6 @@
 /** Gathers the rings of one polygon in flat arrays that are used again for the next; refuses what is no ring. Never rounds a coordinate. */
 
+import { counted } from '../units.ts';
 import { Malformed, tooLarge } from './failure.ts';
 
 /** One polygon: rings without their repeated last vertex. */
@@ -68,7 +69,7 @@ export function createRingGatherer(maxVertices: number): RingGatherer {
       const last = arena.vertices - 1;
       const length = arena.vertices - start;
       if (length < SHORTEST_RING)
-        throw new Malformed(`a ring has ${length} positions, at least ${SHORTEST_RING} are needed`);
+        throw new Malformed(`a ring has ${counted(length, 'position')}, at least ${SHORTEST_RING} are needed`);
       if (xy[start * 2] !== xy[last * 2] || xy[start * 2 + 1] !== xy[last * 2 + 1])
         throw new Malformed('a ring is not closed: its last position is not its first');
       arena.vertices = last;

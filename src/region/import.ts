@@ -1,7 +1,7 @@
 /** Turns a map that streams in into the index held, when it passes the checks; until then, and when it does not, the old one stays. */
 
 import { instantOf } from '../times.ts';
-import { type Instant, iso, type Place } from '../units.ts';
+import { counted, type Instant, iso, type Place } from '../units.ts';
 import { HttpError, type NewFile } from '../world.ts';
 import { failureOf, MapError, tooLarge } from './failure.ts';
 import { createMapReader, type MapReader } from './geojson.ts';
@@ -159,7 +159,7 @@ function checkAgainst({ options, held, reader }: Work, regions: number, found: F
   const count = held.info?.regions ?? 0;
   if (regions < count * LEAST_SHARE)
     throw suspicious(
-      `the new map has ${regions} regions where the one held has ${count}; it was not taken; gridtide map takes it with --force`,
+      `the new map has ${counted(regions, 'region')} where the one held has ${count}; it was not taken; gridtide map takes it with --force`,
     );
   if (held.home?.source === 'map' && found === undefined && reader.names.length > 0)
     throw suspicious(

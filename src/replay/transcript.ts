@@ -1,6 +1,6 @@
 /** The demo's story: events as JSON lines, as sentences, and as a strip of the day. Formats only; decides nothing. */
 
-import type { Instant } from '../units.ts';
+import { counted, type Instant } from '../units.ts';
 
 export type DemoEvent =
   | {
@@ -160,7 +160,6 @@ export function strip(cells: readonly StripCell[], { loads, from, timezone, colu
   return [`${' '.repeat(width)}  ${ruler}`, index, ...rows, legend].join('\n');
 }
 
-const counted = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : what.endsWith('ch') ? 'es' : 's'}`;
 const kg = (value: number) => `${value.toFixed(2)} kg`;
 
 /** The end of the story. */

@@ -1,7 +1,6 @@
 /** Decides what an answer means by its status, type and body (specification 7); never sends anything. */
 
-import type { Duration, Instant } from '../units.ts';
-import { seconds } from '../units.ts';
+import { counted, type Duration, type Instant, seconds } from '../units.ts';
 import type { HttpFailure, HttpHead, HttpReply } from '../world.ts';
 import { causeInWords, isNoTls } from './cause.ts';
 import { quoted } from './decoding.ts';
@@ -114,7 +113,7 @@ export function judge(reply: HttpReply, now: Instant): Verdict {
       kind: 'nonsense',
       where: 'body',
       expected: 'whole JSON',
-      received: `${reply.body.length} bytes that are none`,
+      received: `${counted(reply.body.length, 'byte')} that cannot be read as such`,
     });
   }
   if (status >= 300 && status < 400)

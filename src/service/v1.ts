@@ -1,6 +1,6 @@
 /** The earlier interface of specification 4.5: its lasting token and its pages; as the account with credentials, as a visitor without. */
 
-import { iso, seconds } from '../units.ts';
+import { counted, iso, seconds } from '../units.ts';
 import type { Clock, Random } from '../world.ts';
 import { decodeToken } from './account-answers.ts';
 import type { V1Page } from './answers.ts';
@@ -120,7 +120,7 @@ export function createV1({ base, transport, credentials, clock, random, stopped 
         const { count } = outcome.value;
         if (page > count) {
           // Each page but the last holds a point at least: a service that goes on beyond turns in a circle.
-          yield nonsense('next', `the end, after ${count} points`, `another page after page ${page}`);
+          yield nonsense('next', `the end, after ${counted(count, 'point')}`, `another page after page ${page}`);
           return;
         }
       }

@@ -168,6 +168,10 @@ describe('map', () => {
     expect(await readdir(join(directory, 'state'))).toEqual(['map.co2_moer.idx']);
   });
 
+  it('counts one region as one', async () => {
+    expect((await importing(textOf(feature('A', [square(0, 0, 5)])))).out).toMatch(/^co2_moer: 1 region of /);
+  });
+
   const wrong: readonly (readonly [readonly string[], number, string])[] = [
     [['import', 'a', 'b'], 2, 'expected one of update, import FILE, info'],
     [['import', '/nowhere/map.json'], 1, '/nowhere/map.json: there is no such file'],

@@ -27,7 +27,7 @@ const report = (...words: string[]) => ran(command, words);
 describe('gridtide report', () => {
   it('tells each load and day, with kilograms only where rates are known', async () => {
     const { code, out, err } = await report('--state', folder, '--json');
-    expect([code, err]).toEqual([0, '1 lines of the ledger are damaged and left out\n']);
+    expect([code, err]).toEqual([0, '1 damaged line of the ledger left out\n']);
     const { totals } = JSON.parse(out);
     expect(totals).toHaveLength(2);
     expect(totals[0]).toMatchObject({ load: 'car', span: '2026-03-01', baselines: ['at-once'], standing: 'estimate' });

@@ -118,7 +118,7 @@ describe('the log', () => {
     while (lost === 0) {
       const { n, msg } = JSON.parse((await lines.next()).value ?? '{"n":-1,"msg":"closed"}');
       expect(n).not.toBe(-1);
-      if (n === undefined) lost = Number(/^(\d+) lines of the log were lost/.exec(msg)?.[1]);
+      if (n === undefined) lost = Number(/^(\d+) lines of the log lost: /.exec(msg)?.[1]);
       else heard.push(n);
     }
     expect(lost).toBeGreaterThan(50_000);
