@@ -214,7 +214,8 @@ async function pages<P extends Common>(
   const tableRow = (point: P) => `${shown(point.at)}  ${look.cells(point).slice(1).join('  ')}`;
   const writer = args.flag('json')
     ? jsonWriter<V1Page<P>>(terminal, 'results', {
-        headOf: ({ count }) => ({ count }),
+        // Of pages joined, none has a neighbour.
+        headOf: ({ count, next = null, previous = null }) => (args.flag('all') ? { count } : { count, next, previous }),
         itemsOf: ({ results }) => results.map(look.json),
       })
     : args.flag('csv')

@@ -148,6 +148,9 @@ export interface V1MarginalPoint extends V1Common {
 export interface V1Page<P> {
   readonly count: number;
   readonly isLast: boolean;
+  /** Links of the service to the pages beside this one; told, and never followed. */
+  readonly next?: string;
+  readonly previous?: string;
   readonly results: readonly P[];
   readonly refusedPoints: number;
 }

@@ -84,16 +84,24 @@ function marginalPointOf(item: unknown): V1MarginalPoint | undefined {
 const page = v.object({
   count: v.pipe(v.number(), v.integer(), v.minValue(0)),
   next: v.nullish(v.string()),
+  previous: maybeText,
   results: v.array(v.unknown()),
 });
 
 function decodePage<P>(body: unknown, pointOf: (item: unknown) => P | undefined): Outcome<V1Page<P>> {
   const read = checked(page, body);
   if (!read.ok) return read;
-  const { count, next, results } = read.value;
+  const { count, next, previous, results } = read.value;
   const list = sifted(results, 'results', pointOf);
   if (!list.ok) return list;
-  return ok({ count, isLast: next == null, results: list.value.kept, refusedPoints: list.value.refused });
+  return ok({
+    count,
+    isLast: next == null,
+    ...given('next', next),
+    ...given('previous', previous),
+    results: list.value.kept,
+    refusedPoints: list.value.refused,
+  });
 }
 
 export const decodeDataPage = (body: unknown) => decodePage(body, dataPointOf);

@@ -407,10 +407,15 @@ describe('gridtide v1', () => {
     expect((await run(v1, 'authorities --latitude 38.5 --longitude -122')).out).toMatch(/^CAISO /);
     expect((await run(v1, 'authorities --loc POINT(0,0)')).code).toBe(1);
     const range = '--ba CAISO --market RT5M --start-at 2026-06-10T16:00:00Z --end-at 2026-06-10T17:00:00Z';
-    expect(await jsonOf(v1, `datapoints ${range} --json`)).toMatchObject({ count: 13, results: { length: 12 } });
+    const first = await jsonOf(v1, `datapoints ${range} --json`);
+    expect(first).toMatchObject({ count: 13, next: expect.stringMatching(/^http.*page=2/), results: { length: 12 } });
+    expect(first.previous).toBeNull();
+    const last = await jsonOf(v1, `datapoints ${range} --page 2 --json`);
+    expect([last.next, last.previous, last.results.length]).toEqual([null, expect.stringMatching(/^http/), 1]);
     const before = reference.counts().requests;
     const all = await run(v1, `datapoints ${range} --all --page-size 5 --json`);
     expect(JSON.parse(all.out).results).toHaveLength(13);
+    expect(Object.keys(JSON.parse(all.out))).toEqual(['count', 'results']);
     expect(all.err).toBe('5 of 13 points read\n10 of 13 points read\n13 of 13 points read\n');
     // The token and three pages; with a page size of its own, one.
     expect(reference.counts().requests - before).toBe(4);

@@ -197,6 +197,23 @@ describe('points', () => {
     else expect(outcome.value.results[0]).toMatchObject(expected);
   });
 
+  it('the links to the pages beside are told as sent, and may be missing', async () => {
+    const links = [{ next: 'http://x/?page=3', previous: 'http://x/' }, { next: null, previous: null }, {}];
+    const { service } = await start(
+      tokens(
+        () => true,
+        () => json({ count: 0, ...links.shift(), results: [] }),
+      ),
+    );
+    const read = async () => {
+      const outcome = await service.v1.datapoints({});
+      return outcome.ok && [outcome.value.next, outcome.value.previous, outcome.value.isLast];
+    };
+    expect(await read()).toEqual(['http://x/?page=3', 'http://x/', false]);
+    expect(await read()).toEqual([undefined, undefined, true]);
+    expect(await read()).toEqual([undefined, undefined, true]);
+  });
+
   it('marginal allows null for genmix, load and carbon', async () => {
     const marginal = [
       point(0, { marginal_carbon: { value: 950, units: 'lb/MW', structural_model: 'm' }, load: 25_000 }),
