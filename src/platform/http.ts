@@ -31,6 +31,8 @@ function endingOf({ deadline }: HttpRequest, outer: AbortSignal | undefined): En
   let why: HttpFailure | undefined;
   const end = (failure: HttpFailure) => {
     why ??= failure;
+    // An answer that nobody read is never released: its deadline must not keep a process that ends.
+    clearTimeout(timer);
     controller.abort();
   };
   const stop = () => end({ kind: 'stopped', cause: 'the request was stopped' });

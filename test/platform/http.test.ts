@@ -183,6 +183,19 @@ describe('stopping', () => {
     await other.close();
   });
 
+  it('leaves no deadline behind for an answer that nobody read', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const other = createHttp();
+      await other.stream(ask('/drip', { deadline: seconds(600) }));
+      expect(vi.getTimerCount()).toBe(1);
+      await other.close();
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('closes twice without harm', async () => {
     const other = createHttp();
     await other.request(ask('/plain'));
