@@ -15,6 +15,7 @@ import { createLog, type Logging } from '../platform/log.ts';
 import { liveIn } from '../platform/own-zone.ts';
 import { createSystemRandom } from '../platform/random.ts';
 import { createSecrets } from '../platform/secrets.ts';
+import { otherAgentOn, takeFor } from '../platform/sole.ts';
 import { hours, type Instant, milliseconds, seconds } from '../units.ts';
 import type { Clock, Http, World } from '../world.ts';
 import { allAsked, timeAsked } from './asked.ts';
@@ -131,6 +132,13 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const config = await locatedConfig(args.text('config'), { env: terminal.env, state: args.text('state') });
   liveIn(config.place.timezone);
   const { world, logging } = await worldOf(config, args, terminal);
+  const other = await otherAgentOn(world.disk);
+  if (other !== undefined)
+    throw new JobError(
+      `an agent runs on ${config.state} already (process ${other}), and two must not drive the same loads; stop that one first, or give this one its own "device" and --state`,
+    );
+  // Not waited for: the loads come first.
+  void takeFor(world.disk);
   // Through the log, which hides secrets and waits for no reader.
   terminal.crashed?.((error) => {
     logging.log('error', `gridtide ends on a fault of its own: ${messageOf(error)}; started anew it goes on`, {

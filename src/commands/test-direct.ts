@@ -13,6 +13,7 @@ import { openOutput } from '../outputs/open.ts';
 import { isFailure, type Output, type OutputFailure } from '../outputs/output.ts';
 import { bootName } from '../platform/boot.ts';
 import { createDisk } from '../platform/disk.ts';
+import { otherAgentOn } from '../platform/sole.ts';
 import { type Duration, seconds } from '../units.ts';
 import type { Log } from '../world.ts';
 import type { BrokerLink } from './broker-link.ts';
@@ -160,6 +161,11 @@ async function tried(trial: Trial, output: Output, terminal: Terminal): Promise<
 
 export async function testDirectly(trial: Trial, link: BrokerLink | undefined, terminal: Terminal): Promise<Outcome> {
   const { config, load, level, length } = trial;
+  const other = await otherAgentOn(createDisk(config.state));
+  if (other !== undefined)
+    throw new JobError(
+      `an agent runs on ${config.state} (process ${other}) and is not reached over MQTT, and two programs must not drive one output; stop it first`,
+    );
   const site: Site = { device: config.device, timezone: config.place.timezone, loads: [load] };
   const past = await pastOf(trial, site, terminal);
   const output = await opened(trial, link, terminal);

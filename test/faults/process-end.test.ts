@@ -1,9 +1,11 @@
-/** Rows 62, 63, 68 and 80 of the fault table on the agent as a process: restarts and ends. */
+/** Rows 62, 63, 67, 68 and 80 of the fault table on the agent as a process: restarts and ends. */
 
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { kept } from '../doubles/kept.ts';
 import { describeWithMosquitto } from '../doubles/mosquitto.ts';
+import { startProcess } from '../doubles/process.ts';
 import { agentProgram, COMMAND, isOffline, isOnline, openCellar, runAgent, STATE, turn } from './cellar.ts';
 
 const program = agentProgram();
@@ -48,6 +50,27 @@ describeWithMosquitto('the end of the process', () => {
     const again = runAgent(program, house);
     await again.line(/runs 1 load/);
     expect(again.lines.filter((line) => /damaged|cannot be read/.test(line))).toEqual([]);
+  }, 30_000);
+
+  it('67 a second agent on the same state directory is refused, and so is a test behind its back; after a kill nobody is', async () => {
+    const house = await openCellar();
+    const first = runAgent(program, house);
+    await house.spy.until(isOnline);
+    const second = runAgent(program, house);
+    expect(await second.exit()).toBe(1);
+    expect(second.lines).toEqual([
+      `gridtide run: an agent runs on ${house.state} already (process ${first.pid}), and two must not drive the same loads; stop that one first, or give this one its own "device" and --state`,
+    ]);
+    await house.mosquitto.stop();
+    const words = ['test', 'plug', '--config', house.config, '--for', '1s', '--alone'];
+    const test = kept(startProcess(process.execPath, [program.path, ...words]));
+    expect(await test.exit()).toBe(1);
+    expect(test.lines).toEqual([
+      `gridtide test: an agent runs on ${house.state} (process ${first.pid}) and is not reached over MQTT, and two programs must not drive one output; stop it first`,
+    ]);
+    await first.stop();
+    const third = runAgent(program, house);
+    await third.line(/runs 1 load/);
   }, 30_000);
 
   it('68 SIGKILL in the middle of switching: the last will is told, and the next life reads all it needs', async () => {
