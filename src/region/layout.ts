@@ -33,7 +33,7 @@ export const ROW = { west: 0, south: 1, east: 2, north: 3, feature: 4, offset: 5
 export const ROW_WORDS = ROW.survey + SURVEY_WORDS;
 export const PAGE_BYTES = (PAGE_PIECES * ROW_WORDS + 1) * 4;
 
-/** A piece of the most vertices takes half of it. */
+/** A piece of the most vertices takes little more than half of it. */
 const MOST_BLOB_BYTES = 2 << 20;
 
 /** Words of a box, in the order of a row. */
@@ -83,8 +83,8 @@ export function unpackHeader(words: Uint32Array, fileBytes: number): Header {
   return header;
 }
 
-/** The boxes of shelves, the ends of names and the facts of the largest map take a tenth of it. */
-const MOST_DIRECTORY_BYTES = 1 << 20;
+/** The boxes of shelves, the ends of names and the facts of the largest map take less than a tenth of it. */
+const MOST_DIRECTORY_BYTES = 1 << 18;
 
 /** Whether the parts follow on each other as the counts say. Seals find damage, not forgery: what a file counts is not taken on trust. */
 function isSound(header: Header): boolean {
