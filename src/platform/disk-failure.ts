@@ -25,10 +25,14 @@ const CURES: Readonly<Record<DiskFailure['kind'], string>> = {
   missing: 'it is not there; check that the state directory is one',
 };
 
+const NO_DESCRIPTOR = 'no file can be opened, for too many are open already';
 /** Not the device's doing, whatever it is called. */
-const NO_DESCRIPTOR = ['EMFILE', 'ENFILE'];
-const cureOf = (kind: DiskFailure['kind'], code: string) =>
-  NO_DESCRIPTOR.includes(code) ? 'no file can be opened, for too many are open already' : CURES[kind];
+const NOT_THE_DEVICE: Readonly<Record<string, string>> = {
+  EMFILE: NO_DESCRIPTOR,
+  ENFILE: NO_DESCRIPTOR,
+  EFBIG: 'a file may not grow that large here; raise the limit of the process (ulimit -f) or use another file system',
+};
+const cureOf = (kind: DiskFailure['kind'], code: string) => NOT_THE_DEVICE[code] ?? CURES[kind];
 
 const DONE: Readonly<Record<DiskUse, string>> = { read: 'read', write: 'stored', keep: 'used' };
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDisk } from '../../src/platform/disk.ts';
+import { diskError } from '../../src/platform/disk-failure.ts';
 import { createMemoryDisk } from '../../src/replay/disk.ts';
 import { describeDisk, describeFullDisk, failureOf } from './disk-contract.ts';
 
@@ -112,6 +113,17 @@ describe('the real disk', () => {
     await disk.replace('ledger', bytes('a file again'));
     expect(text(await disk.read('ledger'))).toBe('a file again');
     expect(spawnSync('cat', [join(base, 'victim')]).stdout.toString()).toBe('keep me');
+  });
+
+  it.each([
+    ['ENOSPC', 'no space is left; free some'],
+    ['EMFILE', 'too many are open already'],
+    ['EFBIG', 'a file may not grow that large here; raise the limit'],
+    ['EIO', 'the device answered with an error; check the storage'],
+  ])('tells %s with its cure', (code, words) => {
+    const told = diskError(Object.assign(new Error(code), { code }), '/state/map', 'write');
+    expect(String(told)).toContain(`/state/map cannot be stored (${code}): `);
+    expect(String(told)).toContain(words);
   });
 
   it('does not hang at a pipe or read a directory', async () => {
