@@ -17,6 +17,7 @@ export type LbsPerMwh = Branded<'LbsPerMwh'>;
 export type Kilowatt = Branded<'Kilowatt'>;
 export type KilowattHour = Branded<'KilowattHour'>;
 export type Kilogram = Branded<'Kilogram'>;
+export type Kilometre = Branded<'Kilometre'>;
 /** Degrees north, -90 to 90. */
 export type Latitude = Branded<'Latitude'>;
 /** Degrees east, -180 to 180. */

@@ -13,7 +13,7 @@ import type { MapInfo, RegionMap } from '../region/map.ts';
 import { placeOf } from '../region/place.ts';
 import { isOverdue } from '../region/renewal.ts';
 import { between, counted, days, type Instant, iso, type Place } from '../units.ts';
-import { DiskError } from '../world.ts';
+import { type Disk, DiskError } from '../world.ts';
 import { offsetAt } from '../zone.ts';
 import { holdsCertificate } from './authority.ts';
 import type { Terminal } from './command.ts';
@@ -157,8 +157,17 @@ export const checkLines: Check = async ({ config }) => {
   );
 };
 
+/** How far the next region is: whether the place is off by a street or by a continent. Loaded only here, for lookups never ask. */
+async function nearestWords(disk: Disk, { info: { signalType } }: RegionMap, place: Place): Promise<string> {
+  const { nearestRegion } = await import('../region/nearest.ts');
+  const nearest = await nearestRegion(disk, signalType, place);
+  if (nearest === undefined) return '';
+  const { region, away } = nearest;
+  return `; the nearest is ${region}, ${away < 10 ? away.toFixed(1) : away.toFixed(0)} km away`;
+}
+
 /** The most common mistakes with two numbers: swapped, or a sign lost. */
-async function betterPlace(map: RegionMap, { latitude, longitude }: Place): Promise<string> {
+async function betterPlace(map: RegionMap, { latitude, longitude }: Place, disk: Disk): Promise<string> {
   const guesses = [
     [longitude, latitude, 'are the two swapped?'],
     [latitude, -longitude, 'is the sign of the longitude lost?'],
@@ -169,7 +178,7 @@ async function betterPlace(map: RegionMap, { latitude, longitude }: Place): Prom
     const found = typeof place === 'string' ? undefined : await map.regionAt(place);
     if (found !== undefined) return `; latitude ${north}, longitude ${east} would be ${found.region}: ${question}`;
   }
-  return ': check both numbers';
+  return `${await nearestWords(disk, map, { latitude, longitude })}: check both numbers`;
 }
 
 /** A map that is unchanged is not fetched again: what counts is when it was asked for. */
@@ -181,13 +190,18 @@ function ageOf({ lastUpdated, importedAt }: MapInfo, checkedAt: Instant | undefi
   return isOverdue(askedAt, now) ? note('map', `${age}; the agent asks for a newer one when it runs`) : ok('map', age);
 }
 
-async function lookedUp(map: RegionMap, place: Place, checkedAt: Instant | undefined): Promise<readonly Finding[]> {
+async function lookedUp(
+  map: RegionMap,
+  place: Place,
+  disk: Disk,
+  checkedAt: Instant | undefined,
+): Promise<readonly Finding[]> {
   const found = await map.regionAt(place);
   return [
     found === undefined
       ? wrong(
           'place',
-          `latitude ${place.latitude}, longitude ${place.longitude} lies in no region of the map${await betterPlace(map, place)}`,
+          `latitude ${place.latitude}, longitude ${place.longitude} lies in no region of the map${await betterPlace(map, place, disk)}`,
         )
       : ok('place', `${found.region}, ${found.regionFullName}`),
     ageOf(map.info, checkedAt),
@@ -205,7 +219,7 @@ export const checkPlace: Check = async ({ config: { state, place, service } }) =
     if (map === undefined || 'kind' in map)
       return [wrong('map', `${map?.message ?? 'it cannot be opened'}: gridtide map update brings a new one`)];
     try {
-      return await lookedUp(map, place, checkedAt);
+      return await lookedUp(map, place, disk, checkedAt);
     } finally {
       await map.close();
     }

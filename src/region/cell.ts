@@ -125,14 +125,14 @@ export function isTouched({ xy, list, from, to }: RingList, cell: Cell): boolean
 }
 
 /** The rings of a list as GeoJSON coordinates, closed. */
-export function ringsOf({ xy, list, from, to }: RingList): number[][][] {
-  const rings: number[][][] = [];
+export function ringsOf({ xy, list, from, to }: RingList): [number, number][][] {
+  const rings: [number, number][][] = [];
   for (let i = from; i < to; i++) {
     const entry = list[i] as number;
     if (entry >= RING) rings.push([]);
     const vertex = entry & VERTEX;
     rings.at(-1)?.push([xy[vertex * 2] as number, xy[vertex * 2 + 1] as number]);
   }
-  for (const ring of rings) ring.push(ring[0] as number[]);
+  for (const ring of rings) ring.push(ring[0] as [number, number]);
   return rings;
 }

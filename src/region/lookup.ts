@@ -36,7 +36,7 @@ const PAGE_KEY = 2 ** 32;
 const SHELF_KEY = 2 ** 33;
 
 /** Reads parts of the file as they are asked for and keeps those read last. */
-function createParts({ file, header }: Held) {
+export function createParts({ file, header }: Held) {
   const ring = createByteRing(CACHE_BYTES);
 
   function fill(target: Uint8Array, offset: number, what: string): void {
@@ -57,7 +57,11 @@ function createParts({ file, header }: Held) {
     return ring.bytes().subarray(at, at + length - 4);
   }
 
-  return { ring, place, blob };
+  /** The word where it begins; valid until the next call. */
+  const page = (nth: number): number =>
+    place(PAGE_KEY + nth, header.pagesAt + nth * PAGE_BYTES, PAGE_BYTES, 'a page of the map index') / 4;
+
+  return { ring, place, page, blob };
 }
 
 /** A piece whose rings must be asked, kept as three numbers one after the other. */
@@ -75,7 +79,7 @@ function createSearch(held: Held): (place: Place) => number[] {
   const { header, directory } = held;
   const { pages, shelvesAt } = countsOf(header);
   const { shelves } = directory;
-  const { ring, place, blob } = createParts(held);
+  const { ring, place, page, blob } = createParts(held);
   const unpack = createUnpacker();
   let reduced = new Uint32Array(512);
 
@@ -97,7 +101,7 @@ function createSearch(held: Held): (place: Place) => number[] {
 
   /** Adds the features whose pieces in this page are known to cover the point, and the pieces that must be asked. */
   function searchPage(nth: number, stepsX: number, stepsY: number, found: number[], pending: number[]): void {
-    const at = place(PAGE_KEY + nth, header.pagesAt + nth * PAGE_BYTES, PAGE_BYTES, 'a page of the map index') / 4;
+    const at = page(nth);
     const [signed, words] = [ring.signed(), ring.words()];
     const count = Math.min(PAGE_PIECES, header.pieces - nth * PAGE_PIECES);
     const end = at + count * ROW_WORDS;

@@ -162,6 +162,21 @@ describe('gridtide check', () => {
     expect([code, out]).toEqual([1, expect.stringMatching(/longitude -122 would be CAISO_NORTH: is the sign/)]);
   });
 
+  it('tells how far the next region is where no number seems to be mistaken, and that it is no answer', async () => {
+    const state = 'state-with-islands';
+    await importText(PAIR, { disk: createDisk(file(state)) });
+    const near = await house({ state, place: '{latitude: 5, longitude: 20.02, timezone: Europe/Athens}' });
+    const { code, out } = await run(check, near, '--offline');
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(
+        /^WRONG +place: .* in no region of the map; the nearest is EAST, 2\.2 km away: check both numbers$/m,
+      ),
+    ]);
+    const far = await house({ state, place: '{latitude: -60, longitude: 45, timezone: Europe/Moscow}' });
+    expect((await run(check, far, '--offline')).out).toMatch(/the nearest is EAST, \d{4} km away: check both/);
+  });
+
   it('finds a map old that nobody has asked for in a month, and not one that stayed the same', async () => {
     const config = await house({ state: 'state-with-old-map' });
     const disk = createDisk(file('state-with-old-map'));
