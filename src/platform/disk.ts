@@ -5,7 +5,6 @@ import {
   constants,
   type FileHandle,
   lstat,
-  mkdir,
   open,
   readdir,
   realpath,
@@ -14,6 +13,7 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeDirectory } from '../make-directory.ts';
 import type { Disk, NewFile, OpenFile } from '../world.ts';
 import { type DiskUse, diskError, isMissing, refusal } from './disk-failure.ts';
 
@@ -99,7 +99,7 @@ export async function ownPath(directory: string): Promise<string> {
 
 /** Makes the directory where it is missing, refuses one that others may write, and gives its real path. */
 async function prepare(directory: string): Promise<string> {
-  const first = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  const first = await makeDirectory(directory, DIRECTORY_MODE);
   if (first !== undefined) await syncDirectory(dirname(first));
 
   const path = await ownPath(directory);

@@ -1,8 +1,9 @@
 /** Where accounts are kept: `accounts.json` and the outbox of a data directory, or nowhere. Makes no account. */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
+import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectory } from '../make-directory.ts';
 import type { Account } from './accounts.ts';
 import { isPlan } from './plans.ts';
 import { writeTime } from './times.ts';
@@ -79,7 +80,7 @@ async function readAccounts(path: string): Promise<readonly Account[]> {
 /** Makes the directory with its outbox. */
 async function prepare(directory: string): Promise<void> {
   try {
-    await mkdir(join(directory, 'outbox'), { recursive: true, mode: 0o700 });
+    await makeDirectory(join(directory, 'outbox'), 0o700);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new AccountsError(`${directory} cannot be made or written (${code}); name another directory`);

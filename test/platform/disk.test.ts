@@ -154,6 +154,12 @@ describe('the real disk', () => {
     expect(text(await first.read('map'))).toBe('whole');
   });
 
+  it('says where nothing can be made that it is missing, and does not try for ever', async () => {
+    await expect(createDisk('/proc/gridtide/state').replace('a', bytes('x'))).rejects.toMatchObject({
+      failure: { kind: 'missing' },
+    });
+  });
+
   it('a directory that cannot be made is missing until it can', async () => {
     await writeFile(join(base, 'state'), 'a file in its place');
     const disk = createDisk(join(base, 'state'));

@@ -174,6 +174,13 @@ describe('mistakes', () => {
     expect(error.message).toBe('--host 192.0.2.1: is not an address of this machine');
   });
 
+  it('a place where nothing can be made', async () => {
+    const error = await refusedWith(['--data', '/proc/gridtide/data']);
+    expect(error.message).toBe(
+      '--data: /proc/gridtide/data cannot be made or written (ENOENT); name another directory',
+    );
+  });
+
   //  in the way of --data          file or folder        sentence
   it.each([
     [
