@@ -33,6 +33,21 @@ const TAKEN_OVER = 142;
 const SUSPICIOUS = 3;
 
 const TLS = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO|ERR_OSSL|EPROTO/;
+/** What is wrong with a certificate, and its cure. */
+const CERTIFICATES: readonly (readonly [RegExp, string, string])[] = [
+  [/ALTNAME_INVALID/, 'shows a certificate made for another name', 'write that name in mqtt.url'],
+  [
+    /HAS_EXPIRED|NOT_YET_VALID/,
+    "shows a certificate that is not valid at this device's time",
+    'renew it, or set the clock',
+  ],
+  [
+    /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)/,
+    'is not trusted',
+    'give the certificate of the authority that signed its own as mqtt.ca',
+  ],
+  [TLS, 'was not trusted or did not trust this side', 'check mqtt.ca, the certificates and the clock'],
+];
 
 const verdict = (cause: string, more: Partial<Verdict> = {}): Verdict => ({
   cause,
@@ -48,7 +63,7 @@ export function verdictOf(ending: Ending): Verdict {
 
 const takenOver = ({ clientId }: Ending) =>
   verdict(
-    `another client with the id "${clientId}" took over the link to the broker: two agents carry one device name; give each its own "device"`,
+    `another client with the id "${clientId}" took over the link to the broker: two agents carry one device name; stop one, or give each its own "device"`,
     { refused: true },
   );
 
@@ -68,7 +83,7 @@ function beforeOnline({ at, clientId, code, message }: Ending): Verdict {
       return verdict(`the broker at ${at} speaks another version of MQTT`, { otherVersion: 'certain' });
     if (CREDENTIALS.includes(code))
       return verdict(
-        `the broker at ${at} refused the user name or password (${code}): nothing is told or taken over MQTT; correct mqtt.usernameFile and mqtt.passwordFile`,
+        `the broker at ${at} refused the user name or password (${code}): nothing is told or taken over MQTT; give or correct mqtt.usernameFile and mqtt.passwordFile`,
         { refused: true },
       );
     if (IDENTIFIER.includes(code))
@@ -84,10 +99,16 @@ function beforeOnline({ at, clientId, code, message }: Ending): Verdict {
         otherVersion: 'maybe',
       },
     );
-  if (TLS.test(code))
+  const certificate = CERTIFICATES.find(([codes]) => codes.test(code));
+  if (certificate !== undefined) {
+    const [, wrong, cure] = certificate;
+    return verdict(`the broker at ${at} ${wrong} (${code}): nothing is told or taken over MQTT; ${cure}`, {
+      refused: true,
+    });
+  }
+  if (code === 'ECONNRESET')
     return verdict(
-      `the broker at ${at} was not trusted or did not trust this side (${code}): nothing is told or taken over MQTT; check mqtt.ca, the certificates and the clock`,
-      { refused: true },
+      `the broker at ${at} hung up at the first word (${code}): MQTT is missing until it listens; check the port in mqtt.url, and that it is mqtts:// where TLS is spoken and mqtt:// where not`,
     );
   return verdict(
     `no broker answers at ${at} (${code}): MQTT is missing until it does; start the broker or correct mqtt.url`,
