@@ -85,6 +85,9 @@ const shown = (value: unknown) => {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 };
 
+/** What stands under a key, as a mistake begins. */
+const under = (key: string, value: unknown) => (value === undefined ? `${key} is missing` : `${key} ${shown(value)}`);
+
 function idOf(value: unknown): string | undefined | false {
   if (value === undefined) return undefined;
   const text = typeof value === 'number' ? `${value}` : value;
@@ -110,7 +113,7 @@ function commandOf(said: Said, load: LoadConfig, now: Moment): RemoteCommand | s
     case 'clear':
       return { kind: 'clear' };
     default:
-      return `command ${shown(said.command)}: expected override, arm or clear`;
+      return `${under('command', said.command)}: expected override, arm or clear`;
   }
 }
 
@@ -118,7 +121,7 @@ function overrideOf({ level, for: length }: Said, load: LoadConfig): RemoteComma
   if (level === 'auto') return { kind: 'clear' };
   const levels = levelsOf(load);
   const wanted = levels.find((one) => one === level);
-  if (wanted === undefined) return `level ${shown(level)}: expected ${levels.join(', ')} or auto`;
+  if (wanted === undefined) return `${under('level', level)}: expected ${levels.join(', ')} or auto`;
   const time = length === undefined ? load.overrideFor : durationOf(length);
   if (time === undefined || time > LONGEST_OVERRIDE)
     return `for ${shown(length)}: expected a length such as 90s, 30m, 2h or 1h30m, up to 24h`;
@@ -133,9 +136,9 @@ function levelsOf({ output, forceBelow }: LoadConfig): readonly Level[] {
 }
 
 function armOf({ need, by }: Said, load: LoadConfig, { wall }: Moment): RemoteCommand | string {
-  const time = need === undefined ? undefined : durationOf(need);
+  const time = need === undefined ? undefined : neededOf(need, load);
   if (need !== undefined && (time === undefined || time < minutes(1) || time > hours(24)))
-    return `need ${shown(need)}: expected a length such as 30m or 4h, up to 24h`;
+    return `need ${shown(need)}: expected a length such as 30m or 4h, up to 24h, or an energy such as 12kWh`;
   const at = by === undefined ? undefined : instantOf(by);
   if (by !== undefined && (at === undefined || at <= wall || at - wall > FARTHEST_DEADLINE))
     return `by ${shown(by)}: expected a time with its zone, such as 2026-03-02T07:00:00Z, within the next 7 days`;
@@ -144,6 +147,12 @@ function armOf({ need, by }: Said, load: LoadConfig, { wall }: Moment): RemoteCo
   if (at === undefined && load.goal?.by.every((time) => time === undefined))
     return 'arm: the goal of this load names no deadline, so by is wanted, such as "2026-03-02T07:00:00Z"';
   return { kind: 'arm', ...(time === undefined ? {} : { need: time }), ...(at === undefined ? {} : { by: at }) };
+}
+
+/** A running time, or the time an energy takes at the power of the load, as in the goal of a configuration. */
+function neededOf(value: unknown, { power }: LoadConfig): Duration | undefined {
+  const energy = typeof value === 'string' ? /^(\d{1,5}(?:\.\d{1,6})?)\s?kWh$/.exec(value)?.[1] : undefined;
+  return energy === undefined ? durationOf(value) : hours(Number(energy) / power);
 }
 
 /** `2h`, `30m`, `90s`, `1h30m`; more than nothing. */

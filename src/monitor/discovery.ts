@@ -1,6 +1,6 @@
 /** The one message by which Home Assistant finds the device and its entities; keeps to keys that every release accepts. */
 
-import type { Config, LoadConfig } from '../config/config.ts';
+import type { Config, LoadConfig, SignalType } from '../config/config.ts';
 
 export interface Discovery {
   readonly topic: string;
@@ -25,7 +25,11 @@ export function discoveryOf(config: Config, version: string, commands: boolean):
   if (prefix === undefined) return undefined;
   const id = `gridtide_${config.device}`;
   const base = `gridtide/${config.device}`;
-  const entities = { ...signalEntities(base), ...healthEntities(base), ...loadsEntities(config.loads, base, commands) };
+  const entities = {
+    ...signalEntities(base, config.service.signalType),
+    ...healthEntities(base),
+    ...loadsEntities(config.loads, base, commands),
+  };
   const components = Object.entries(entities).map(
     ([name, entity]) => [name, { ...entity, unique_id: `${id}_${name}` }] as const,
   );
@@ -40,7 +44,7 @@ export function discoveryOf(config: Config, version: string, commands: boolean):
 }
 
 /** Gone when nothing fresh drives the loads, and when no word comes for a while. */
-function signalEntities(base: string): Record<string, Entity> {
+function signalEntities(base: string, signalType: SignalType): Record<string, Entity> {
   const common = {
     platform: 'sensor',
     state_topic: `${base}/signal`,
@@ -52,6 +56,13 @@ function signalEntities(base: string): Record<string, Entity> {
     ],
   } as const;
   const measured = { ...common, state_class: 'measurement' };
+  const rate = {
+    ...measured,
+    name: 'Emissions rate',
+    icon: 'mdi:molecule-co2',
+    unit_of_measurement: 'lb/MWh',
+    value_template: '{{ value_json.rate }}',
+  };
   return {
     index: {
       ...measured,
@@ -60,13 +71,8 @@ function signalEntities(base: string): Record<string, Entity> {
       unit_of_measurement: '%',
       value_template: '{{ value_json.index }}',
     },
-    rate: {
-      ...measured,
-      name: 'Emissions rate',
-      icon: 'mdi:molecule-co2',
-      unit_of_measurement: 'lb/MWh',
-      value_template: '{{ value_json.rate }}',
-    },
+    // Damage to health is no mass of CO2: the tree holds no rate of it.
+    ...(signalType === 'health_damage' ? {} : { rate }),
     basis: { ...common, ...DIAGNOSTIC, name: 'Signal basis', value_template: '{{ value_json.basis }}' },
   };
 }

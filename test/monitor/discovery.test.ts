@@ -1,6 +1,7 @@
 /** The Home Assistant message against the rules that make it refuse a whole device. */
 
 import { describe, expect, it } from 'vitest';
+import type { SignalType } from '../../src/config/config.ts';
 import { discoveryOf, farewell } from '../../src/monitor/discovery.ts';
 import { houseConfig } from './house.ts';
 
@@ -94,6 +95,15 @@ describe('the discovery message', () => {
         'gridtide/cellar/health',
       ]);
     }
+  });
+
+  it('shows a rate only where the tree holds one: of CO2', () => {
+    const { service } = houseConfig('mqtt://127.0.0.1');
+    const shown = (signalType: SignalType) => {
+      const config = houseConfig('mqtt://127.0.0.1', { service: { ...service, signalType } });
+      return JSON.stringify(discoveryOf(config, '0.1.0', true)).includes('lb/MWh');
+    };
+    expect([shown('co2_moer'), shown('co2_aoer'), shown('health_damage')]).toEqual([true, true, false]);
   });
 
   it('offers an override only where commands are taken', () => {
