@@ -1,6 +1,7 @@
 /** What `gridtide check` can find out by asking: does the broker let us in, what does the account open, where does the service say we are. Changes nothing. */
 
 import { readFile } from 'node:fs/promises';
+import { isLoopback } from '../config/addresses.ts';
 import { durationText } from '../config/written.ts';
 import { createSystemClock } from '../platform/clock.ts';
 import { createHttp } from '../platform/http.ts';
@@ -57,10 +58,17 @@ async function serviceFor({ config: { service }, env }: Subject) {
 }
 
 /** Told apart from a wrong password: a clock that strays also makes every certificate and every token odd. */
-function checkSkew(client: Service): readonly Finding[] {
+function checkSkew(client: Service, isOnThisMachine: boolean): readonly Finding[] {
   const skew = client.skew();
   if (skew === undefined || Math.abs(skew) <= LARGEST_SKEW) return [];
   const by = `${durationText(minutes(Math.round(Math.abs(skew) / 60_000)))} ${skew > 0 ? 'behind' : 'ahead of'}`;
+  if (isOnThisMachine)
+    return [
+      note(
+        'clock',
+        `this device is ${by} the service on this machine: gridtide run --now TIME joins the time it is set to`,
+      ),
+    ];
   return [wrong('clock', `this device is ${by} the service, so it would go by the wrong hours: check its time source`)];
 }
 
@@ -120,11 +128,12 @@ export const checkService: Check = async (subject) => {
   subject.stop.addEventListener('abort', stop, { once: true });
   const { url, signalType } = subject.config.service;
   try {
+    const skewed = () => checkSkew(client, isLoopback(new URL(url)));
     const login = await client.login();
-    if (!login.ok) return [wrong('service', sentenceOf(login.failure)), ...checkSkew(client)];
+    if (!login.ok) return [wrong('service', sentenceOf(login.failure)), ...skewed()];
     const { region, finding } = await checkRegion(client, subject);
     const opened = await checkAccess(client, region, signalType);
-    return [ok('service', `${url} accepts the account`), ...opened, finding, ...checkSkew(client)];
+    return [ok('service', `${url} accepts the account`), ...opened, finding, ...skewed()];
   } finally {
     subject.stop.removeEventListener('abort', stop);
     client.stop();

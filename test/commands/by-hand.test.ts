@@ -16,7 +16,7 @@ import { createScaledClock } from '../../src/platform/clock.ts';
 import { createDisk } from '../../src/platform/disk.ts';
 import { createReference, type Reference } from '../../src/reference/reference.ts';
 import { before, days, type Instant } from '../../src/units.ts';
-import { kept } from '../doubles/kept.ts';
+import { afterwards, kept } from '../doubles/kept.ts';
 import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { startSpy } from '../doubles/mqtt-spy.ts';
 import { ran } from '../doubles/terminal.ts';
@@ -47,6 +47,7 @@ afterAll(async () => {
 });
 
 interface House {
+  readonly service?: string;
   readonly place?: string;
   readonly username?: string;
   readonly password?: string;
@@ -60,6 +61,7 @@ let houses = 0;
 
 async function house(said: House = {}): Promise<string> {
   const {
+    service = url,
     place = '{latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}',
     username = 'pro',
     password = 'password',
@@ -74,7 +76,7 @@ async function house(said: House = {}): Promise<string> {
     `state: ${state}`,
     'logLevel: error',
     `place: ${place}`,
-    `service: {url: "${url}", usernameFile: ${username}, passwordFile: ${password}${ca === undefined ? '' : `, ca: ${ca}`}}`,
+    `service: {url: "${service}", usernameFile: ${username}, passwordFile: ${password}${ca === undefined ? '' : `, ca: ${ca}`}}`,
     ...(mqtt === undefined ? [] : [`mqtt: {url: "${mqtt}"}`]),
     'loads:',
     loads,
@@ -95,6 +97,17 @@ describe('gridtide check', () => {
     expect(out).toMatch(/^ok +service: the plan opens forecast and live index for CAISO_NORTH$/m);
     expect(out).toMatch(/^ok +place: CAISO_NORTH, California ISO North, says the service$/m);
     expect([code, out.includes('nothing is wrong')]).toEqual([0, true]);
+  });
+
+  it('notes that a service on this machine is set to another time, and how to join it', async () => {
+    const accounts = [{ username: 'pro', password: 'pass-word1', plan: 'pro' as const }];
+    const past = await createReference({ seed: 7, accounts, clock: () => before(Date.now() as Instant, days(30)) });
+    afterwards(() => past.close());
+    const { code, out } = await run(check, await house({ service: (await past.listen()).url }));
+    expect(out).toMatch(
+      /^note +clock: this device is 30d ahead of the service on this machine: gridtide run --now TIME/m,
+    );
+    expect(code).toBe(0);
   });
 
   //  what is wrong                house                                     place of it              words
