@@ -30,7 +30,9 @@ const spoken = (value: GivenValue) => (typeof value === 'boolean' ? (value ? 'ye
 /** The text of an answer as YAML would read it for this kind. */
 function valueFrom(text: string, { schema }: Kind<unknown>): GivenValue {
   if (schema.type === 'array')
+    // In brackets, as the file has it, or without.
     return text
+      .replace(/^\[(.*)\]$/, '$1')
       .split(/[\s,]+/)
       .filter((part) => part !== '')
       .map(numberOf);
@@ -47,6 +49,7 @@ export function createAsker(terminal: Terminal): Asker {
   async function line(): Promise<string> {
     const next = await lines.next();
     if (next.done !== true) return next.value.trim();
+    out('\n'); // the question stands there yet
     throw new JobError(`${stop.aborted ? 'stopped' : 'the answers ended before the questions did'}; ${NOT_WRITTEN}`);
   }
 

@@ -51,6 +51,7 @@ export const serviceUrl = address({
   refuse: (url) => {
     if (url.protocol === 'http:' && !isLoopback(url))
       return 'would send the password in clear; write https:// (http:// is for loopback only)';
+    if (/\/v\d+\/?$/.test(url.pathname)) return 'ends in a version of the interface; write the base address only';
     return url.search === '' && url.hash === '' ? undefined : 'has a query or a fragment; write the base address only';
   },
   text: (url) => url.href.replace(/\/+$/, ''),

@@ -89,14 +89,17 @@ export const pin: Kind<number> = {
 
 export const pinPair: Kind<readonly [number, number]> = {
   expects: 'a list of two GPIO numbers, such as [17, 27]',
-  schema: { type: 'array', items: pin.schema, minItems: 2, maxItems: 2 },
+  schema: { type: 'array', items: pin.schema, minItems: 2, maxItems: 2, uniqueItems: true },
   read(raw, report) {
     if (!Array.isArray(raw) || raw.length !== 2) {
       report(`${Array.isArray(raw) ? `a list of ${raw.length}` : shown(raw)} is not ${this.expects}`);
       return undefined;
     }
     const [a, b] = raw.map((one, i) => pin.read(one, (says) => report(says, String(i))));
-    return a === undefined || b === undefined ? undefined : [a, b];
+    if (a === undefined || b === undefined) return undefined;
+    if (a !== b) return [a, b];
+    report(`GPIO ${a} is there twice; each of the two contacts needs a line of its own`);
+    return undefined;
   },
 };
 

@@ -102,6 +102,10 @@ function site({ budgetKw, mqtt, loads = [] }: Draft, written: ReadonlySet<string
   }
   if (mqtt?.passwordFile !== undefined && mqtt.usernameFile === undefined)
     report('missing; a passwordFile needs it', 'mqtt', 'usernameFile');
+  if ((mqtt?.certificate === undefined) !== (mqtt?.key === undefined)) {
+    const [lacking, there] = mqtt?.key === undefined ? ['key', 'certificate'] : ['certificate', 'key'];
+    report(`missing; a ${there} needs it`, 'mqtt', lacking);
+  }
 }
 
 /** `written`: the keys of the file at its top. */

@@ -24,11 +24,13 @@ async function init(
   argv: readonly string[],
   input: Terminal['input'] = typed([]),
   stop = new AbortController().signal,
+  heard: (text: string) => void = () => {},
 ) {
   let said = '';
   const terminal: Terminal = {
     out: (text) => {
       said += text;
+      heard(text);
     },
     err: () => {},
     input,
@@ -129,7 +131,7 @@ describe('with answers', () => {
       '',
       'heating',
       ...heating,
-      '22, 27',
+      '[22, 27]',
       'true',
       '',
       '',
@@ -145,8 +147,11 @@ describe('with answers', () => {
     ]);
   });
 
-  it('writes nothing when the answers end early', async () => {
-    await expect(init(['--output', file], typed(HOUSE))).rejects.toThrow('the answers ended before the questions did');
+  it('writes nothing when the answers end early, and leaves the line of the question', async () => {
+    const heard: string[] = [];
+    const ended = init(['--output', file], typed(HOUSE), undefined, (text) => heard.push(text));
+    await expect(ended).rejects.toThrow('the answers ended before the questions did');
+    expect(heard.at(-1)).toBe('\n');
     await expect(readFile(file)).rejects.toThrow('ENOENT');
   });
 

@@ -248,6 +248,11 @@ const VALUE_ROWS: readonly BadRow[] = [
     'service.url: "file:///etc/passwd" is not an address such as https://signal.example',
   ),
   unfit(
+    'an address with the version of the interface',
+    withUrl('https://signal.example/v3/'),
+    'service.url: "https://signal.example/v3/" ends in a version of the interface; write the base address only',
+  ),
+  unfit(
     'a query in the address',
     withUrl('https://signal.example?a=1'),
     'service.url: "https://signal.example?a=1" has a query or a fragment; write the base address only',
@@ -290,10 +295,10 @@ const OUTPUT_ROWS: readonly BadRow[] = [
     withLoad({ ...SG, output: { kind: 'sg-ready', pins: [17] } }),
     'loads.heater.output.pins: a list of 1 is not a list of two GPIO numbers, such as [17, 27]',
   ),
-  unfit(
+  refused(
     'the same line twice',
     withLoad({ ...SG, output: { kind: 'sg-ready', pins: [17, 17] } }),
-    'loads.heater.output.pins: GPIO 17 is used by loads.heater already',
+    'loads.heater.output.pins: GPIO 17 is there twice; each of the two contacts needs a line of its own',
   ),
   unfit(
     'a line of another load',
@@ -410,6 +415,16 @@ const RULE_ROWS: readonly BadRow[] = [
     'a broker password without a name',
     yaml({ mqtt: { url: 'mqtt://localhost', passwordFile: 'p' } }),
     'mqtt.usernameFile: missing; a passwordFile needs it',
+  ),
+  unfit(
+    'a certificate without its key',
+    yaml({ mqtt: { url: 'mqtts://localhost', certificate: 'c' } }),
+    'mqtt.key: missing; a certificate needs it',
+  ),
+  unfit(
+    'a key without its certificate',
+    yaml({ mqtt: { url: 'mqtts://localhost', key: 'k' } }),
+    'mqtt.certificate: missing; a key needs it',
   ),
 ];
 

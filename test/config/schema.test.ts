@@ -41,6 +41,7 @@ const KEYWORDS: Readonly<Record<string, Check>> = {
   maximum: (most, value) => Number(value) <= Number(most),
   minItems: (least, value) => (value as readonly unknown[]).length >= Number(least),
   maxItems: (most, value) => (value as readonly unknown[]).length <= Number(most),
+  uniqueItems: (_, value) => new Set(value as readonly unknown[]).size === (value as readonly unknown[]).length,
   minProperties: (least, value) => size(value) >= Number(least),
   maxProperties: (most, value) => size(value) <= Number(most),
   items: (schema, value) => (value as readonly unknown[]).every((one) => fits(asSchema(schema), one)),
