@@ -195,7 +195,9 @@ describeWithMosquitto('the link to the broker', () => {
     const plain = kept(await tls([]));
     const stranger = await reach(plain, {}).state(isOffline);
     expect(stranger).toMatchObject({ refused: true });
-    expect(causeOf(stranger)).toMatch(/is not trusted .*give the certificate of the authority that signed its own as mqtt\.ca/);
+    expect(causeOf(stranger)).toMatch(
+      /is not trusted .*give the certificate of the authority that signed its own as mqtt\.ca/,
+    );
     await reach(plain, { ca: certificate }).state(isOnline);
 
     const strict = kept(await tls(['require_certificate true']));
