@@ -3,12 +3,16 @@
 import { createMemory } from '../agent/memory.ts';
 import { createStore } from '../agent/store.ts';
 import type { LoadConfig } from '../config/config.ts';
+import { timeText } from '../config/written.ts';
+import { localTime } from '../control/calendar.ts';
+import { lengthWords } from '../control/explain.ts';
 import { kilograms } from '../control/schedule.ts';
 import type { LoadState } from '../control/step.ts';
 import { createDisk } from '../platform/disk.ts';
 import { viewAt } from '../signal/ladder.ts';
 import type { Outlook } from '../signal/view.ts';
-import { type Duration, type Instant, iso, type Uptime } from '../units.ts';
+import { type Duration, days, type Instant, iso, minutes, type Uptime } from '../units.ts';
+import { localDay } from '../zone.ts';
 import { type Arguments, JobError, type Terminal } from './command.ts';
 import { locatedConfig } from './configuration.ts';
 import type { Planned } from './plan.ts';
@@ -30,8 +34,14 @@ export interface RunningPlan extends Omit<Planned, 'emissions'> {
   readonly isPast: boolean;
 }
 
+export interface RunningPlans {
+  readonly loads: readonly RunningPlan[];
+  /** Of the house. */
+  readonly timezone: string;
+}
+
 /** The plans of all loads that have a job, as last saved. Throws `JobError` when no agent has saved any. */
-export async function runningPlans(args: Arguments, terminal: Terminal, now: Instant): Promise<readonly RunningPlan[]> {
+export async function runningPlans(args: Arguments, terminal: Terminal, now: Instant): Promise<RunningPlans> {
   const config = await locatedConfig(args.text('config'), { env: terminal.env, state: args.text('state') });
   const store = createStore(createDisk(config.state), () => {});
   const options = {
@@ -44,10 +54,11 @@ export async function runningPlans(args: Arguments, terminal: Terminal, now: Ins
     throw new JobError(`${config.state} holds no plan; no agent has run there; start one with gridtide run`);
   const moment = { wall: now, uptime: 0 as Uptime, trusted: true };
   const outlook = held && viewAt(held, moment, { ties: config.ties, ownRegion: held.region }).outlook;
-  return config.loads.flatMap((load) => {
+  const loads = config.loads.flatMap((load) => {
     const state = control.state.loads.find(({ name }) => name === load.name);
     return state?.job === undefined ? [] : [running({ load, state, job: state.job, outlook, now })];
   });
+  return { loads, timezone: config.place.timezone };
 }
 
 interface Saved {
@@ -80,27 +91,36 @@ function running({ load, state, job, outlook, now }: Saved): RunningPlan {
   };
 }
 
-function endOf(plan: RunningPlan): string {
+/** A moment of the JSON document as the clocks of the house show it. */
+function localText(timezone: string, said: string): string {
+  const at = Date.parse(said) as Instant;
+  const day = iso((localDay(timezone, at) * days(1)) as Instant).slice(0, 10);
+  return `${day} ${timeText(localTime(timezone, at))}`;
+}
+
+function endOf(plan: RunningPlan, local: (said: string) => string): string {
   const { by, madeAt, isPast, feasible, shortfallMinutes, emissions, gapToBound } = plan;
   const { value, units } = emissions;
   if (isPast)
-    return `the deadline ${by} is past and this plan is of ${madeAt}: no agent has run since; start one with gridtide run`;
-  if (!feasible) return `${shortfallMinutes} min will be missing`;
+    return `the deadline ${local(by)} is past and this plan is of ${local(madeAt)}: no agent has run since; start one with gridtide run`;
+  if (!feasible) return `${lengthWords(minutes(shortfallMinutes))} will be missing`;
   const kg = value === null ? 'what it will emit is not known now' : `${value.toFixed(2)} ${units} CO2 still to come`;
   if (gapToBound === 0) return kg;
   return `${kg}; the loads together cost ${(100 * gapToBound).toFixed(1)} % more than if each had the power budget to itself`;
 }
 
 /** One block of lines a load. */
-export function runningText(plans: readonly RunningPlan[]): string {
-  if (plans.length === 0) return 'no load has a job\n';
-  return plans
-    .map((plan) => {
-      const { load, by, needMinutes, doneMinutes, mustRun, slots } = plan;
-      const head = `${load}: ${doneMinutes} of ${needMinutes} min by ${by}${mustRun ? ', can wait no longer' : ''}`;
-      const lines = slots.map(({ start, minutes, kw }) => `  ${start}  ${String(minutes).padStart(5)} min  ${kw} kW`);
-      return [head, ...lines, `  ${endOf(plan)}`].join('\n');
-    })
-    .join('\n')
-    .concat('\n');
+export function runningText({ loads, timezone }: RunningPlans): string {
+  if (loads.length === 0) return 'no load has a job\n';
+  const local = (said: string) => localText(timezone, said);
+  const blocks = loads.map((plan) => {
+    const { load, by, needMinutes, doneMinutes, mustRun, slots } = plan;
+    const share = `${lengthWords(minutes(doneMinutes))} of ${lengthWords(minutes(needMinutes))}`;
+    const head = `${load}: ${share} by ${local(by)}${mustRun ? ', can wait no longer' : ''}`;
+    const lines = slots.map(
+      ({ start, minutes: length, kw }) => `  ${local(start)}  ${lengthWords(minutes(length)).padStart(11)}  ${kw} kW`,
+    );
+    return [head, ...lines, `  ${endOf(plan, local)}`].join('\n');
+  });
+  return `times in ${timezone}\n${blocks.join('\n')}\n`;
 }

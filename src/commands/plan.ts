@@ -71,7 +71,7 @@ async function ofTheAgent(args: Arguments, terminal: Terminal): Promise<number> 
     );
   const { runningPlans, runningText } = await import('./plan-running.ts');
   const plans = await runningPlans(args, terminal, Date.now() as Instant);
-  terminal.out(args.flag('json') ? `${JSON.stringify({ loads: plans })}\n` : runningText(plans));
+  terminal.out(args.flag('json') ? `${JSON.stringify({ loads: plans.loads })}\n` : runningText(plans));
   return 0;
 }
 

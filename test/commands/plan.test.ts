@@ -214,7 +214,7 @@ loads:
       ],
     });
     expect((await plan('--config', config, '--state', state)).out).toMatch(
-      /the deadline 2024-06-04T14:00:00\+00:00 is past and this plan is of 2024-06-04T01:00:00\+00:00: no agent has run since/,
+      /the deadline 2024-06-04 07:00 is past and this plan is of 2024-06-03 18:00: no agent has run since/,
     );
   });
 
@@ -234,9 +234,10 @@ loads:
       feasible: true,
       shortfallMinutes: 0,
     };
-    expect(runningText([one])).toBe(
-      `car: 30 of 240 min by 2026-06-04T14:00:00+00:00
-  2026-06-04T08:00:00+00:00    210 min  7.2 kW
+    expect(runningText({ loads: [one], timezone: 'America/Los_Angeles' })).toBe(
+      `times in America/Los_Angeles
+car: 30 min of 4 h by 2026-06-04 07:00
+  2026-06-04 01:00   3 h 30 min  7.2 kW
   5.00 kg CO2 still to come; the loads together cost 3.1 % more than if each had the power budget to itself
 `,
     );
