@@ -1,7 +1,8 @@
 /** Watches whether the wall clock can be gone by, and says so; moves no clock but the agent's own correction. */
 
+import { durationText } from '../config/written.ts';
 import type { Service } from '../service/service.ts';
-import { after, iso, seconds } from '../units.ts';
+import { after, type Duration, iso, seconds } from '../units.ts';
 import type { Cancel, Clock, Log } from '../world.ts';
 import type { Timekeeper } from './time.ts';
 import type { Troubles } from './troubles.ts';
@@ -61,13 +62,9 @@ export function createClockWatch({ clock, service, troubles, log, changed }: Clo
       else
         troubles.raise(
           SUBJECT,
-          `this device's clock and the service's differ by ${Math.round(conflict / 60_000)} min though this one is synchronised; the signal drives nothing until they agree; check the time source`,
+          `this device's clock is ${lengthOf(conflict)} ${conflict > 0 ? 'behind' : 'ahead of'} the service's though it is synchronised; the signal drives nothing until they agree; check the time source`,
         );
-      if (moved)
-        log(
-          'info',
-          `going by the service's time, ${Math.round(clock.correction() / 1_000)} s from this device's clock`,
-        );
+      if (moved) log('info', goingBy(clock.correction()));
       if (moved || wasConflict !== (conflict !== undefined)) changed();
     },
     signalClock: {
@@ -82,4 +79,11 @@ export function createClockWatch({ clock, service, troubles, log, changed }: Clo
       look?.();
     },
   };
+}
+
+const lengthOf = (skew: Duration) => durationText(seconds(Math.round(Math.abs(skew) / 1_000)));
+
+function goingBy(correction: Duration): string {
+  if (correction === 0) return "going by this device's own clock again";
+  return `going by the service's time, ${lengthOf(correction)} ${correction > 0 ? 'ahead of' : 'behind'} this device's clock`;
 }

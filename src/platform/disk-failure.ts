@@ -26,11 +26,14 @@ const CURES: Readonly<Record<DiskFailure['kind'], string>> = {
 };
 
 const NO_DESCRIPTOR = 'no file can be opened, for too many are open already';
+const IN_THE_WAY = 'a file stands in the way; take it away, or name another state directory';
 /** Not the device's doing, whatever it is called. */
 const NOT_THE_DEVICE: Readonly<Record<string, string>> = {
   EMFILE: NO_DESCRIPTOR,
   ENFILE: NO_DESCRIPTOR,
   EFBIG: 'a file may not grow that large here; raise the limit of the process (ulimit -f) or use another file system',
+  ENOTDIR: IN_THE_WAY,
+  EEXIST: IN_THE_WAY,
 };
 const cureOf = (kind: DiskFailure['kind'], code: string) => NOT_THE_DEVICE[code] ?? CURES[kind];
 

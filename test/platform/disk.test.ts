@@ -165,7 +165,7 @@ describe('the real disk', () => {
     const disk = createDisk(join(base, 'state'));
     expect(await failureOf(disk.replace('a', bytes('x')))).not.toBe('none');
     expect(await failureOf(disk.list())).toBe('missing');
-    await expect(disk.read('a')).rejects.toThrow(/state cannot be used \(ENOTDIR\)/);
+    await expect(disk.read('a')).rejects.toThrow(/state cannot be used \(ENOTDIR\): a file stands in the way/);
     await rm(join(base, 'state'));
     await disk.replace('a', bytes('x'));
     expect(await disk.list()).toEqual(['a']);
