@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { kept } from '../doubles/kept.ts';
 import { describeWithMosquitto } from '../doubles/mosquitto.ts';
+import type { Heard } from '../doubles/mqtt-spy.ts';
 import { startProcess } from '../doubles/process.ts';
 import { agentProgram, environmentOf, isOnline, openCellar, runAgent, STATE, turn } from './cellar.ts';
 
@@ -22,6 +23,7 @@ if (!canLimit) {
   console.warn('\n  SKIPPED: descriptors and tasks; there is no prlimit\n');
 }
 
+const isSignal = ({ topic }: Heard) => topic === 'gridtide/cellar/signal';
 const descriptors = async (pid: number) => (await readdir(`/proc/${pid}/fd`)).length;
 const tasks = async (pid: number) => (await readdir(`/proc/${pid}/task`)).length;
 const softLimit = async (pid: number) =>
@@ -58,14 +60,15 @@ describeWithMosquitto('79 descriptors and tasks', () => {
       expect(await softLimit(agent.pid)).toBe(LIMIT);
 
       const seen: { readonly at: number; readonly open: number; readonly tasks: number }[] = [];
-      let basis = '';
       const span = () => (seen.at(-1)?.at ?? 0) - (seen[0]?.at ?? 0);
       while (span() < HOURS * 3_600_000) {
-        const { text } = await spy.until(({ topic }) => topic === 'gridtide/cellar/signal');
+        const { text } = await spy.until(isSignal);
         spy.clear();
-        const told = JSON.parse(text);
-        basis = told.basis;
-        seen.push({ at: Date.parse(told.time), open: await descriptors(agent.pid), tasks: await tasks(agent.pid) });
+        seen.push({
+          at: Date.parse(JSON.parse(text).time),
+          open: await descriptors(agent.pid),
+          tasks: await tasks(agent.pid),
+        });
       }
       const half = seen.length / 2;
       for (const what of ['open', 'tasks'] as const) {
@@ -81,7 +84,10 @@ describeWithMosquitto('79 descriptors and tasks', () => {
         expect(after).toBeLessThanOrEqual(before);
         expect(most).toBeLessThan(LIMIT);
       }
-      expect(basis).toMatch(/^(live-index|fresh-forecast)$/);
+      // Data still come. Five service minutes are a tenth of a second here: on a busy machine now one and now another is late.
+      await spy.until(
+        (message) => isSignal(message) && /^(live-index|fresh-forecast)$/.test(JSON.parse(message.text).basis),
+      );
       expect(agent.lines.filter((line) => /EMFILE|too many open|"level":"error"/i.test(line))).toEqual([]);
       expect(await agent.terminate()).toBe(0);
     },
