@@ -98,6 +98,7 @@ async function standing(path: string): Promise<string> {
 
 export const checkState: Check = async ({ config: { state } }) => {
   const there = await standing(state);
+  if (!(await stat(there)).isDirectory()) return [wrong('state', `${there} is no directory: give another --state`)];
   if (!(await allows(there, constants.W_OK | constants.X_OK)))
     return [
       wrong(
@@ -105,7 +106,6 @@ export const checkState: Check = async ({ config: { state } }) => {
         `${there} may not be written by this user, so nothing would be remembered: sudo chown "$USER" ${there}, or give another --state`,
       ),
     ];
-  if (!(await stat(there)).isDirectory()) return [wrong('state', `${there} is no directory: give another --state`)];
   const refused =
     there === state
       ? await ownPath(state).then(

@@ -10,6 +10,13 @@ import { UsageError, unread } from './command.ts';
 /** Far more than any house needs; a larger file is another file. */
 const MOST_BYTES = 1024 * 1024;
 
+/** What is done about a file that is not read. */
+function cureOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'gridtide init writes one';
+  return code === 'EACCES' ? 'run this as its owner, or let this user read it' : 'name a file';
+}
+
 /** Throws `UsageError` with one sentence a mistake. */
 export async function loadConfig(file: string | undefined): Promise<Config> {
   if (file === undefined) throw new UsageError('which configuration? give --config FILE; gridtide init writes one');
@@ -19,7 +26,7 @@ export async function loadConfig(file: string | undefined): Promise<Config> {
     text = await readFile(file, 'utf8');
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`--config ${file}: ${unread(error)}; gridtide init writes one`);
+    throw new UsageError(`--config ${file}: ${unread(error)}; ${cureOf(error)}`);
   }
   const read = readConfig(text);
   if (!read.ok) throw new UsageError(...read.mistakes.map((mistake) => `${file}: ${mistake}`));

@@ -71,7 +71,9 @@ export async function ledgerIn(
   const names = await readdir(directory).catch(() => undefined);
   const files = names?.filter(isLedgerFile).sort() ?? [];
   if (files.length === 0)
-    throw new JobError(`${directory} holds no ledger, so nothing can be reported; run the agent, or name its --state`);
+    throw new JobError(
+      `${directory} holds no ledger, so nothing can be reported; the agent writes one within an hour: let it run, or name its --state`,
+    );
   const read = await Promise.all(files.map(async (file) => readLines(await readFile(join(directory, file), 'utf8'))));
   return { entries: read.flatMap(({ entries }) => entries), damaged: read.reduce((sum, one) => sum + one.damaged, 0) };
 }

@@ -99,6 +99,13 @@ describe('gridtide check', () => {
     expect([code, out.includes('nothing is wrong')]).toEqual([0, true]);
   });
 
+  //  a configuration that is not read    words
+  const unreadable: readonly (readonly [string, string])[] = [
+    ['none.yaml', 'there is no such file; gridtide init writes one'],
+    ['.', 'it is a directory; name a file'],
+  ];
+  it.each(unreadable)('%s', async (name, words) => expect((await run(check, file(name))).err).toContain(words));
+
   it('notes that a service on this machine is set to another time, and how to join it', async () => {
     const accounts = [{ username: 'pro', password: 'pass-word1', plan: 'pro' as const }];
     const past = await createReference({ seed: 7, accounts, clock: () => before(Date.now() as Instant, days(30)) });
@@ -117,7 +124,7 @@ describe('gridtide check', () => {
     ['an authority that is none', { ca: 'pro' }, 'service.ca', /holds no certificate/],
     ['a wrong password', { password: 'wrong' }, 'service', /does not accept/],
     ['nobody at the broker', { mqtt: 'mqtt://127.0.0.1:1' }, 'mqtt.url', /no broker answers/],
-    ['a state directory in a file', { state: 'pro' }, 'state', /no directory|may not be written/],
+    ['a state directory in a file', { state: 'pro' }, 'state', /pro is no directory: give another --state/],
     [
       'the sea',
       { place: '{latitude: 0, longitude: 0, timezone: UTC}' },
