@@ -77,8 +77,8 @@ function gridOf({ values, period, spread }: Outlook, choice: number): Grid {
   return { period, value: (slot) => said(slot) + most - choice * off(slot) };
 }
 
-/** Of the spread, for the log-odds of the share of time a job can leave out: between the 0.04 and 0.1 that served best on 4 recorded months. */
-const CHOICE = 0.06;
+/** Of the spread, for the log-odds of the share of time a job can leave out: between the 0.07 and 0.14 that served best on 4 recorded months. */
+const CHOICE = 0.1;
 
 /**
  * What is planned anew each slot runs where it turns out cleaner than foretold, and not where dirtier. To a job with time to spare an

@@ -22,7 +22,7 @@ export interface Course {
   readonly ahead?: Ahead & { readonly slot: number; readonly said: number };
 }
 
-/** Values of the slots from one on, and how far each may be off: the last holds for all further ones. */
+/** Values of the slots from one on, and how far each may turn out lower: the last holds for all further ones. */
 export interface Ahead {
   readonly values: readonly number[];
   readonly spread?: readonly number[];

@@ -10,7 +10,7 @@ import { emptyHeld, type Held } from './held.ts';
  * Layout: magic (8 bytes), length of the header (u32), header (JSON), forecast times (f64), forecast values (f64),
  * then for rates and for indexes ring (f32), sums, weights and spreads (f64), CRC-32 of all before (u32). Little endian.
  */
-const MAGIC = 'gtsignl3';
+const MAGIC = 'gtsignl4';
 const HEAD = MAGIC.length + 4;
 const LARGEST = 4 * 1024 * 1024;
 

@@ -34,7 +34,7 @@ export interface Outlook {
   readonly from: Instant;
   readonly period: Duration;
   readonly values: readonly number[];
-  /** How far each value may be off, as those foretold so far ahead were: standard deviations, the last for all further ones. Absent: not known. */
+  /** How far each value may turn out lower, as those foretold so far ahead did: standard deviations, the last for all further ones. Absent: not known. */
   readonly spread?: readonly number[];
   /** From here on the values are the own profile's, not the forecast's; absent: all are of one source. */
   readonly profileFrom?: Instant;

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { emptyHeld, type Held, withForecast } from '../../src/signal/held.ts';
 import { viewAt } from '../../src/signal/ladder.ts';
+import { usualAt } from '../../src/signal/profile.ts';
 import { at, forecast, moment } from './samples.ts';
 
 const OWN = { ties: 'mid', ownRegion: 'CAISO_NORTH' } as const;
@@ -13,14 +14,14 @@ const truth = (hour: number) => {
   return 500 + 200 * Math.sin((2 * Math.PI * hour) / 24) + 150 * Math.sin(day * 2.4);
 };
 
-/** Three hours of forecast, issued each slot for so many days; `said` makes of the truth what the service says. */
-function lived(days: number, said: (hour: number, lead: number) => number): Held {
+/** Three hours of forecast, issued each slot for so many days; `said` makes of the truth what the service says of the slots to come. */
+function lived(days: number, said: (hour: number, lead: number) => number, seen = truth): Held {
   let held = emptyHeld('CAISO_NORTH');
   for (let slot = 0; slot <= days * 288; slot++) {
     const now = slot / 12;
     const points = Array.from({ length: 36 }, (_, k) => ({
       at: at(now + k / 12),
-      value: k === 0 ? truth(now) : said(now + k / 12, k),
+      value: k === 0 ? seen(now) : said(now + k / 12, k),
     }));
     held = withForecast(held, forecast(now, [], { points }), moment(now)).held;
   }
@@ -64,6 +65,26 @@ describe('the values ahead', () => {
     expect([exact[30], exact[5], chance[5]].every((spread = Number.NaN) => spread < 20)).toBe(true);
     expect(chance[30]).toBeGreaterThan(40);
     expect(new Set(spreadOf(lived(3.5, off), 3.5))).toEqual(new Set([0]));
+  });
+  it.each([
+    // unforeseen, for two hours of each day at another time    spread
+    ['peaks', 400, 'small'],
+    ['dips', -400, 'wide'],
+  ] as const)('%s of %d: the spread is %s, for only what comes out lower can be waited for', (_, height, width) => {
+    const surprise = (hour: number) => ((hour + 5 * Math.floor(hour / 24)) % 24 < 2 ? height : 0);
+    const surprised = lived(12.5, truth, (hour) => truth(hour) + surprise(hour));
+    const beyondAnHour = viewAt(surprised, moment(12.5 * 24), OWN).outlook?.spread?.[20] ?? Number.NaN;
+    expect(beyondAnHour > 60).toBe(width === 'wide');
+  });
+  it('a day that stands out is expected to last, also by a device that is a week old', () => {
+    const heat = (hour: number) => truth(hour) + (hour >= 6.5 * 24 ? 600 : 0);
+    const held = lived(7, heat, heat);
+    const archive = held.rates?.archive;
+    const values = viewAt(held, moment(7 * 24), OWN).outlook?.values ?? [];
+    const above = values
+      .slice(144, 216)
+      .map((value, i) => value - (archive === undefined ? Number.NaN : usualAt(archive, archive.newest + 144 + i)));
+    expect(above.reduce((sum, a) => sum + a / above.length, 0)).toBeGreaterThan(100);
   });
   it('before three days are known the forecast stands as it was said', () => {
     const held = lived(2, (hour) => truth(hour) + 120);
