@@ -12,8 +12,6 @@ export interface FullPipe {
   readonly end: number;
   /** From now on it is read; resolves with the first line that fits, also when it was read before. */
   line(pattern: RegExp): Promise<string>;
-  /** What was read so far. */
-  readonly lines: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -38,7 +36,6 @@ export function fullPipe(): FullPipe {
   };
   return {
     end,
-    lines,
     line(pattern) {
       if (reader === undefined) read();
       const known = lines.find((line) => pattern.test(line));
