@@ -98,19 +98,28 @@ interface Start {
 }
 
 const STARTS = 5;
+/** With 9 rounds a figure moved by up to 0.04 from one run to the next. */
+const ROUNDS = 25;
+const PEER_ROUNDS = 2;
 
-/** Milliseconds of one start, the mean of a few in a row: processor time holds on a busy machine, wall time does not. */
-function starts(args: readonly string[]): Start {
-  const loop = 'for i in $(seq "$0"); do "$@" >/dev/null || exit 1; done; times';
+/** Milliseconds of a few starts in a row, one by one: some take far longer than the others, which a mean would hold against it. */
+function starts(args: readonly string[]): Start[] {
+  const loop = 'times; for i in $(seq "$0"); do "$@" >/dev/null || exit 1; times; done';
   const start = performance.now();
   const { status, stdout, stderr } = spawnSync('bash', ['-c', loop, String(STARTS), process.execPath, ...args], {
     encoding: 'utf8',
   });
   const wall = (performance.now() - start) / STARTS;
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stderr}`);
-  const [, children = ''] = stdout.trim().split('\n');
-  const seconds = [...children.matchAll(/(\d+)m([\d.]+)s/g)].map(([, m, s]) => Number(m) * 60 + Number(s));
-  return { cpu: (seconds.reduce((sum, part) => sum + part, 0) * 1_000) / STARTS, wall };
+  // Of the two lines each time the second tells of the children so far: user and system time.
+  const sums = stdout
+    .trim()
+    .split('\n')
+    .filter((_, i) => i % 2 === 1)
+    .map((line) =>
+      [...line.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, m, s]) => sum + Number(m) * 60 + Number(s), 0),
+    );
+  return sums.slice(1).map((sum, i) => ({ cpu: (sum - (sums[i] as number)) * 1_000, wall }));
 }
 
 const stateOf = (name: string) => join(work, `state-${name}`);
@@ -270,10 +279,10 @@ async function cold(): Promise<void> {
     naive: [child('cold'), 'naive', mapFile('middle'), ...point],
   };
   const all: Record<string, Start[]> = {};
-  for (let round = 0; round < 9; round++)
+  for (let round = 0; round < ROUNDS; round++)
     for (const [name, args] of Object.entries(variants)) {
-      if (round > 1 && (name === 'polygon' || name === 'naive')) continue;
-      all[name] = [...(all[name] ?? []), starts(args)];
+      if (round >= PEER_ROUNDS && (name === 'polygon' || name === 'naive')) continue;
+      all[name] = [...(all[name] ?? []), ...starts(args)];
     }
   const of = (name: string, clock: keyof Start = 'cpu') => median((all[name] ?? []).map((start) => start[clock]));
   const bare = of('bare');
