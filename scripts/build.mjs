@@ -1,55 +1,70 @@
 /** Bundles src/main.ts: ESM, one chunk a command, onoff left to be found at run time. Run as a program it builds into dist. */
 
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { lean } from './lean.mjs';
 
-const SRC = resolve(import.meta.dirname, '../src');
+const ROOT = resolve(import.meta.dirname, '..');
+const SRC = join(ROOT, 'src');
 
-/** What most commands load. Each file costs a start almost a millisecond, and modules shared by different sets of commands would
- * each make a file of their own; reached from all of them, they share one. */
-const SHARED = [
-  'units',
-  'zone',
-  'world',
-  'commands/command',
-  'commands/version',
-  'commands/state-directory',
-  'commands/here',
-  'commands/asked',
-  'commands/lines',
-  'commands/service-options',
-  'config/written',
-  'times',
-  'platform/disk',
-  'region/place',
-  'region/held',
-].map((name) => join(SRC, `${name}.ts`));
+const BASE = {
+  absWorkingDir: ROOT,
+  entryPoints: ['src/main.ts'],
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+};
 
-/** The files that others load on demand, and the one that starts. */
-async function onDemand() {
-  const names = (await readdir(SRC, { recursive: true })).filter((name) => name.endsWith('.ts'));
-  const asked = names.map(async (name) => {
-    const text = await readFile(join(SRC, name), 'utf8');
-    return [...text.matchAll(/import\('(\.[^']*\.ts)'\)/g)].map(([, to]) => resolve(SRC, dirname(name), to));
-  });
-  return new Set([join(SRC, 'main.ts'), ...(await Promise.all(asked)).flat()]);
+/** Who imports whom in src, as the bundler reads it: by file, what it imports at once and what on demand; packages are external. */
+async function readImports() {
+  const { metafile } = await build({ ...BASE, write: false, metafile: true, packages: 'external', outdir: 'unused' });
+  const entries = Object.entries(metafile.inputs).map(([file, { imports }]) => [
+    resolve(ROOT, file),
+    imports.map(({ path, kind, external = false }) => ({
+      path: external ? path : resolve(ROOT, path),
+      external: external && !path.startsWith('node:'),
+      onDemand: kind === 'dynamic-import',
+    })),
+  ]);
+  return new Map(entries);
+}
+
+/**
+ * What the shortest commands load, beside packages and what needs them. Each file costs a start almost a millisecond, and modules
+ * shared by different sets of commands would each make a file of their own; imported by all on-demand files, they share one.
+ */
+function findShared(imports) {
+  const found = new Set();
+  const visit = (file) => {
+    const of = imports.get(file) ?? [];
+    if (found.has(file) || of.some(({ external, onDemand }) => external && !onDemand)) return;
+    found.add(file);
+    for (const { path, external, onDemand } of of) if (!external && !onDemand) visit(path);
+  };
+  const starts = [join(SRC, 'main.ts'), join(SRC, 'cli/service/region.ts')];
+  for (const start of starts) visit(start);
+  return [...found].filter((file) => !starts.includes(file));
 }
 
 const sharedChunk = {
   name: 'shared-chunk',
   async setup({ onLoad }) {
-    const alone = await onDemand();
+    const imports = await readImports();
+    const shared = findShared(imports);
+    const loaded = [...imports.values()].flat().filter(({ external, onDemand }) => onDemand && !external);
+    const alone = new Set([join(SRC, 'main.ts'), ...loaded.map(({ path }) => path)]);
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
-      if (!alone.has(path) || SHARED.includes(path)) return undefined;
-      const imports = SHARED.map((file) => `import ${JSON.stringify(file)};`).join('');
+      if (!alone.has(path) || shared.includes(path)) return undefined;
+      const sharedImports = shared.map((file) => `import ${JSON.stringify(file)};`).join('');
       const text = await readFile(path, 'utf8');
       // A first line that starts with #! must stay first.
       const [first = '', ...rest] = text.split('\n');
       return {
         loader: 'ts',
-        contents: first.startsWith('#!') ? `${first}\n${imports}${rest.join('\n')}` : `${imports}${text}`,
+        contents: first.startsWith('#!') ? `${first}\n${sharedImports}${rest.join('\n')}` : `${sharedImports}${text}`,
       };
     });
   },
@@ -71,15 +86,9 @@ function trimmed(text, runtime) {
 export async function buildProgram(out) {
   await rm(out, { recursive: true, force: true });
   const { metafile, outputFiles } = await build({
+    ...BASE,
     write: false,
-    absWorkingDir: resolve(SRC, '..'),
-    entryPoints: ['src/main.ts'],
     outdir: out,
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
     minifySyntax: true,
     legalComments: 'none',
     sourcemap: false,

@@ -1,15 +1,16 @@
 /** Takes each guard of the control core out, one at a time, in a copy, and checks that a test notices. Exits 1 when one goes unnoticed. */
 
 import { spawn } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
-const CONTROL = 'src/control';
 
-/** By file: what is taken out, its text, and what stands there instead; nothing where that is missing. */
+/** By the name of a file, each of which is unique in src: what is taken out, its text, and what stands there instead; nothing where that is missing. */
 const mutations = JSON.parse(await readFile(join(root, 'test/control/mutations.json'), 'utf8'));
+
+const sources = await readdir(join(root, 'src'), { recursive: true });
 
 const work = await mkdtemp(join(tmpdir(), 'gridtide-mutations-'));
 for (const name of ['src', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'])
@@ -37,7 +38,7 @@ async function passes() {
 
 /** The file with and without one guard; throws when the text to take out is not there exactly once. */
 async function mutant(file, [name, text, instead = '']) {
-  const path = join(work, CONTROL, file);
+  const path = join(work, 'src', sources.find((source) => basename(source) === file) ?? file);
   const whole = await readFile(path, 'utf8');
   const parts = whole.split(text);
   if (parts.length !== 2) throw new Error(`${file} holds ${parts.length - 1} times: ${text}`);

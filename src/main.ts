@@ -1,22 +1,23 @@
 #!/usr/bin/env node
+
 /** The process edge: arguments, signals and exit codes. The one reader of `process`; decides nothing else. */
 
-import { help, JobError, readArguments, type Terminal, UsageError } from './commands/command.ts';
-import { commands } from './commands/index.ts';
-import { VERSION } from './commands/version.ts';
-import { nearest } from './config/nearest.ts';
+import { commands } from './cli/command-list.ts';
+import { formatHelp, JobError, parseArguments, type Terminal, UsageError } from './cli/shared/command.ts';
+import { VERSION } from './cli/shared/version.ts';
+import { findNearestWord } from './domain/did-you-mean.ts';
 
 /** `lost` hears why what is printed gets nowhere. */
-function terminalOf(stop: AbortSignal, lost: (why: NodeJS.ErrnoException) => void): Terminal {
+function createTerminal(stop: AbortSignal, onOutputLost: (why: NodeJS.ErrnoException) => void): Terminal {
   // Each stream is made when it is first used, a millisecond of a start each. One that fails must not bring the process down.
   const opened = new Set<NodeJS.WriteStream>();
-  const ready = (stream: NodeJS.WriteStream, failed: (why: NodeJS.ErrnoException) => void) => {
-    if (!opened.has(stream)) opened.add(stream.on('error', failed));
+  const openStream = (stream: NodeJS.WriteStream, onError: (why: NodeJS.ErrnoException) => void) => {
+    if (!opened.has(stream)) opened.add(stream.on('error', onError));
     return stream;
   };
   return {
-    out: (text) => ready(process.stdout, lost).write(text),
-    err: (text) => ready(process.stderr, () => {}).write(text),
+    out: (text) => openStream(process.stdout, onOutputLost).write(text),
+    err: (text) => openStream(process.stderr, () => {}).write(text),
     get input() {
       return process.stdin;
     },
@@ -28,7 +29,7 @@ function terminalOf(stop: AbortSignal, lost: (why: NodeJS.ErrnoException) => voi
       return process.stdout.columns ?? 80;
     },
     stop,
-    crashed: (tell) =>
+    onCrash: (tell) =>
       void process.once('uncaughtException', (error) => {
         tell(error);
         process.exit(1);
@@ -36,14 +37,14 @@ function terminalOf(stop: AbortSignal, lost: (why: NodeJS.ErrnoException) => voi
   };
 }
 
-function overview(): string {
+function formatOverview(): string {
   const width = Math.max(...Object.keys(commands).map((name) => name.length));
   const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
   return `gridtide ${VERSION}: runs EV chargers and heat pumps when the grid is clean\n\nusage: gridtide COMMAND [options]\n\n${lines.join('\n')}\n\ngridtide COMMAND --help tells more. Start with: gridtide demo\n`;
 }
 
 /** What a command's own errors say, with the exit code of each. */
-function codeOf(error: unknown, name: string, { err }: Terminal): number {
+function reportCommandError(error: unknown, name: string, { err }: Terminal): number {
   if (error instanceof UsageError) {
     for (const mistake of error.mistakes) err(`gridtide ${name}: ${mistake}\n`);
     return 2;
@@ -55,7 +56,7 @@ function codeOf(error: unknown, name: string, { err }: Terminal): number {
   throw error;
 }
 
-const isHelp = (word: string) => word === '--help' || word === '-h';
+const isHelpFlag = (word: string) => word === '--help' || word === '-h';
 
 /**
  * A name is asked for twice, a second each, instead of ten seconds in all: the system's resolver cannot be called off, holds one of
@@ -66,49 +67,49 @@ process.env.RES_OPTIONS ??= 'timeout:1 attempts:2';
 async function main(argv: readonly string[]): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  let lost: NodeJS.ErrnoException | undefined;
-  const terminal = terminalOf(stop.signal, (why) => {
-    lost ??= why;
+  let outputError: NodeJS.ErrnoException | undefined;
+  const terminal = createTerminal(stop.signal, (why) => {
+    outputError ??= why;
     // Nobody reads on (`gridtide … | head`): nothing more is asked of anybody.
     stop.abort();
   });
 
   const [first, ...words] = argv;
-  const isAboutHelp = first === 'help' || (first !== undefined && isHelp(first));
+  const isAboutHelp = first === 'help' || (first !== undefined && isHelpFlag(first));
   const [name, ...rest] = isAboutHelp ? words : argv;
   if (name === '--version' || name === '-V') {
     terminal.out(`${VERSION}\n`);
     return 0;
   }
   if (name === undefined) {
-    terminal.out(overview());
+    terminal.out(formatOverview());
     return isAboutHelp ? 0 : 2;
   }
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (entry === undefined) {
-    const meant = nearest(name, Object.keys(commands));
+    const suggestion = findNearestWord(name, Object.keys(commands));
     terminal.err(
-      `gridtide: there is no command "${name}"${meant === undefined ? '' : ` (${meant}?)`}; gridtide --help lists them\n`,
+      `gridtide: there is no command "${name}"${suggestion === undefined ? '' : ` (${suggestion}?)`}; gridtide --help lists them\n`,
     );
     return 2;
   }
 
   const command = await entry.load();
-  if (isAboutHelp || rest.some(isHelp)) {
-    terminal.out(help(command.spec));
+  if (isAboutHelp || rest.some(isHelpFlag)) {
+    terminal.out(formatHelp(command.spec));
     return 0;
   }
   let code: number;
   try {
-    code = await command.run(readArguments(command.spec, rest), terminal);
+    code = await command.run(parseArguments(command.spec, rest), terminal);
   } catch (error) {
     // Who closed the pipe has what was wanted.
-    code = error instanceof JobError && lost?.code === 'EPIPE' ? 0 : codeOf(error, name, terminal);
+    code = error instanceof JobError && outputError?.code === 'EPIPE' ? 0 : reportCommandError(error, name, terminal);
   }
   // A stream tells its failure a tick after the write.
   await new Promise((resume) => setImmediate(resume));
-  if (lost === undefined || lost.code === 'EPIPE') return code;
-  terminal.err(`gridtide ${name}: what was printed is not whole (${lost.code}); make room or print elsewhere\n`);
+  if (outputError === undefined || outputError.code === 'EPIPE') return code;
+  terminal.err(`gridtide ${name}: what was printed is not whole (${outputError.code}); make room or print elsewhere\n`);
   return code === 0 ? 1 : code;
 }
 

@@ -1,24 +1,21 @@
 /** Holds the arrows of the architecture: reads the import lines of src and names file and rule when one goes wrong. */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize, relative } from 'node:path';
+import { basename, dirname, join, normalize, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const SRC = join(import.meta.dirname, '..', 'src');
 
-/** Floors in their order: one takes types from earlier ones, never anything from a later one. */
-const ORDER = ['config', 'service', 'region', 'signal', 'control', 'outputs', 'ledger', 'monitor'] as const;
-/** Folders that join floors. */
-const JOINERS = ['commands', 'agent', 'main', 'replay'];
-/** Each of these packages enters through one file. */
-const DOORS: Readonly<Record<string, readonly string[]>> = {
-  mqtt: ['platform/broker.ts'],
-  onoff: ['platform/pins.ts'],
-  pino: ['platform/log.ts'],
-  'pino-pretty': ['platform/log.ts'],
-  '@turf/boolean-point-in-polygon': ['region/lookup.ts'],
-  yaml: ['config/read.ts'],
-  aedes: ['replay/broker.ts'],
+/** Floors in their order: one takes types from earlier ones, never anything from a later one. Each may use all of `domain`. */
+const ORDER = ['config', 'service', 'region', 'signal', 'control', 'outputs', 'ledger', 'mqtt'];
+/** Rooms that join floors. */
+const JOINERS = ['agent', 'cli', 'simulation', 'main'];
+/** Only these create the adapters of `platform`. */
+const HOSTS = ['cli', 'simulation', 'main'];
+/** All that the reference service shares with the agent, each with its reason. */
+const SHARED_WITH_REFERENCE: Readonly<Record<string, string>> = {
+  'domain/loopback.ts': 'which addresses are this machine: a rule of security, not of the interface',
+  'domain/duration-text.ts': 'the flags of both programs are written in one grammar',
 };
 /** Wall time, chance, timers and the process come in from outside. */
 const IMPURE = [
@@ -66,7 +63,7 @@ const files: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encodin
     return { path, text, imports: importsOf(path, text) };
   });
 
-/** `control/step.ts` is on the floor `control`; `agent.ts` is `agent`. */
+/** `control/rules/interlocks.ts` is on the floor `control`; `main.ts` is `main`. */
 const floorOf = (path: string) => path.split('/')[0]?.replace(/\.ts$/, '') ?? '';
 const isLocal = (target: string) => target.endsWith('.ts');
 const packageOf = (target: string) =>
@@ -79,59 +76,75 @@ const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\//g, '').
 
 function brokenArrows({ path, imports }: SourceFile): string[] {
   const floor = floorOf(path);
-  const rank = (ORDER as readonly string[]).indexOf(floor);
   return imports.flatMap(({ target, typeOnly }) => {
     if (!isLocal(target)) return [];
     const other = floorOf(target);
-    const say = (rule: string) => [`${path} imports ${target}: ${rule}`];
-    if (['units.ts', 'spread.ts', 'zone.ts', 'make-directory.ts'].includes(path))
-      return say(`${floor} imports nothing`);
-    if (path === 'world.ts' || path === 'times.ts') return other === 'units' ? [] : say(`${floor} imports units only`);
-    if (other === floor || ['units', 'spread', 'zone', 'times', 'world', 'make-directory'].includes(other)) return [];
-    if (other === 'platform' && !['main', 'commands', 'replay'].includes(floor))
-      return say('only main and commands touch platform');
-    if (JOINERS.includes(floor)) return [];
-    if (JOINERS.includes(other)) return say('a floor never imports what joins floors');
-    if (floor === 'reference') return say('the reference service shares nothing with the agent');
-    if (floor === 'platform') return typeOnly ? [] : say('an adapter takes types only');
-    if (other === 'reference') return say('only joiners host the reference service');
-    const otherRank = (ORDER as readonly string[]).indexOf(other);
-    if (otherRank > rank) return say('a floor never imports a later floor');
-    return typeOnly ? [] : say('a floor takes types, not values, from earlier floors');
+    if (other === floor) return [];
+    const rule = brokenRule({ floor, other, target, typeOnly });
+    return rule === undefined ? [] : [`${path} imports ${target}: ${rule}`];
   });
 }
 
-function brokenDoors({ path, imports }: SourceFile): string[] {
-  const floor = floorOf(path);
-  return imports.flatMap(({ target, typeOnly }) => {
-    if (isLocal(target)) return [];
-    const name = packageOf(target);
-    const outside = name.startsWith('node:') || name in DOORS || !target.startsWith('.');
-    if (floor === 'control' && outside)
-      return [`${path} imports ${target}: control imports no package and no node: module`];
-    const doors = DOORS[name];
-    if (doors !== undefined && !typeOnly && !doors.includes(path))
-      return [`${path} imports ${name}, which enters through ${doors.join(', ')}`];
-    return [];
-  });
+interface Arrow {
+  readonly floor: string;
+  readonly other: string;
+  readonly target: string;
+  readonly typeOnly: boolean;
+}
+
+function brokenRule({ floor, other, target, typeOnly }: Arrow): string | undefined {
+  if (floor === 'domain') return 'domain imports nothing above it';
+  if (floor === 'reference')
+    return target in SHARED_WITH_REFERENCE ? undefined : 'the reference service shares nothing with the agent';
+  if (other === 'domain') return undefined;
+  if (other === 'platform') return HOSTS.includes(floor) ? undefined : 'only main, cli and simulation touch platform';
+  if (JOINERS.includes(floor)) return undefined;
+  if (JOINERS.includes(other)) return 'a floor never imports what joins floors';
+  if (floor === 'platform') return typeOnly ? undefined : 'an adapter takes types only';
+  if (other === 'reference') return 'only joiners host the reference service';
+  if (ORDER.indexOf(other) > ORDER.indexOf(floor)) return 'a floor never imports a later floor';
+  return typeOnly ? undefined : 'a floor takes types, not values, from earlier floors';
+}
+
+/** Packages that control imports: none may be; and files beside the first that import the values of one package. */
+const packagesInControl = ({ path, imports }: SourceFile): string[] =>
+  floorOf(path) !== 'control'
+    ? []
+    : imports
+        .filter(({ target }) => !isLocal(target))
+        .map(({ target }) => `${path} imports ${target}: control imports no package and no node: module`);
+
+/** Small and pure, or the words of one room: these may be imported wherever their floor allows. */
+const MANY_DOORS = ['valibot'];
+
+function secondDoors(all: readonly SourceFile[]): string[] {
+  const doors = new Map<string, Set<string>>();
+  for (const { path, imports } of all)
+    for (const { target, typeOnly } of imports) {
+      if (isLocal(target) || target.startsWith('node:') || typeOnly) continue;
+      const name = packageOf(target);
+      doors.set(name, (doors.get(name) ?? new Set()).add(path));
+    }
+  return [...doors]
+    .filter(([name, paths]) => paths.size > 1 && !MANY_DOORS.includes(name))
+    .map(([name, paths]) => `${name} enters through ${[...paths].join(' and ')}: a package has one door`);
 }
 
 function impurities({ path, text }: SourceFile): string[] {
   const floor = floorOf(path);
-  const pure =
-    (ORDER as readonly string[]).includes(floor) || ['units', 'zone', 'times', 'world', 'agent'].includes(floor);
-  if (!pure) return [];
+  if (![...ORDER, 'domain', 'agent'].includes(floor)) return [];
   const code = withoutComments(text);
   return IMPURE.filter((pattern) => pattern.test(code)).map(
     (pattern) => `${path} uses ${pattern.source}: it comes in from outside`,
   );
 }
 
+/** Circles of imports, types included: two files that need each other's types are one file, or want a third. */
 function cycles(): string[] {
   const graph = new Map(
     files.map(({ path, imports }) => [
       path,
-      imports.filter(({ target, typeOnly }) => isLocal(target) && !typeOnly).map(({ target }) => target),
+      imports.filter(({ target }) => isLocal(target)).map(({ target }) => target),
     ]),
   );
   const done = new Set<string>();
@@ -149,12 +162,26 @@ function cycles(): string[] {
   return found;
 }
 
+/** File names that stand twice in a tree: a name must be enough to find a file. */
+function namesTwice(paths: readonly string[]): string[] {
+  const byName = new Map<string, string[]>();
+  for (const path of paths) byName.set(basename(path), [...(byName.get(basename(path)) ?? []), path]);
+  return [...byName.values()].filter((same) => same.length > 1).map((same) => same.join(' and '));
+}
+
+const testFiles = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => `test/${name}`);
+
 describe('the floors of src', () => {
   it('reads the files', () => expect(files.length).toBeGreaterThan(10));
   it('arrows point down', () => expect(files.flatMap(brokenArrows)).toEqual([]));
-  it('packages enter through their doors', () => expect(files.flatMap(brokenDoors)).toEqual([]));
+  it('control imports no package', () => expect(files.flatMap(packagesInControl)).toEqual([]));
+  it('each package enters through one file', () => expect(secondDoors(files)).toEqual([]));
   it('pure floors read no clock, chance, timer or process', () => expect(files.flatMap(impurities)).toEqual([]));
-  it('nothing imports itself in a circle', () => expect(cycles()).toEqual([]));
+  it('nothing imports itself in a circle, types included', () => expect(cycles()).toEqual([]));
+  it('no file name stands twice', () =>
+    expect(namesTwice([...files.map(({ path }) => `src/${path}`), ...testFiles])).toEqual([]));
 });
 
 describe('the check itself', () => {
@@ -164,24 +191,35 @@ describe('the check itself', () => {
     ['signal/a.ts', "import { step } from '../control/step.ts';", 'never imports a later floor'],
     ['control/a.ts', "import { index } from '../signal/index.ts';", 'takes types, not values'],
     ['control/a.ts', "import type { A } from '../service/a.ts';", ''],
+    ['control/rules/a.ts', "import type { A } from '../../service/api/a.ts';", ''],
+    ['control/rules/a.ts', "import { A } from '../../service/api/a.ts';", 'takes types, not values'],
+    ['control/a.ts', "import { seconds } from '../domain/units.ts';", ''],
+    ['domain/a.ts', "import type { A } from '../config/a.ts';", 'imports nothing above it'],
     ['control/a.ts', "import { readFile } from 'node:fs';", 'control imports no package'],
-    ['monitor/a.ts', "import mqtt from 'mqtt';", 'enters through platform/broker.ts'],
+    ['mqtt/a.ts', "import mqtt from 'mqtt';", 'a package has one door'],
     ['reference/a.ts', "import { decode } from '../service/decode.ts';", 'shares nothing'],
+    ['reference/a/a.ts', "import { minutes } from '../../domain/units.ts';", 'shares nothing'],
+    ['reference/a.ts', "import { isLoopback } from '../domain/loopback.ts';", ''],
     ['service/a.ts', "import { disk } from '../platform/disk.ts';", 'touch platform'],
     ['signal/a.ts', 'const t = Date.now();', 'comes in from outside'],
     ['signal/a.ts', '// Date.now() would be wrong', ''],
-    ['agent.ts', "import { step } from './control/step.ts';", ''],
-    ['agent.ts', "import { disk } from './platform/disk.ts';", 'touch platform'],
+    ['agent/a.ts', "import { step } from '../control/step.ts';", ''],
+    ['agent/a.ts', "import { disk } from '../platform/disk.ts';", 'touch platform'],
     ['region/a.ts', "import { type A, b } from '../config/config.ts';", 'takes types, not values'],
     ['region/a.ts', "const a = await import('../control/step.ts');", 'never imports a later floor'],
   ];
   it.each(rows)('%s: %s', (path, text, sentence) => {
-    const said = [
-      ...brokenArrows(file(path, text)),
-      ...brokenDoors(file(path, text)),
-      ...impurities(file(path, text)),
+    const added = file(path, text);
+    const complaints = [
+      ...brokenArrows(added),
+      ...packagesInControl(added),
+      ...secondDoors([...files, added]),
+      ...impurities(added),
     ].join('\n');
-    if (sentence === '') expect(said).toBe('');
-    else expect(said).toContain(sentence);
+    if (sentence === '') expect(complaints).toBe('');
+    else expect(complaints).toContain(sentence);
   });
+
+  it('names that stand twice', () =>
+    expect(namesTwice(['src/a/b.ts', 'test/a/b.ts', 'src/c.ts'])).toEqual(['src/a/b.ts and test/a/b.ts']));
 });

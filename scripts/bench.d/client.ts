@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createSystemClock } from '../../src/platform/clock.ts';
-import { createHttp } from '../../src/platform/http.ts';
+import type { Instant } from '../../src/domain/units.ts';
+import { createHttp } from '../../src/platform/http-client.ts';
 import { createSystemRandom } from '../../src/platform/random.ts';
-import { createService } from '../../src/service/service.ts';
-import type { Instant } from '../../src/units.ts';
+import { createSystemClock } from '../../src/platform/system-clock.ts';
+import { createServiceClient } from '../../src/service/client.ts';
 
 const DIST = process.env.GRIDTIDE_DIST ?? 'dist';
 const PASSWORD = 'pass-word1';
@@ -52,7 +52,7 @@ function held(): number {
 
 const { url, child } = await started();
 const http = createHttp();
-const service = createService({
+const service = createServiceClient({
   url,
   http,
   clock: createSystemClock(),

@@ -3,14 +3,22 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import type { Event, Site } from '../../src/control/control.ts';
-import { type PlanRequest, planSlots } from '../../src/control/planner.ts';
+import type { ControlEvent, Site } from '../../src/control/control-types.ts';
+import { planSlots, type SlotPlanRequest } from '../../src/control/planning/planner.ts';
 import { initialState, step } from '../../src/control/step.ts';
-import { hours, type Instant, minutes, type Uptime } from '../../src/units.ts';
-import type { Moment } from '../../src/world.ts';
-import { tryAll } from '../../test/control/brute-force.ts';
-import { fractions, instance, isBeyondPatterns } from '../../test/control/instances.ts';
-import { at, car, heating, outlookOf, siteOf, tank, viewOf } from '../../test/control/site.ts';
+import type { ClockReading } from '../../src/domain/ports.ts';
+import { hours, type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
+import { findBestSchedule } from '../../test/control/brute-force.ts';
+import { buildInstance, createSeededFractions, isBeyondPatterns } from '../../test/control/instances.ts';
+import {
+  buildHorizon,
+  buildSite,
+  buildView,
+  carLoad,
+  heatingLoad,
+  instantFrom,
+  tankLoad,
+} from '../../test/control/site.ts';
 
 const missed: string[] = [];
 
@@ -22,14 +30,14 @@ function row(name: string, value: string, bar: string, holds: boolean) {
 const differs = (a: number, b: number) => Math.abs(a - b) > 1e-9 * Math.max(1, Math.abs(b));
 
 function againstEverySchedule(tries: number) {
-  const random = fractions(1);
+  const random = createSeededFractions(1);
   let compared = 0;
   let different = 0;
   while (compared < tries) {
-    const one = instance(random, 11);
+    const one = buildInstance(random, 11);
     if (isBeyondPatterns(one)) continue;
     compared += 1;
-    const [plan, best] = [planSlots(one), tryAll(one)];
+    const [plan, best] = [planSlots(one), findBestSchedule(one)];
     const same =
       plan === undefined || best === undefined
         ? plan === undefined && best === undefined
@@ -56,7 +64,7 @@ interface Solver {
 }
 
 /** The same job as a mixed integer programme: x runs, y starts. */
-function programme({ weights, need, minOn, minOff, startCost, maxStarts }: PlanRequest): string {
+function programme({ weights, need, minOn, minOff, startCost, maxStarts }: SlotPlanRequest): string {
   const slots = weights.length;
   const all = Array.from({ length: slots }, (_, t) => t);
   const sum = (name: string, from: number, to: number) =>
@@ -80,12 +88,12 @@ function programme({ weights, need, minOn, minOff, startCost, maxStarts }: PlanR
 async function againstSolver(tries: number) {
   const require = createRequire(join(process.env.GRIDTIDE_ROOT ?? process.cwd(), 'package.json'));
   const solver = (await (require('highs') as () => Promise<Solver>)()) as Solver;
-  const random = fractions(288);
+  const random = createSeededFractions(288);
   let different = 0;
   const started = performance.now();
   for (let i = 0; i < tries; i++) {
     const minOn = 1 + Math.floor(random() * 6);
-    const one: PlanRequest = {
+    const one: SlotPlanRequest = {
       weights: rates(random, 288),
       need: Math.max(minOn, 12 + Math.floor(random() * 96)),
       minOn,
@@ -106,8 +114,8 @@ async function againstSolver(tries: number) {
   row(`MILP solver, ${tries} instances of 288 slots (${seconds} s)`, `${different} different`, '0', different === 0);
 }
 
-function speed(name: string, bar: number, request: (random: () => number) => PlanRequest, repeats: number) {
-  const random = fractions(3);
+function speed(name: string, bar: number, request: (random: () => number) => SlotPlanRequest, repeats: number) {
+  const random = createSeededFractions(3);
   const times: number[] = [];
   for (let i = 0; i < repeats; i++) {
     const one = request(random);
@@ -123,7 +131,7 @@ function speed(name: string, bar: number, request: (random: () => number) => Pla
 
 const job =
   (slots: number, need: number, maxStarts: number) =>
-  (random: () => number): PlanRequest => ({
+  (random: () => number): SlotPlanRequest => ({
     weights: rates(random, slots),
     need,
     minOn: 3,
@@ -137,18 +145,21 @@ const job =
 
 /** The core over months of forecasts each five minutes, without anything around it. */
 function rolling(name: string, site: Site, days: number) {
-  const random = fractions(5);
-  const start = at('2026-01-05T08:00:00Z');
+  const random = createSeededFractions(5);
+  const start = instantFrom('2026-01-05T08:00:00Z');
   const truth = rates(random, (days + 2) * 288);
   let state = initialState(site, undefined, false);
-  const found: Event = { kind: 'found', levels: Object.fromEntries(site.loads.map(({ name: load }) => [load, 'off'])) };
+  const found: ControlEvent = {
+    kind: 'found',
+    levels: Object.fromEntries(site.loads.map(({ name: load }) => [load, 'off'])),
+  };
   const begun = process.cpuUsage();
-  const now = (slot: number): Moment => ({
+  const now = (slot: number): ClockReading => ({
     wall: (start + slot * minutes(5)) as Instant,
     uptime: (hours(1) + slot * minutes(5)) as Uptime,
     trusted: true,
   });
-  const take = (event: Event, moment: Moment) => {
+  const take = (event: ControlEvent, moment: ClockReading) => {
     const next = step(site, state, event, moment);
     state = next.state;
     for (const { load, level } of next.commands) take({ kind: 'confirmed', load, level }, moment);
@@ -156,11 +167,11 @@ function rolling(name: string, site: Site, days: number) {
   take(found, now(0));
   for (let slot = 0; slot < days * 288; slot++) {
     const { wall } = now(slot);
-    const outlook = outlookOf(wall, [], {
+    const outlook = buildHorizon(wall, [], {
       values: Array.from(truth.subarray(slot, slot + 288)),
       validUntil: (wall + hours(24)) as Instant,
     });
-    take({ kind: 'signal', view: viewOf({ outlook }) }, now(slot));
+    take({ kind: 'signal', view: buildView({ horizon: outlook }) }, now(slot));
   }
   const used = process.cpuUsage(begun);
   const seconds = (used.user + used.system) / 1e6;
@@ -172,11 +183,11 @@ const quick = process.argv.includes('--quick');
 againstEverySchedule(quick ? 2_000 : 30_000);
 speed('plan of 288 slots, N = 48, at most 4 starts', 5, job(288, 48, 4), 2_000);
 speed('plan of 864 slots, N = 288, K = 12', 150, job(864, 288, 12), quick ? 20 : 100);
-const { window: _window, ...pump } = heating();
+const { window: _window, ...pump } = heatingLoad();
 rolling(
   'three loads, rolling plan on every forecast',
-  siteOf(
-    car({
+  buildSite(
+    carLoad({
       goal: {
         need: { kind: 'time', time: hours(4) },
         by: Array(7).fill(420) as never,
@@ -184,7 +195,7 @@ rolling(
         armedBy: 'schedule',
       },
     }),
-    car({
+    carLoad({
       name: 'day',
       goal: { need: { kind: 'time', time: hours(4) }, by: Array(7).fill(1080) as never, armedBy: 'schedule' },
     }),
@@ -192,7 +203,11 @@ rolling(
   ),
   quick ? 10 : 60,
 );
-rolling('three loads on thresholds only', siteOf(tank(), tank({ name: 'second' }), heating()), quick ? 10 : 60);
+rolling(
+  'three loads on thresholds only',
+  buildSite(tankLoad(), tankLoad({ name: 'second' }), heatingLoad()),
+  quick ? 10 : 60,
+);
 await againstSolver(quick ? 10 : 200);
 if (missed.length > 0) {
   console.log(`missed: ${missed.join('; ')}`);

@@ -1,8 +1,8 @@
 /** What an agent at rest costs beside bare Node: memory after two minutes, its peak; then a service day at high speed: requests, bytes, device writes. */
 
 import { connect, createServer } from 'node:net';
-import { counted } from '../../src/units.ts';
-import { makeImage } from '../../test/faults/loop-image.ts';
+import { formatCount } from '../../src/domain/units.ts';
+import { createLoopImage } from '../../test/faults/loop-image.ts';
 import { gridtide, house, judge, node, peak, resident, sleep, startBroker, startService } from './idle/house.ts';
 
 const IDLE_SECONDS = Number(process.argv[2] ?? 120);
@@ -50,7 +50,7 @@ async function meter(url: string) {
 /** The image's own counters where an image can be mounted; undefined elsewhere. */
 async function cardOf() {
   try {
-    const image = await makeImage(64);
+    const image = await createLoopImage(64);
     await image.mount();
     return image;
   } catch (error) {
@@ -99,7 +99,7 @@ console.log(`resident at most: ${ratio(most, barePeak)}`);
 const { first, both } = await dayCost();
 const tell = (name: string, { bytes, requests, card, lines }: Counts) =>
   console.log(
-    `${name}: ${counted(requests, 'request')}, ${(bytes / 1024).toFixed(0)} KiB over the wire, ${(card / MIB).toFixed(2)} MiB to the device, ${counted(lines, 'log line')}`,
+    `${name}: ${formatCount(requests, 'request')}, ${(bytes / 1024).toFixed(0)} KiB over the wire, ${(card / MIB).toFixed(2)} MiB to the device, ${formatCount(lines, 'log line')}`,
   );
 const second = difference(first, both);
 tell('first service day, with the map', first);

@@ -10,7 +10,7 @@ import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeS
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { counted } from '../../src/units.ts';
+import { formatCount } from '../../src/domain/units.ts';
 import { geojsonOf, type MapShape } from '../../test/fixtures/region-map.ts';
 
 const {
@@ -402,5 +402,5 @@ const parts: Record<string, () => Promise<void>> = {
 };
 for (const [name, part] of Object.entries(parts)) if (wanted(name)) await part();
 for (const name of Object.keys(SHAPES)) rmSync(join(work, `${name}.json`), { force: true });
-console.log(missed === 0 ? 'every bar is met' : `${counted(missed, 'bar')} missed`);
+console.log(missed === 0 ? 'every bar is met' : `${formatCount(missed, 'bar')} missed`);
 process.exitCode = missed === 0 ? 0 : 1;

@@ -5,12 +5,12 @@
  * usage: scripts/bench value FILE.csv.gz …
  */
 
-import { readSeries } from '../../src/reference/series.ts';
-import { type FaultName, faultsOf } from '../../src/replay/backtest/faults.ts';
-import { builtIn } from '../../src/replay/backtest/loads.ts';
-import { recordOf, timeOf } from '../../src/replay/backtest/record.ts';
-import { backtest, type Policy, type Result } from '../../src/replay/backtest.ts';
-import { counted } from '../../src/units.ts';
+import { formatCount } from '../../src/domain/units.ts';
+import { readSeries } from '../../src/reference/world/recorded-signal.ts';
+import { type BacktestFaultName, combineBacktestFaults } from '../../src/simulation/backtest/backtest-faults.ts';
+import { builtInLoads } from '../../src/simulation/backtest/backtest-loads.ts';
+import { buildRecordedSeries, timeOfRow } from '../../src/simulation/backtest/recorded-series.ts';
+import { type BacktestResult, type Policy, runBacktest } from '../../src/simulation/backtest/run-backtest.ts';
 
 const files = process.argv.slice(2);
 if (files.length === 0) {
@@ -27,7 +27,7 @@ const INDEX_OF_PROFILE = 0.95;
 const MONTHS_28 = 245_376;
 const CPU_BAR = 120;
 
-const record = recordOf(await readSeries(files));
+const record = buildRecordedSeries(await readSeries(files));
 let missed = 0;
 const row = (what: string, value: string, bar: string, ok: boolean) => {
   if (!ok) missed++;
@@ -35,21 +35,21 @@ const row = (what: string, value: string, bar: string, ok: boolean) => {
 };
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
-function run(policy: Policy, faults: readonly FaultName[] = []) {
+function run(policy: Policy, faults: readonly BacktestFaultName[] = []) {
   const before = process.cpuUsage();
   const test = {
     record,
-    loads: builtIn,
+    loads: builtInLoads,
     timezone: 'America/Los_Angeles',
     range: {},
-    faults: faultsOf(faults, timeOf(record, 0)),
+    faults: combineBacktestFaults(faults, timeOfRow(record, 0)),
   };
-  const results = new Map(backtest(test, policy).map((result): [string, Result] => [result.load, result]));
+  const results = new Map(runBacktest(test, policy).map((result): [string, BacktestResult] => [result.load, result]));
   const { user, system } = process.cpuUsage(before);
   return { results, seconds: (user + system) / 1e6 };
 }
 
-console.log(`${counted(record.rows, 'slot')} of 5 minutes in ${counted(files.length, 'file')}`);
+console.log(`${formatCount(record.rows, 'slot')} of 5 minutes in ${formatCount(files.length, 'file')}`);
 const rolling = run('plan-rolling');
 const profile = run('profile-only');
 const index = run('index-only');
@@ -82,7 +82,14 @@ for (const { load, most } of starts) {
   const bar = load === 'heat-pump' ? 6 : 4;
   row(`${load}: most starts in a job`, String(most), `at most ${bar}`, most <= bar);
 }
-for (const faults of [[], ['outage'], ['long-outage'], ['late'], ['restart'], ['clock-jump']] satisfies FaultName[][]) {
+for (const faults of [
+  [],
+  ['outage'],
+  ['long-outage'],
+  ['late'],
+  ['restart'],
+  ['clock-jump'],
+] satisfies BacktestFaultName[][]) {
   const { results } = faults.length === 0 ? rolling : run('plan-rolling', faults);
   const broken = [...results.values()].reduce((sum, { violations }) => sum + violations, 0);
   row(`rules broken, ${faults[0] ?? 'no fault'}`, String(broken), '0', broken === 0);

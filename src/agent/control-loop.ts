@@ -1,40 +1,40 @@
 /** Feeds events to the control core, carries its commands to the outputs and wakes it when it asked; decides nothing about levels. */
 
 import type { Level } from '../config/config.ts';
-import type { Decision, Event, Site, Step } from '../control/control.ts';
-import { isFailure, type Output, type OutputFailure } from '../outputs/output.ts';
-import type { Cancel, Clock, Moment } from '../world.ts';
+import type { ControlEvent, Decision, Site, StepResult } from '../control/control-types.ts';
+import type { Cancel, Clock, ClockReading } from '../domain/ports.ts';
+import { isOutputFailure, type Output, type OutputFailure } from '../outputs/output.ts';
 
-export interface Told<State> {
+export interface StepReport<State> {
   readonly state: State;
-  readonly event: Event;
+  readonly event: ControlEvent;
   readonly decisions: readonly Decision[];
   /** Whether the core gave a command in this step. */
-  readonly switched: boolean;
-  readonly now: Moment;
+  readonly hasCommands: boolean;
+  readonly now: ClockReading;
 }
 
 export interface ControlLoopParts<State> {
   readonly site: Site;
-  readonly step: (site: Site, state: State, event: Event, now: Moment) => Step<State>;
+  readonly step: (site: Site, state: State, event: ControlEvent, now: ClockReading) => StepResult<State>;
   readonly state: State;
   readonly clock: Clock;
   readonly outputs: ReadonlyMap<string, Output>;
   /** Before time alone is fed to the core: whoever holds the signal tells it first what is valid from now on. */
   readonly beforeTick: () => void;
   /** After each step. */
-  readonly told: (news: Told<State>) => void;
-  readonly fault: (load: string, failure: OutputFailure | undefined) => void;
+  readonly onStep: (news: StepReport<State>) => void;
+  readonly onOutputFault: (load: string, failure: OutputFailure | undefined) => void;
 }
 
 export interface ControlLoop {
   /** The first event: what the outputs were found at. A load that cannot be read is told its level once more, for nobody knows. */
-  begin(levels: Readonly<Record<string, Level>>): void;
-  feed(event: Event): void;
+  start(levels: Readonly<Record<string, Level>>): void;
+  feed(event: ControlEvent): void;
   /** No event has an effect from here on; resolves when no output is being told anything. */
   stop(): Promise<void>;
   /** After `stop`: the level a load was left at, for the state that is kept. */
-  left(load: string, level: Level): void;
+  recordFinalLevel(load: string, level: Level): void;
 }
 
 interface Actuator {
@@ -44,23 +44,23 @@ interface Actuator {
 }
 
 export function createControlLoop<State>(parts: ControlLoopParts<State>): ControlLoop {
-  const { site, step, clock, outputs, told, fault } = parts;
+  const { site, step, clock, outputs, onStep, onOutputFault } = parts;
   let state = parts.state;
   let wake: Cancel | undefined;
   let stopped = false;
-  const decided = new Map<string, Level>();
+  const decidedLevels = new Map<string, Level>();
   const actuators = new Map<string, Actuator>(
     [...outputs.keys()].map((load) => [load, { wanted: undefined, busy: undefined, failures: 0 }]),
   );
 
-  const feed = (event: Event): void => {
+  const feed = (event: ControlEvent): void => {
     if (stopped) return;
     const now = clock.now();
     const next = step(site, state, event, now);
     state = next.state;
-    for (const { load, level } of next.decisions) decided.set(load, level);
-    for (const { load, level } of next.commands) order(load, level);
-    told({ state, event, decisions: next.decisions, switched: next.commands.length > 0, now });
+    for (const { load, level } of next.decisions) decidedLevels.set(load, level);
+    for (const { load, level } of next.commands) requestLevel(load, level);
+    onStep({ state, event, decisions: next.decisions, hasCommands: next.commands.length > 0, now });
     wake?.();
     wake = clock.wakeAt(next.wakeAt, 'control', () => {
       parts.beforeTick();
@@ -68,27 +68,27 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
     });
   };
 
-  const order = (load: string, level: Level): void => {
+  const requestLevel = (load: string, level: Level): void => {
     const actuator = actuators.get(load);
     if (actuator === undefined) return;
     actuator.wanted = level;
-    actuator.busy ??= carryOut(load, actuator);
+    actuator.busy ??= applyPending(load, actuator);
   };
 
   /** Tells the output the newest wanted level until none newer has come; calls do not overlap. */
-  const carryOut = async (load: string, actuator: Actuator): Promise<void> => {
+  const applyPending = async (load: string, actuator: Actuator): Promise<void> => {
     const output = outputs.get(load);
     while (output !== undefined && actuator.wanted !== undefined) {
       const level = actuator.wanted;
       actuator.wanted = undefined;
       const failure = await output.apply(level);
-      if (isFailure(failure)) {
+      if (isOutputFailure(failure)) {
         actuator.failures += 1;
-        fault(load, failure);
+        onOutputFault(load, failure);
         feed({ kind: 'failed', load, disagreements: actuator.failures });
       } else {
         actuator.failures = 0;
-        fault(load, undefined);
+        onOutputFault(load, undefined);
         feed({ kind: 'confirmed', load, level });
       }
     }
@@ -96,19 +96,19 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
   };
 
   return {
-    begin(levels) {
+    start(levels) {
       feed({ kind: 'found', levels });
       for (const [load, { busy }] of actuators) {
-        const level = decided.get(load);
-        if (busy === undefined && level !== undefined && !(load in levels)) order(load, level);
+        const level = decidedLevels.get(load);
+        if (busy === undefined && level !== undefined && !(load in levels)) requestLevel(load, level);
       }
     },
     feed,
-    left(load, level) {
-      const event: Event = { kind: 'confirmed', load, level };
+    recordFinalLevel(load, level) {
+      const event: ControlEvent = { kind: 'confirmed', load, level };
       const now = clock.now();
       state = step(site, state, event, now).state;
-      told({ state, event, decisions: [], switched: false, now });
+      onStep({ state, event, decisions: [], hasCommands: false, now });
     },
     async stop() {
       stopped = true;

@@ -1,11 +1,11 @@
 /** What the agent is told: the checked configuration, every default filled in. Types only: plain options take theirs from the rows of `options.ts`. */
 
-import type { Duration, Kilowatt, KilowattHour } from '../units.ts';
-import type { Values } from './kind.ts';
+import type { Duration, Kilowatt, KilowattHour } from '../domain/units.ts';
 import type { ConfigValues, LoadValues, MQTT, SERVICE } from './options.ts';
+import type { SectionValues } from './value-type.ts';
 
-export type ServiceConfig = Values<typeof SERVICE>;
-export type MqttConfig = Values<typeof MQTT>;
+export type ServiceConfig = SectionValues<typeof SERVICE>;
+export type MqttConfig = SectionValues<typeof MQTT>;
 export type SignalType = ServiceConfig['signalType'];
 
 /** A level a load can be told. Relays and chargers know `off` and `on`, SG-Ready inputs the four states of the label. */
@@ -66,12 +66,12 @@ export interface LocalWindow {
 export interface LoadConfig extends Omit<LoadValues, 'powerKw'> {
   /** Of the safe alphabet [a-z0-9_-]{1,64}. */
   readonly name: string;
-  readonly power: Kilowatt;
+  readonly powerKw: Kilowatt;
 }
 
 /** The options at the top are the rows `OPTIONS`. */
 export interface Config extends Omit<ConfigValues, 'budgetKw' | 'loads'> {
   /** All loads together never draw more. */
-  readonly budget?: Kilowatt;
+  readonly budgetKw?: Kilowatt;
   readonly loads: readonly LoadConfig[];
 }

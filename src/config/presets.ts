@@ -2,30 +2,30 @@
 
 import type { MqttOutputConfig } from './config.ts';
 
-export type MqttFacts = Partial<Omit<MqttOutputConfig, 'kind' | 'preset'>>;
+export type MqttDeviceFields = Partial<Omit<MqttOutputConfig, 'kind' | 'preset'>>;
 
 interface Preset {
   /** What `topic` is, by example. */
   readonly topic: string;
   readonly about: string;
   /** `channel` counts as the device does; undefined when not said. */
-  readonly make: (topic: string, channel: number | undefined) => MqttFacts;
+  readonly make: (topic: string, channel: number | undefined) => MqttDeviceFields;
 }
 
-const onOff = (on: string, off: string): MqttFacts => ({ onPayload: on, offPayload: off });
+const onOffPayloads = (on: string, off: string): MqttDeviceFields => ({ onPayload: on, offPayload: off });
 
 export const presets = {
   switch: {
     topic: 'home/heater/set',
     about: 'any device that takes `on` and `off` on the topic itself',
-    make: (topic) => ({ commandTopic: topic, ...onOff('on', 'off') }),
+    make: (topic) => ({ commandTopic: topic, ...onOffPayloads('on', 'off') }),
   },
   openevse: {
     topic: 'openevse-1a2b',
     about: 'OpenEVSE by manual override; `clear` hands it back',
     make: (topic) => ({
       commandTopic: `${topic}/override/set`,
-      ...onOff('{"state":"active"}', '{"state":"disabled"}'),
+      ...onOffPayloads('{"state":"active"}', '{"state":"disabled"}'),
       releasePayload: 'clear',
       stateTopic: `${topic}/override`,
       statePath: 'state',
@@ -38,7 +38,7 @@ export const presets = {
     about: 'OpenEVSE by claim, the polite way; `release` lets the charger decide',
     make: (topic) => ({
       commandTopic: `${topic}/claim/set`,
-      ...onOff('{"state":"active"}', '{"state":"disabled"}'),
+      ...onOffPayloads('{"state":"active"}', '{"state":"disabled"}'),
       releasePayload: 'release',
       stateTopic: `${topic}/claim`,
       statePath: 'state',
@@ -51,7 +51,7 @@ export const presets = {
     about: 'go-eCharger, API v2; writes must be enabled in the charger, some firmware wants a leading /',
     make: (topic) => ({
       commandTopic: `${topic}/frc/set`,
-      ...onOff('2', '1'),
+      ...onOffPayloads('2', '1'),
       releasePayload: '0',
       stateTopic: `${topic}/frc`,
       stateOn: '2',
@@ -63,7 +63,7 @@ export const presets = {
     about: 'Tasmota with its usual cmnd/ and stat/; `channel` from 1 where there are several relays',
     make: (topic, channel) => ({
       commandTopic: `cmnd/${topic}/POWER${channel ?? ''}`,
-      ...onOff('ON', 'OFF'),
+      ...onOffPayloads('ON', 'OFF'),
       stateTopic: `stat/${topic}/POWER${channel ?? ''}`,
       stateOn: 'ON',
       stateOff: 'OFF',
@@ -74,7 +74,7 @@ export const presets = {
     about: 'Shelly of the first generation; `channel` from 0',
     make: (topic, channel = 0) => ({
       commandTopic: `${topic}/relay/${channel}/command`,
-      ...onOff('on', 'off'),
+      ...onOffPayloads('on', 'off'),
       stateTopic: `${topic}/relay/${channel}`,
       stateOn: 'on',
       stateOff: 'off',
@@ -85,7 +85,7 @@ export const presets = {
     about: 'Shelly Plus and later; enable MQTT control and status; `channel` from 0',
     make: (topic, channel = 0) => ({
       commandTopic: `${topic}/command/switch:${channel}`,
-      ...onOff('on', 'off'),
+      ...onOffPayloads('on', 'off'),
       stateTopic: `${topic}/status/switch:${channel}`,
       statePath: 'output',
       stateOn: 'true',
@@ -97,7 +97,7 @@ export const presets = {
     about: 'a Zigbee plug or relay behind zigbee2mqtt',
     make: (topic) => ({
       commandTopic: `${topic}/set`,
-      ...onOff('ON', 'OFF'),
+      ...onOffPayloads('ON', 'OFF'),
       stateTopic: topic,
       statePath: 'state',
       stateOn: 'ON',
@@ -109,7 +109,7 @@ export const presets = {
     about: 'a load point of evcc; `pv` hands it back',
     make: (topic) => ({
       commandTopic: `${topic}/mode/set`,
-      ...onOff('now', 'off'),
+      ...onOffPayloads('now', 'off'),
       releasePayload: 'pv',
       stateTopic: `${topic}/mode`,
       stateOn: 'now',
@@ -121,7 +121,7 @@ export const presets = {
     about: 'WARP charger by external current (enable it there): 32 A or none',
     make: (topic) => ({
       commandTopic: `${topic}/evse/external_current_update`,
-      ...onOff('{"current":32000}', '{"current":0}'),
+      ...onOffPayloads('{"current":32000}', '{"current":0}'),
       releasePayload: '{"current":32000}',
       stateTopic: `${topic}/evse/external_current`,
       statePath: 'current',
@@ -134,22 +134,22 @@ export const presets = {
 export type PresetName = keyof typeof presets;
 export const presetNames = Object.keys(presets) as readonly PresetName[];
 /** The presets whose devices count their relays. */
-const COUNTED: readonly PresetName[] = ['tasmota', 'shelly-gen1', 'shelly-gen2'];
+const CHANNEL_PRESETS: readonly PresetName[] = ['tasmota', 'shelly-gen1', 'shelly-gen2'];
 
-export interface MqttWritten extends MqttFacts {
+export interface MqttOutputOptions extends MqttDeviceFields {
   readonly preset: PresetName;
   readonly topic: string;
   readonly channel?: number;
 }
 
 /** The output as the agent is told it: what is written wins over the preset. A text is the mistake. */
-export function mqttOutput(written: MqttWritten): MqttOutputConfig | string {
-  const { preset, topic, channel, ...said } = written;
-  if (channel !== undefined && !COUNTED.includes(preset))
+export function buildMqttOutput(options: MqttOutputOptions): MqttOutputConfig | string {
+  const { preset, topic, channel, ...overrides } = options;
+  if (channel !== undefined && !CHANNEL_PRESETS.includes(preset))
     return `channel ${channel} means nothing to the preset ${preset}; take it out`;
   const make: Preset['make'] = presets[preset].make;
-  const facts = { ...make(topic, channel), ...said };
-  const { commandTopic = '', onPayload = 'on', offPayload = 'off', ...rest } = facts;
+  const fields = { ...make(topic, channel), ...overrides };
+  const { commandTopic = '', onPayload = 'on', offPayload = 'off', ...rest } = fields;
   if (onPayload === offPayload) return 'onPayload and offPayload are the same; the device could not tell them apart';
   const states = rest.stateTopic === undefined ? {} : { stateOn: onPayload, stateOff: offPayload };
   return { kind: 'mqtt', preset, commandTopic, onPayload, offPayload, ...states, ...rest };

@@ -1,43 +1,48 @@
 /** The record of what a load is told: reason, rung, data and what comes next; and whether it says anything new. */
 
 import type { LoadConfig } from '../config/config.ts';
-import type { Basis } from '../signal/view.ts';
-import { type Duration, energy, type Uptime } from '../units.ts';
+import { isRunning, isSgReady } from '../domain/levels.ts';
+import { computeEnergy, type Duration, type Uptime } from '../domain/units.ts';
+import type { Basis } from '../signal/signal-view.ts';
+import type { Decision, RulePriority } from './control-types.ts';
+import type { Permitted } from './rules/interlocks.ts';
+import { computeShortfall } from './rules/jobs.ts';
 import {
-  type Context,
-  type Draft,
+  effectiveMinOff,
+  effectiveMinOn,
   levelSince,
-  minOffOf,
-  minOnOf,
+  type MutableLoadState,
   presentLevel,
   runningSince,
+  type StepContext,
+  toWallTime,
   wakeAtUptime,
-  wallOf,
-} from './context.ts';
-import type { Decision, Priority } from './control.ts';
-import type { Settled } from './guards.ts';
-import { shortfall } from './jobs.ts';
-import { isRunning, isSgReady } from './levels.ts';
+} from './rules/step-context.ts';
 
-export function decided(context: Context, load: LoadConfig, draft: Draft, settled: Settled): Decision {
-  const { wish, level, guard } = settled;
-  const until = settled.until ?? wish.until ?? leastEnd(context, load, draft);
-  const { index, rate } = signalOf(context);
+export function buildDecision(
+  context: StepContext,
+  load: LoadConfig,
+  draft: MutableLoadState,
+  permitted: Permitted,
+): Decision {
+  const { request, level, interlock } = permitted;
+  const until = permitted.until ?? request.until ?? minimumTimeEnd(context, load, draft);
+  const { index, rate } = citeSignal(context);
   const { job } = draft;
   return {
     load: load.name,
     at: context.now.wall,
     level,
-    wanted: wish.level,
-    why: guard ?? wish.why,
-    priority: guard === undefined ? wish.priority : rungOf(guard),
-    basis: wish.basis,
-    ...(guard === undefined ? {} : { wish: wish.why }),
+    wanted: request.level,
+    why: interlock ?? request.why,
+    priority: interlock === undefined ? request.priority : interlockPriority(interlock),
+    basis: request.basis,
+    ...(interlock === undefined ? {} : { wantedWhy: request.why }),
     ...(index === undefined ? {} : { index }),
-    ...(wish.limit === undefined ? {} : { limit: wish.limit }),
+    ...(request.threshold === undefined ? {} : { threshold: request.threshold }),
     ...(rate === undefined ? {} : { rate }),
     ...(until === undefined ? {} : { until }),
-    ...(wish.next === undefined ? {} : { next: wish.next }),
+    ...(request.next === undefined ? {} : { next: request.next }),
     ...(job === undefined
       ? {}
       : {
@@ -46,29 +51,30 @@ export function decided(context: Context, load: LoadConfig, draft: Draft, settle
             from: job.from,
             need: job.need,
             done: job.done,
-            shortfall: shortfall(context, load, draft, job),
+            shortfall: computeShortfall(context, load, draft, job),
           },
-          energy: energy(load.power, job.done),
+          energy: computeEnergy(load.powerKw, job.done),
         }),
   };
 }
 
-const rungOf = (guard: Decision['why']): Priority => (guard === 'power-budget' ? 3 : guard === 'ageing' ? 8 : 2);
+const interlockPriority = (interlock: Decision['why']): RulePriority =>
+  interlock === 'power-budget' ? 3 : interlock === 'ageing' ? 8 : 2;
 
 /** Until when the least time of the present level holds, while it does. */
-function leastEnd(context: Context, load: LoadConfig, draft: Draft) {
+function minimumTimeEnd(context: StepContext, load: LoadConfig, draft: MutableLoadState) {
   const present = presentLevel(draft);
   if (present === undefined) return undefined;
-  const least = isRunning(present) ? minOnOf(load) : minOffOf(load);
-  const held = isSgReady(load) ? levelSince(draft) + load.hold : 0;
-  const end = Math.max(runningSince(draft) + least, held) as Uptime;
+  const least = isRunning(present) ? effectiveMinOn(load) : effectiveMinOff(load);
+  const holdEnd = isSgReady(load) ? levelSince(draft) + load.minStateTime : 0;
+  const end = Math.max(runningSince(draft) + least, holdEnd) as Uptime;
   if (end <= context.now.uptime) return undefined;
   wakeAtUptime(context, end);
-  return wallOf(context, end);
+  return toWallTime(context, end);
 }
 
 /** What the signal says now, for people: only what is valid, only on a clock that is trusted. */
-function signalOf({ view, now }: Context): Pick<Decision, 'index' | 'rate'> {
+function citeSignal({ view, now }: StepContext): Pick<Decision, 'index' | 'rate'> {
   if (view === undefined || !now.trusted) return {};
   const { index, rate } = view;
   return {
@@ -80,29 +86,29 @@ function signalOf({ view, now }: Context): Pick<Decision, 'index' | 'rate'> {
 }
 
 /** Moments that differ by less than this are one moment to people. */
-const SAME_TIME = 60_000;
+const SAME_TIME_TOLERANCE = 60_000;
 
-const near = (a: number | undefined, b: number | undefined) =>
-  a === b || (a !== undefined && b !== undefined && Math.abs(a - b) < SAME_TIME);
+const isSameTime = (a: number | undefined, b: number | undefined) =>
+  a === b || (a !== undefined && b !== undefined && Math.abs(a - b) < SAME_TIME_TOLERANCE);
 
-const isShort = ({ job }: Decision) => job !== undefined && job.shortfall > 0;
+const hasShortfall = ({ job }: Decision) => job !== undefined && job.shortfall > 0;
 
 /** A fresh forecast stands in for a live index that is late: no news to people. */
-const sameStanding = (a: Basis, b: Basis) => a === b || (isFresh(a) && isFresh(b));
+const isEquallyFresh = (a: Basis, b: Basis) => a === b || (isFresh(a) && isFresh(b));
 const isFresh = (basis: Basis) => basis === 'live-index' || basis === 'fresh-forecast';
 
-export function sameDecision(a: Decision | undefined, b: Decision): boolean {
+export function isSameDecision(a: Decision | undefined, b: Decision): boolean {
   return (
     a !== undefined &&
     a.level === b.level &&
     a.wanted === b.wanted &&
     a.why === b.why &&
-    a.wish === b.wish &&
+    a.wantedWhy === b.wantedWhy &&
     a.priority === b.priority &&
-    sameStanding(a.basis, b.basis) &&
+    isEquallyFresh(a.basis, b.basis) &&
     a.job?.by === b.job?.by &&
     a.next?.level === b.next?.level &&
-    near(a.next?.at, b.next?.at) &&
-    isShort(a) === isShort(b)
+    isSameTime(a.next?.at, b.next?.at) &&
+    hasShortfall(a) === hasShortfall(b)
   );
 }

@@ -1,32 +1,32 @@
 /** A decision in words a homeowner reads; adds nothing to it. */
 
-import type { Basis } from '../signal/view.ts';
-import type { Duration, Instant } from '../units.ts';
-import { clockTime } from './calendar.ts';
-import type { Decision, Why } from './control.ts';
-import { isRunning } from './levels.ts';
+import { isRunning } from '../domain/levels.ts';
+import { formatClockTime } from '../domain/local-time.ts';
+import type { Duration, Instant } from '../domain/units.ts';
+import type { Basis } from '../signal/signal-view.ts';
+import type { Decision, DecisionReason } from './control-types.ts';
 
 /** One sentence: what the signal says, what follows, and until when. Times are local, with the weekday when not today. */
-export function explain(decision: Decision, timezone: string): string {
-  const clock = (at: Instant) => clockTime(timezone, at, decision.at);
-  const signal = signalWords(decision);
-  const body = [reason(decision, clock), ending(decision, clock), jobWords(decision, clock)].filter(
+export function explainDecision(decision: Decision, timezone: string): string {
+  const clock = (at: Instant) => formatClockTime(timezone, at, decision.at);
+  const signal = formatSignalPart(decision);
+  const body = [formatReason(decision, clock), formatEnding(decision, clock), formatJob(decision, clock)].filter(
     (part) => part !== '',
   );
   return `${signal === '' ? '' : `${signal}: `}${body.join('; ')}`;
 }
 
-type Clock = (at: Instant) => string;
+type FormatTime = (at: Instant) => string;
 
-function signalWords({ index, rate, basis }: Decision): string {
+function formatSignalPart({ index, rate, basis }: Decision): string {
   const words: string[] = [];
   if (index !== undefined) words.push(`index ${Math.round(index.value)}`);
   if (rate !== undefined) words.push(`${Math.round(rate.value)} lb/MWh`);
-  const remark = basisWords(basis);
+  const remark = formatBasis(basis);
   return words.length === 0 ? '' : `${words.join(', ')}${remark}`;
 }
 
-function basisWords(basis: Basis): string {
+function formatBasis(basis: Basis): string {
   switch (basis) {
     case 'ageing-forecast':
       return ' (from an older forecast)';
@@ -39,10 +39,10 @@ function basisWords(basis: Basis): string {
   }
 }
 
-function reason(decision: Decision, clock: Clock): string {
-  const { why, wish, limit, until } = decision;
+function formatReason(decision: Decision, clock: FormatTime): string {
+  const { why, wantedWhy: wish, threshold: limit, until } = decision;
   const from = decision.basis === 'own-profile' ? ' by what recent days were like' : '';
-  const wanted = wish === undefined ? '' : ` (wants to be ${decision.wanted}: ${shortWords(wish)})`;
+  const wanted = wish === undefined ? '' : ` (wants to be ${decision.wanted}: ${formatShortReason(wish)})`;
   const when = until === undefined ? '' : ` until ${clock(until)}`;
   // An index of now is known all the same, and said before.
   const unknown = decision.index === undefined && decision.rate === undefined ? 'no signal' : 'no forecast';
@@ -107,7 +107,7 @@ function reason(decision: Decision, clock: Clock): string {
 }
 
 /** Guards have said until when themselves. */
-const SAYS_UNTIL: readonly Why[] = [
+const REASONS_WITH_UNTIL: readonly DecisionReason[] = [
   'min-on',
   'min-off',
   'hold',
@@ -119,24 +119,25 @@ const SAYS_UNTIL: readonly Why[] = [
   'output-fault',
 ];
 
-function ending({ why, level, until, next }: Decision, clock: Clock): string {
+function formatEnding({ why, level, until, next }: Decision, clock: FormatTime): string {
   const does = isRunning(level) ? 'runs' : level === 'block' ? 'is blocked' : 'waits';
-  if (SAYS_UNTIL.includes(why)) return '';
+  if (REASONS_WITH_UNTIL.includes(why)) return '';
   if (why === 'no-data' || why === 'untrusted-clock') return '';
   if (next !== undefined) return `${does} until ${clock(next.at)}`;
   if (until !== undefined) return `${does} until ${clock(until)} at least`;
   return does;
 }
 
-function jobWords({ job, why }: Decision, clock: Clock): string {
+function formatJob({ job, why }: Decision, clock: FormatTime): string {
   if (job === undefined) return '';
-  const share = `${lengthWords(job.done)} of ${lengthWords(job.need)} by ${clock(job.by)}`;
-  const missing = job.shortfall > 0 && why !== 'goal-done' ? `, ${lengthWords(job.shortfall)} will be missing` : '';
+  const share = `${formatHoursMinutes(job.done)} of ${formatHoursMinutes(job.need)} by ${clock(job.by)}`;
+  const missing =
+    job.shortfall > 0 && why !== 'goal-done' ? `, ${formatHoursMinutes(job.shortfall)} will be missing` : '';
   return `${share}${missing}`;
 }
 
 /** `1 h 20 min`, rounded to the minute, never `0 min` of something. */
-export function lengthWords(length: Duration): string {
+export function formatHoursMinutes(length: Duration): string {
   const total = Math.round(length / 60_000);
   if (total === 0) return length > 0 ? 'under 1 min' : '0 min';
   const [hours, minutes] = [Math.floor(total / 60), total % 60];
@@ -144,7 +145,7 @@ export function lengthWords(length: Duration): string {
   return minutes === 0 ? `${hours} h` : `${hours} h ${minutes} min`;
 }
 
-function shortWords(why: Why): string {
+function formatShortReason(why: DecisionReason): string {
   switch (why) {
     case 'planned':
       return 'planned';

@@ -1,9 +1,9 @@
 /** What the ledger records, one entry at a time, never changed once written. Every figure is a question asked of the list of entries. */
 
 import type { Level } from '../config/config.ts';
-import type { Why } from '../control/control.ts';
-import type { Basis } from '../signal/view.ts';
-import type { Duration, Instant, Kilowatt, KilowattHour, LbsPerMwh } from '../units.ts';
+import type { DecisionReason } from '../control/control-types.ts';
+import type { Duration, Instant, Kilowatt, KilowattHour, LbsPerMwh } from '../domain/units.ts';
+import type { Basis } from '../signal/signal-view.ts';
 
 /** A job was armed: from here its counterfactual is fixed, the same energy at `power` at once. */
 export interface JobEntry {
@@ -26,7 +26,7 @@ export interface SlotEntry {
   /** False: power times running time. */
   readonly metered: boolean;
   readonly level: Level;
-  readonly why: Why;
+  readonly why: DecisionReason;
   readonly basis: Basis;
   readonly region?: string;
   readonly job?: string;
@@ -87,7 +87,7 @@ export interface Rates {
   readonly bySlot: ReadonlyMap<Instant, RateRecord>;
 }
 
-function settledRecord(known: RateRecord | undefined, point: SettledPoint, entry: SettledEntry): RateRecord {
+function mergeSettledPoint(known: RateRecord | undefined, point: SettledPoint, entry: SettledEntry): RateRecord {
   const changed = known?.published !== point.rate;
   return {
     ...known,
@@ -101,7 +101,7 @@ function settledRecord(known: RateRecord | undefined, point: SettledPoint, entry
 }
 
 /** All rates of a region the entries tell; undefined when they tell none. A change of period keeps the later one. */
-export function ratesOf(ledger: Iterable<Entry>, region: string): Rates | undefined {
+export function collectRates(ledger: Iterable<Entry>, region: string): Rates | undefined {
   const bySlot = new Map<Instant, RateRecord>();
   let period: Duration | undefined;
   for (const entry of ledger) {
@@ -111,11 +111,11 @@ export function ratesOf(ledger: Iterable<Entry>, region: string): Rates | undefi
       bySlot.set(entry.at, { imputed: false, ...model, ...bySlot.get(entry.at), seen: entry.rate });
     } else if (entry.kind === 'settled' && entry.region === region) {
       period = entry.period;
-      for (const point of entry.points) bySlot.set(point.at, settledRecord(bySlot.get(point.at), point, entry));
+      for (const point of entry.points) bySlot.set(point.at, mergeSettledPoint(bySlot.get(point.at), point, entry));
     }
   }
   return period === undefined ? undefined : { period, bySlot };
 }
 
 /** The best rate known of a slot: published before seen. */
-export const bestRate = (record: RateRecord | undefined): LbsPerMwh | undefined => record?.published ?? record?.seen;
+export const getBestRate = (record: RateRecord | undefined): LbsPerMwh | undefined => record?.published ?? record?.seen;

@@ -1,16 +1,24 @@
 /** Adds up what ran, what it emitted and what the same energy would have emitted otherwise. Never turns an index into kilograms. */
 
-import { days, emissions, floorTo, type Instant, type Kilogram, type KilowattHour, type LbsPerMwh } from '../units.ts';
+import { createDayFormatter, type DayFormatter, findDayStart, findNextDayStart } from '../domain/local-day.ts';
 import {
-  bestRate,
+  computeEmissions,
+  days,
+  floorTo,
+  type Instant,
+  type Kilogram,
+  type KilowattHour,
+  type LbsPerMwh,
+} from '../domain/units.ts';
+import {
+  collectRates,
   type Entry,
+  getBestRate,
   type JobEntry,
   type RateRecord,
   type Rates,
-  ratesOf,
   type SlotEntry,
 } from './entries.ts';
-import { type DayOf, dayIn, dayStart, nextDayStart } from './local-day.ts';
 
 /**
  * What a row is compared with. `at-once`: the job's energy at full power from the moment it was armed. `even-day`: a load without a job has no
@@ -19,7 +27,7 @@ import { type DayOf, dayIn, dayStart, nextDayStart } from './local-day.ts';
 export type Baseline = 'at-once' | 'even-day';
 
 /** `estimate`: rates as forecast when the load ran; `provisional`: published less than 7 days ago or since changed; `settled`: unchanged for 7 days. */
-export type Standing = 'estimate' | 'provisional' | 'settled';
+export type RateStatus = 'estimate' | 'provisional' | 'settled';
 
 export interface Total {
   readonly load: string;
@@ -35,7 +43,7 @@ export interface Total {
   readonly saved: Kilogram;
   readonly baselines: readonly Baseline[];
   /** Of the least certain row; undefined when nothing is priced. */
-  readonly standing?: Standing;
+  readonly standing?: RateStatus;
   /** Parts of the priced energy, 0 to 1. */
   readonly settledShare: number;
   readonly imputedShare: number;
@@ -56,7 +64,7 @@ export interface TotalsOptions {
 }
 
 const SETTLED_AFTER = days(7);
-const NONE = 0 as Kilogram;
+const NO_KILOGRAMS = 0 as Kilogram;
 
 interface Sum {
   energy: number;
@@ -73,7 +81,7 @@ interface Sum {
   readonly jobs: Set<string>;
 }
 
-const newSum = (): Sum => ({
+const createSum = (): Sum => ({
   energy: 0,
   priced: 0,
   emitted: 0,
@@ -88,14 +96,15 @@ const newSum = (): Sum => ({
   jobs: new Set(),
 });
 
-const recordAt = (rates: Rates, at: Instant): RateRecord | undefined => rates.bySlot.get(floorTo(at, rates.period));
+const findRateRecord = (rates: Rates, at: Instant): RateRecord | undefined =>
+  rates.bySlot.get(floorTo(at, rates.period));
 
 /** Mean rate of an interval, each slot by its part; undefined when one is not known. */
-function meanRate(rates: Rates, from: number, to: number): LbsPerMwh | undefined {
+function computeMeanRate(rates: Rates, from: number, to: number): LbsPerMwh | undefined {
   let sum = 0;
   for (let at = from; at < to; ) {
     const end = Math.min(to, floorTo(at as Instant, rates.period) + rates.period);
-    const rate = bestRate(recordAt(rates, at as Instant));
+    const rate = getBestRate(findRateRecord(rates, at as Instant));
     if (rate === undefined) return undefined;
     sum += rate * (end - at);
     at = end;
@@ -104,22 +113,26 @@ function meanRate(rates: Rates, from: number, to: number): LbsPerMwh | undefined
 }
 
 /** Where the counterfactual of a job's next kilowatt-hours lies: right after those it has had. */
-function atOnce(rates: Rates, job: JobEntry, done: number, row: SlotEntry): LbsPerMwh | undefined {
+function computeAtOnceRate(rates: Rates, job: JobEntry, done: number, row: SlotEntry): LbsPerMwh | undefined {
   const time = (energy: number) => job.armedAt + (energy / job.power) * 3_600_000;
-  return meanRate(rates, time(done), time(done + row.energy));
+  return computeMeanRate(rates, time(done), time(done + row.energy));
 }
 
 /** Mean of the known rates of each local day, made once a day. */
-function evenDay(rates: Rates, dayOf: DayOf): (at: Instant) => LbsPerMwh | undefined {
+function createEvenDayRate(rates: Rates, dayOf: DayFormatter): (at: Instant) => LbsPerMwh | undefined {
   const means = new Map<string, LbsPerMwh | undefined>();
   return (at) => {
     const day = dayOf(at);
     if (means.has(day)) return means.get(day);
-    const end = nextDayStart(dayOf, at);
+    const end = findNextDayStart(dayOf, at);
     let sum = 0;
     let known = 0;
-    for (let slot = floorTo(dayStart(dayOf, at), rates.period); slot < end; slot = (slot + rates.period) as Instant) {
-      const rate = bestRate(rates.bySlot.get(slot));
+    for (
+      let slot = floorTo(findDayStart(dayOf, at), rates.period);
+      slot < end;
+      slot = (slot + rates.period) as Instant
+    ) {
+      const rate = getBestRate(rates.bySlot.get(slot));
       if (rate === undefined) continue;
       sum += rate;
       known++;
@@ -130,23 +143,24 @@ function evenDay(rates: Rates, dayOf: DayOf): (at: Instant) => LbsPerMwh | undef
   };
 }
 
-function price(sum: Sum, row: SlotEntry, record: RateRecord, instead: LbsPerMwh, now: Instant): void {
-  const rate = bestRate(record);
+function addEmissions(sum: Sum, row: SlotEntry, record: RateRecord, instead: LbsPerMwh, now: Instant): void {
+  const rate = getBestRate(record);
   if (rate === undefined) return;
   sum.priced += row.energy;
-  sum.emitted += emissions(row.energy, rate);
-  sum.instead += emissions(row.energy, instead);
+  sum.emitted += computeEmissions(row.energy, rate);
+  sum.instead += computeEmissions(row.energy, instead);
   if (record.published === undefined) sum.estimate = true;
   else if (record.changedAt !== undefined && now - record.changedAt >= SETTLED_AFTER) sum.settled += row.energy;
   if (record.imputed) sum.imputed += row.energy;
-  if (record.first !== undefined) sum.restated += emissions(row.energy, rate) - emissions(row.energy, record.first);
+  if (record.first !== undefined)
+    sum.restated += computeEmissions(row.energy, rate) - computeEmissions(row.energy, record.first);
   if (record.model !== undefined) sum.models.add(record.model);
 }
 
-function totalOf(load: string, span: string, sum: Sum): Total {
+function buildTotal(load: string, span: string, sum: Sum): Total {
   const part = (energy: number) => (sum.priced === 0 ? 0 : energy / sum.priced);
   const settled = sum.priced > 0 && sum.settled >= sum.priced * (1 - 1e-9);
-  const standing: Standing = sum.estimate ? 'estimate' : settled ? 'settled' : 'provisional';
+  const standing: RateStatus = sum.estimate ? 'estimate' : settled ? 'settled' : 'provisional';
   return {
     load,
     span,
@@ -154,7 +168,7 @@ function totalOf(load: string, span: string, sum: Sum): Total {
     priced: sum.priced as KilowattHour,
     emitted: sum.emitted as Kilogram,
     instead: sum.instead as Kilogram,
-    saved: sum.priced === 0 ? NONE : ((sum.instead - sum.emitted) as Kilogram),
+    saved: sum.priced === 0 ? NO_KILOGRAMS : ((sum.instead - sum.emitted) as Kilogram),
     baselines: [...sum.baselines],
     ...(sum.priced === 0 ? {} : { standing }),
     settledShare: part(sum.settled),
@@ -166,46 +180,49 @@ function totalOf(load: string, span: string, sum: Sum): Total {
   };
 }
 
-const spanOf = (by: TotalsOptions['by'], day: string) =>
+const formatSpan = (by: TotalsOptions['by'], day: string) =>
   by === 'all' ? 'all' : by === 'month' ? day.slice(0, 7) : day;
 
 /** A pause shorter than this is one run cut at a slot, not a new start. */
-const SEAM = 1_000;
+const SEAM_MILLISECONDS = 1_000;
 
 /** What the rows before have left behind, and what is asked of regions more than once. */
-interface Walk {
+interface TotalsWalk {
   readonly jobs: Map<string, JobEntry>;
   /** Energy each job has had. */
   readonly done: Map<string, number>;
   readonly lastEnd: Map<string, number>;
-  readonly regionOf: (region: string) => Region | undefined;
+  readonly findRegionRates: (region: string) => RegionRates | undefined;
 }
 
-interface Region {
+interface RegionRates {
   readonly rates: Rates;
-  readonly even: ReturnType<typeof evenDay>;
+  readonly even: ReturnType<typeof createEvenDayRate>;
 }
 
-const jobKey = ({ load, job }: { readonly load: string; readonly job?: string }) =>
+const buildJobKey = ({ load, job }: { readonly load: string; readonly job?: string }) =>
   job === undefined ? undefined : `${load} ${job}`;
 
-function regionsOf(entries: readonly Entry[], dayOf: DayOf): Walk['regionOf'] {
-  const known = new Map<string, Region | undefined>();
+function createRegionLookup(entries: readonly Entry[], dayOf: DayFormatter): TotalsWalk['findRegionRates'] {
+  const known = new Map<string, RegionRates | undefined>();
   return (region) => {
     if (!known.has(region)) {
-      const rates = ratesOf(entries, region);
-      known.set(region, rates && { rates, even: evenDay(rates, dayOf) });
+      const rates = collectRates(entries, region);
+      known.set(region, rates && { rates, even: createEvenDayRate(rates, dayOf) });
     }
     return known.get(region);
   };
 }
 
 /** Takes a row into the walk: where its job stood before it, and whether it is a start. */
-function pass({ done, lastEnd }: Walk, row: SlotEntry): { readonly before: number; readonly started: boolean } {
-  const key = jobKey(row);
+function advanceWalk(
+  { done, lastEnd }: TotalsWalk,
+  row: SlotEntry,
+): { readonly before: number; readonly started: boolean } {
+  const key = buildJobKey(row);
   const before = key === undefined ? 0 : (done.get(key) ?? 0);
   if (key !== undefined) done.set(key, before + row.energy);
-  const started = row.at - (lastEnd.get(row.load) ?? Number.NEGATIVE_INFINITY) > SEAM;
+  const started = row.at - (lastEnd.get(row.load) ?? Number.NEGATIVE_INFINITY) > SEAM_MILLISECONDS;
   lastEnd.set(row.load, row.at + row.for);
   return { before, started };
 }
@@ -213,40 +230,45 @@ function pass({ done, lastEnd }: Walk, row: SlotEntry): { readonly before: numbe
 function addRow(
   sum: Sum,
   row: SlotEntry,
-  { before, started }: ReturnType<typeof pass>,
-  walk: Walk,
+  { before, started }: ReturnType<typeof advanceWalk>,
+  walk: TotalsWalk,
   now: Instant,
 ): void {
   sum.energy += row.energy;
   if (started) sum.starts++;
   if (row.job !== undefined) sum.jobs.add(row.job);
-  const region = row.region === undefined ? undefined : walk.regionOf(row.region);
+  const region = row.region === undefined ? undefined : walk.findRegionRates(row.region);
   if (region === undefined) return;
-  const job = walk.jobs.get(jobKey(row) ?? '');
-  const instead = job === undefined ? region.even(row.at) : atOnce(region.rates, job, before, row);
-  const record = recordAt(region.rates, row.at);
+  const job = walk.jobs.get(buildJobKey(row) ?? '');
+  const instead = job === undefined ? region.even(row.at) : computeAtOnceRate(region.rates, job, before, row);
+  const record = findRateRecord(region.rates, row.at);
   if (record === undefined || instead === undefined) return;
   sum.baselines.add(job === undefined ? 'even-day' : 'at-once');
-  price(sum, row, record, instead, now);
+  addEmissions(sum, row, record, instead, now);
 }
 
 /** One total a load and span, in the order of first appearance. A job's rows count on the day they ran. */
-export function totals(ledger: Iterable<Entry>, options: TotalsOptions): readonly Total[] {
+export function computeTotals(ledger: Iterable<Entry>, options: TotalsOptions): readonly Total[] {
   const entries = [...ledger];
-  const dayOf = dayIn(options.timezone);
-  const walk: Walk = { jobs: new Map(), done: new Map(), lastEnd: new Map(), regionOf: regionsOf(entries, dayOf) };
+  const dayOf = createDayFormatter(options.timezone);
+  const walk: TotalsWalk = {
+    jobs: new Map(),
+    done: new Map(),
+    lastEnd: new Map(),
+    findRegionRates: createRegionLookup(entries, dayOf),
+  };
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = options;
   const sums = new Map<string, { readonly load: string; readonly span: string; readonly sum: Sum }>();
   for (const entry of entries) {
-    if (entry.kind === 'job') walk.jobs.set(jobKey(entry) ?? '', entry);
+    if (entry.kind === 'job') walk.jobs.set(buildJobKey(entry) ?? '', entry);
     if (entry.kind !== 'slot') continue;
-    const passed = pass(walk, entry);
+    const passed = advanceWalk(walk, entry);
     if (entry.at < from || entry.at >= to) continue;
-    const span = spanOf(options.by, dayOf(entry.at));
+    const span = formatSpan(options.by, dayOf(entry.at));
     const id = `${entry.load} ${span}`;
-    const held = sums.get(id) ?? { load: entry.load, span, sum: newSum() };
-    sums.set(id, held);
-    addRow(held.sum, entry, passed, walk, options.now);
+    const group = sums.get(id) ?? { load: entry.load, span, sum: createSum() };
+    sums.set(id, group);
+    addRow(group.sum, entry, passed, walk, options.now);
   }
-  return [...sums.values()].map(({ load, span, sum }) => totalOf(load, span, sum));
+  return [...sums.values()].map(({ load, span, sum }) => buildTotal(load, span, sum));
 }

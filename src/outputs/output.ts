@@ -24,5 +24,5 @@ export interface Output {
   close(): Promise<void>;
 }
 
-export const isFailure = (answer: object | string | undefined): answer is OutputFailure =>
+export const isOutputFailure = (answer: object | string | undefined): answer is OutputFailure =>
   typeof answer === 'object' && 'kind' in answer && 'detail' in answer;

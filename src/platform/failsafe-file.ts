@@ -2,23 +2,24 @@
 
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Failsafe, SafeLine } from '../world.ts';
+import type { Failsafe, FailsafeLine } from '../domain/ports.ts';
 
-const NAME = 'failsafe';
-const HEAD = '# What gridtide wants of its lines after its death: number on the header, level on the wire.\n';
+const FAILSAFE_FILE = 'failsafe';
+const FAILSAFE_HEADER =
+  '# What gridtide wants of its lines after its death: number on the header, level on the wire.\n';
 
 /** One `LINE high` or `LINE low` a line; later ones count. */
-export const failsafeText = (lines: readonly SafeLine[]): string =>
-  HEAD + lines.map(({ line, high }) => `${line} ${high ? 'high' : 'low'}\n`).join('');
+export const formatFailsafe = (lines: readonly FailsafeLine[]): string =>
+  FAILSAFE_HEADER + lines.map(({ line, high }) => `${line} ${high ? 'high' : 'low'}\n`).join('');
 
 /** In `$RUNTIME_DIRECTORY`, which is in memory; without one nobody would read it, and nothing is written. */
 export function createFailsafeFile(runtimeDirectory: string | undefined): Failsafe {
-  if (runtimeDirectory === undefined) return { leave: async () => false, clear: async () => {} };
-  const path = join(runtimeDirectory, NAME);
+  if (runtimeDirectory === undefined) return { save: async () => false, clear: async () => {} };
+  const path = join(runtimeDirectory, FAILSAFE_FILE);
   return {
-    async leave(lines) {
+    async save(lines) {
       try {
-        await writeFile(`${path}.new`, failsafeText(lines), { mode: 0o600 });
+        await writeFile(`${path}.new`, formatFailsafe(lines), { mode: 0o600 });
         await rename(`${path}.new`, path);
         return true;
       } catch {

@@ -2,7 +2,7 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PinFailure } from '../world.ts';
+import type { GpioFailure } from '../domain/ports.ts';
 
 /** The header's chip on the boards known: Raspberry Pi 0 to 3, 4, 5. */
 export const HEADER_CHIPS: readonly string[] = ['pinctrl-bcm2835', 'pinctrl-bcm2711', 'pinctrl-rp1'];
@@ -28,11 +28,13 @@ export interface HeaderLine {
   readonly chip: string;
 }
 
-const textOf = async (...path: readonly string[]) => (await readFile(join(...path), 'utf8')).trim();
+const readSysfs = async (...path: readonly string[]) => (await readFile(join(...path), 'utf8')).trim();
 
-async function chipAt(directory: string): Promise<Chip | undefined> {
+async function readChip(directory: string): Promise<Chip | undefined> {
   try {
-    const [label, base, lines] = await Promise.all(['label', 'base', 'ngpio'].map((name) => textOf(directory, name)));
+    const [label, base, lines] = await Promise.all(
+      ['label', 'base', 'ngpio'].map((name) => readSysfs(directory, name)),
+    );
     const chip = { label: label ?? '', base: Number(base), lines: Number(lines) };
     return Number.isSafeInteger(chip.base) && Number.isSafeInteger(chip.lines) ? chip : undefined;
   } catch {
@@ -40,48 +42,53 @@ async function chipAt(directory: string): Promise<Chip | undefined> {
   }
 }
 
-const missing = (detail: string): PinFailure => ({ kind: 'missing', detail });
+const buildMissingFailure = (detail: string): GpioFailure => ({ kind: 'missing', detail });
 
 /**
  * `line` of the header. The base of its chip differs from kernel to kernel (512 since 6.6), and other chips stand
  * beside the header's: a bare number never names a line.
  */
-export async function headerLine(line: number, gpio: string): Promise<HeaderLine | PinFailure> {
+export async function findHeaderLine(line: number, gpio: string): Promise<HeaderLine | GpioFailure> {
   let entries: readonly string[];
   try {
     entries = await readdir(gpio);
   } catch {
-    return missing(`there is no ${gpio}, so no line can be switched: this kernel offers no GPIO (CONFIG_GPIO_SYSFS)`);
+    return buildMissingFailure(
+      `there is no ${gpio}, so no line can be switched: this kernel offers no GPIO (CONFIG_GPIO_SYSFS)`,
+    );
   }
   const names = entries.filter((name) => name.startsWith('gpiochip')).sort();
-  const chips = (await Promise.all(names.map((name) => chipAt(join(gpio, name))))).flatMap((chip) => chip ?? []);
-  const fitting = chips.filter(({ label }) => HEADER_CHIPS.includes(label));
-  const [chip, ...others] = fitting;
+  const chips = (await Promise.all(names.map((name) => readChip(join(gpio, name))))).flatMap((chip) => chip ?? []);
+  const headerChips = chips.filter(({ label }) => HEADER_CHIPS.includes(label));
+  const [chip, ...others] = headerChips;
   if (chip === undefined || others.length > 0) {
     const found = chips.map(({ label }) => label).join(', ') || 'none';
     const wanted = HEADER_CHIPS.join(', ');
-    return missing(
+    return buildMissingFailure(
       `the header's GPIO chip is not found: wanted exactly one of ${wanted}, found ${found}; use a Raspberry Pi, or an mqtt output`,
     );
   }
   if (!Number.isInteger(line) || line < 0 || line >= chip.lines)
-    return missing(
+    return buildMissingFailure(
       `line ${line} is not on ${chip.label}: it has 0 to ${chip.lines - 1}; correct the pin (BCM numbers)`,
     );
   return { number: chip.base + line, offset: line, chip: chip.label };
 }
 
 /** The part of the kernel's list that is about one chip. */
-const sectionOf = (text: string, chip: string) =>
+const findChipSection = (text: string, chip: string) =>
   text.split(/^(?=gpiochip)/m).find((section) => section.split('\n', 1)[0]?.includes(chip)) ?? '';
 
 /** The word the kernel keeps with a line that is taken, such as `spi0 CS0`; undefined where it may not be read. */
-export async function holderOf({ number, offset, chip }: HeaderLine, holders: string): Promise<string | undefined> {
-  const section = sectionOf(await textOf(holders).catch(() => ''), chip);
+export async function findLineHolder(
+  { number, offset, chip }: HeaderLine,
+  holders: string,
+): Promise<string | undefined> {
+  const section = findChipSection(await readSysfs(holders).catch(() => ''), chip);
   // Older kernels list the numbers and `(name |holder)`, newer ones the offsets and `(holder)`.
-  const isOld = /^gpiochip\d+: GPIOs \d/.test(section);
-  const found = new RegExp(`^ *gpio-${isOld ? number : offset} *\\(([^)]*)\\)`, 'm').exec(section)?.[1];
+  const hasOldFormat = /^gpiochip\d+: GPIOs \d/.test(section);
+  const found = new RegExp(`^ *gpio-${hasOldFormat ? number : offset} *\\(([^)]*)\\)`, 'm').exec(section)?.[1];
   const parts = found?.split('|') ?? [];
-  const holder = (isOld ? parts[1] : parts.at(-1))?.trim();
+  const holder = (hasOldFormat ? parts[1] : parts.at(-1))?.trim();
   return holder === undefined || ['', '<unused>'].includes(holder) ? undefined : holder;
 }

@@ -1,6 +1,6 @@
 /** Why a call to the service gave no answer: one value for each way the caller must behave differently. Types only. */
 
-import type { Duration } from '../units.ts';
+import type { Duration } from '../domain/units.ts';
 
 /** What stood between us and the service; `deadline` and `too-large` mean that a shorter range may work. */
 export type UnreachableReason =

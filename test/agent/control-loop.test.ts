@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { createControlLoop } from '../../src/agent/control-loop.ts';
 import type { Level } from '../../src/config/config.ts';
-import { readConfig } from '../../src/config/read.ts';
-import { initialState, type State, step } from '../../src/control/step.ts';
+import { parseConfig } from '../../src/config/parse-config.ts';
+import { type ControlState, initialState, step } from '../../src/control/step.ts';
+import { addDuration, type Instant, minutes } from '../../src/domain/units.ts';
 import type { Output, OutputFailure } from '../../src/outputs/output.ts';
-import { createVirtualClock } from '../../src/replay/clock.ts';
-import { after, type Instant, minutes } from '../../src/units.ts';
+import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
 const BUSY: OutputFailure = { kind: 'busy', detail: 'somebody holds it' };
 
-function setUp(saved?: State) {
-  const read = readConfig(`
+function setUp(saved?: ControlState) {
+  const read = parseConfig(`
 device: cellar
 place: {latitude: 38.5, longitude: -122, timezone: UTC}
 service: {url: "http://127.0.0.1:1", usernameFile: u, passwordFile: p}
@@ -23,7 +23,7 @@ loads:
   const clock = createVirtualClock(NOON);
   const told: Level[] = [];
   let refuse = 0;
-  let kept: State | undefined;
+  let kept: ControlState | undefined;
   const output: Output = {
     open: async () => ({}),
     async apply(level) {
@@ -37,17 +37,17 @@ loads:
     async close() {},
   };
   const site = { device, timezone: place.timezone, loads };
-  const loop = createControlLoop<State>({
+  const loop = createControlLoop<ControlState>({
     site,
     step,
     state: initialState(site, saved, saved !== undefined),
     clock,
     outputs: new Map([['water', output]]),
     beforeTick() {},
-    told: ({ state }) => {
+    onStep: ({ state }) => {
       kept = state;
     },
-    fault() {},
+    onOutputFault() {},
   });
   return { clock, loop, told, kept: () => kept, refuseNext: (times: number) => (refuse = times) };
 }
@@ -55,36 +55,36 @@ loads:
 describe('carrying out what the core decides', () => {
   it('a load found running in the first step is not told its boot level before', async () => {
     const { clock, loop, told } = setUp();
-    loop.begin({ water: 'on' });
-    await clock.runUntil(after(NOON, minutes(1)));
+    loop.start({ water: 'on' });
+    await clock.runUntil(addDuration(NOON, minutes(1)));
     expect(told).toEqual([]);
   });
 
   it('a load that cannot be read is told once, and once more after a restart', async () => {
     const first = setUp();
-    first.loop.begin({});
-    await first.clock.runUntil(after(NOON, minutes(2)));
+    first.loop.start({});
+    await first.clock.runUntil(addDuration(NOON, minutes(2)));
     expect(first.told).toEqual(['off']);
     const second = setUp(first.kept());
-    second.loop.begin({});
-    await second.clock.settled();
+    second.loop.start({});
+    await second.clock.waitUntilIdle();
     expect(second.told).toEqual(['off']);
   });
 
   it('an output that fails is told again until it follows', async () => {
     const { clock, loop, told, refuseNext } = setUp();
     refuseNext(2);
-    loop.begin({});
-    await clock.runUntil(after(NOON, minutes(2)));
+    loop.start({});
+    await clock.runUntil(addDuration(NOON, minutes(2)));
     expect(told).toEqual(['off', 'off', 'off']);
   });
 
   it('the level a load is left at is the one that is kept', async () => {
     const { clock, loop, kept } = setUp();
-    loop.begin({ water: 'off' });
-    await clock.settled();
+    loop.start({ water: 'off' });
+    await clock.waitUntilIdle();
     await loop.stop();
-    loop.left('water', 'on');
+    loop.recordFinalLevel('water', 'on');
     expect(kept()?.loads[0]?.level).toBe('on');
     loop.feed({ kind: 'tick' });
     expect(clock.waiting()).toEqual([]);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createSignalLoop } from '../../src/agent/signal-loop.ts';
-import { createVirtualClock } from '../../src/replay/clock.ts';
-import type { Forecast, LiveIndex } from '../../src/service/answers.ts';
+import { addDuration, floorTo, hours, type Instant, minutes, type Percentile } from '../../src/domain/units.ts';
+import type { Forecast, LiveIndex } from '../../src/service/api/response-types.ts';
 import type { Failure, Outcome } from '../../src/service/failure.ts';
-import type { SignalView } from '../../src/signal/view.ts';
-import { after, floorTo, hours, type Instant, minutes, type Percentile } from '../../src/units.ts';
+import type { SignalView } from '../../src/signal/signal-view.ts';
+import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
 const PERIOD = minutes(5);
@@ -34,7 +34,7 @@ function setUp({ forecast, index }: Answers = { forecast: () => undefined, index
         asked.push({ what: 'forecast', region, at: now });
         const from = floorTo(now, PERIOD);
         const points = Array.from({ length: 864 }, (_, i) => ({
-          at: after(from, minutes(5 * i)),
+          at: addDuration(from, minutes(5 * i)),
           value: 400 + ((i * 37) % 300),
         }));
         const answer: Forecast = {
@@ -60,8 +60,8 @@ function setUp({ forecast, index }: Answers = { forecast: () => undefined, index
     signalType: 'co2_moer',
     ties: 'mid',
     phase: 0.3,
-    view: (view) => views.push(view),
-    heard: (_, { failure }) => {
+    onView: (view) => views.push(view),
+    onAnswer: (_, { failure }) => {
       if (failure) failures.push(failure);
     },
   });
@@ -73,19 +73,19 @@ function setUp({ forecast, index }: Answers = { forecast: () => undefined, index
 describe('keeping the signal fresh', () => {
   it('asks for nothing before the region is known', async () => {
     const { clock, asked } = setUp();
-    await clock.runUntil(after(NOON, hours(2)));
+    await clock.runUntil(addDuration(NOON, hours(2)));
     expect(asked).toEqual([]);
   });
 
   it('asks for index and forecast once a period, all day', async () => {
     const { clock, loop, count, views } = setUp();
     loop.setRegion('PSCO');
-    await clock.runUntil(after(NOON, minutes(24 * 60 + 3)));
+    await clock.runUntil(addDuration(NOON, minutes(24 * 60 + 3)));
     expect(count('forecast')).toBeGreaterThanOrEqual(289);
     expect(count('forecast')).toBeLessThanOrEqual(291);
     expect(count('index')).toBe(count('forecast'));
     expect(views.at(-1)?.index).toMatchObject({ value: 42, basis: 'live-index' });
-    expect(views.at(-1)?.outlook).toMatchObject({ basis: 'fresh-forecast' });
+    expect(views.at(-1)?.horizon).toMatchObject({ basis: 'fresh-forecast' });
     loop.stop();
     expect(clock.waiting()).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe('keeping the signal fresh', () => {
     ['the request is refused: once an hour', { kind: 'refused', status: 400, message: 'no such region' }, 6, 7],
   ];
   it.each(rows)('%s', async (_, failure, fewest, most) => {
-    const end = after(NOON, minutes(6 * 60 - 2));
+    const end = addDuration(NOON, minutes(6 * 60 - 2));
     const { clock, loop, count, views } = setUp({
       forecast: (now) => (now < end ? failure : undefined),
       index: () => undefined,
@@ -109,32 +109,32 @@ describe('keeping the signal fresh', () => {
     expect(count('forecast')).toBeLessThanOrEqual(most);
     expect(count('index')).toBeGreaterThanOrEqual(72);
     expect(views.at(-1)?.index?.basis).toBe('live-index');
-    await clock.runUntil(after(NOON, hours(31)));
-    expect(views.at(-1)?.outlook?.basis).toBe('fresh-forecast');
+    await clock.runUntil(addDuration(NOON, hours(31)));
+    expect(views.at(-1)?.horizon?.basis).toBe('fresh-forecast');
   });
 
   it('without any answer the view says so as soon as what it held has expired', async () => {
-    const end = after(NOON, hours(1));
+    const end = addDuration(NOON, hours(1));
     const fail = (now: Instant) => (now < end ? undefined : UNREACHABLE);
     const { clock, loop, views } = setUp({ forecast: fail, index: fail });
     loop.setRegion('PSCO');
-    await clock.runUntil(after(NOON, hours(1.5)));
+    await clock.runUntil(addDuration(NOON, hours(1.5)));
     expect(views.at(-1)?.index?.basis).toBe('ageing-forecast');
-    await clock.runUntil(after(NOON, hours(60)));
+    await clock.runUntil(addDuration(NOON, hours(60)));
     expect(views.at(-1)?.index).toBeUndefined(); // the pool has run below 18 hours
-    await clock.runUntil(after(NOON, hours(80)));
-    expect(views.at(-1)?.outlook).toBeUndefined();
+    await clock.runUntil(addDuration(NOON, hours(80)));
+    expect(views.at(-1)?.horizon).toBeUndefined();
   });
 
   it('another region starts with nothing of the old one, and asks at once', async () => {
     const { clock, loop, asked, views } = setUp();
     loop.setRegion('PSCO');
-    await clock.runUntil(after(NOON, hours(1)));
+    await clock.runUntil(addDuration(NOON, hours(1)));
     loop.setRegion('CAISO_NORTH');
     expect(views.at(-1)).toMatchObject({ region: 'CAISO_NORTH' });
-    expect(views.at(-1)?.outlook).toBeUndefined();
-    await clock.runUntil(after(NOON, hours(1.01)));
+    expect(views.at(-1)?.horizon).toBeUndefined();
+    await clock.runUntil(addDuration(NOON, hours(1.01)));
     expect(asked.at(-1)?.region).toBe('CAISO_NORTH');
-    expect(views.at(-1)?.outlook).toBeDefined();
+    expect(views.at(-1)?.horizon).toBeDefined();
   });
 });

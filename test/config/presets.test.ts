@@ -1,7 +1,7 @@
 /** What each device is told over MQTT: the topics and payloads of its own documentation. */
 
 import { expect, it } from 'vitest';
-import { mqttOutput, type PresetName, presetNames } from '../../src/config/presets.ts';
+import { buildMqttOutput, type PresetName, presetNames } from '../../src/config/presets.ts';
 
 //  preset            topic               channel    command topic                              on                      off                       release
 const COMMANDS: readonly (readonly [
@@ -34,7 +34,7 @@ const COMMANDS: readonly (readonly [
   ],
 ];
 it.each(COMMANDS)('%s at %s, channel %s', (preset, topic, channel, commandTopic, onPayload, offPayload, release) => {
-  const made = mqttOutput({ preset, topic, ...(channel === undefined ? {} : { channel }) });
+  const made = buildMqttOutput({ preset, topic, ...(channel === undefined ? {} : { channel }) });
   expect(made).toMatchObject({ kind: 'mqtt', preset, commandTopic, onPayload, offPayload });
   expect(typeof made === 'object' && made.releasePayload).toBe(release);
 });
@@ -52,7 +52,7 @@ const STATES: readonly (readonly [PresetName, string, string | undefined, string
   ['warp', 't/evse/external_current', 'current', '32000', '0'],
 ];
 it.each(STATES)('%s tells its state on %s', (preset, stateTopic, statePath, stateOn, stateOff) => {
-  const made = mqttOutput({ preset, topic: 't' });
+  const made = buildMqttOutput({ preset, topic: 't' });
   expect(made).toMatchObject({ stateTopic, stateOn, stateOff });
   expect(typeof made === 'object' && made.statePath).toBe(statePath);
 });
@@ -60,7 +60,7 @@ it.each(STATES)('%s tells its state on %s', (preset, stateTopic, statePath, stat
 it('is the whole list', () => expect(new Set(COMMANDS.map(([preset]) => preset))).toEqual(new Set(presetNames)));
 
 it('lets what is written win', () =>
-  expect(mqttOutput({ preset: 'switch', topic: 'a', onPayload: '1', offPayload: '0', stateTopic: 'b' })).toEqual({
+  expect(buildMqttOutput({ preset: 'switch', topic: 'a', onPayload: '1', offPayload: '0', stateTopic: 'b' })).toEqual({
     kind: 'mqtt',
     preset: 'switch',
     commandTopic: 'a',

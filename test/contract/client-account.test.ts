@@ -1,13 +1,22 @@
 /** Sections 2.1 to 2.4, 2.7, 2.8, 4.1, 4.2, 5 and 7, asked by the client: accounts, tokens, access, regions, maps. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { planOf } from '../../src/service/plan.ts';
-import { minutes, seconds } from '../../src/units.ts';
-import { answer, CAISO_NORTH, failure, PASSWORD, type Pair, PSCO, place, startPair } from './client.ts';
+import { minutes, seconds } from '../../src/domain/units.ts';
+import { deriveEntitlements } from '../../src/service/entitlements/entitlements.ts';
+import {
+  buildPlace,
+  CAISO_NORTH,
+  type ClientAndReference,
+  expectAnswer,
+  expectFailure,
+  PASSWORD,
+  PSCO,
+  startClientAndReference,
+} from './client-and-reference.ts';
 
-let pair: Pair;
+let pair: ClientAndReference;
 beforeAll(async () => {
-  pair = await startPair();
+  pair = await startClientAndReference();
 });
 afterAll(() => pair.close());
 
@@ -26,42 +35,45 @@ describe('4.1 register', () => {
   ];
   it.each(rows)('2.1: %s is not sent, and the rule is named', async (_, change, words) => {
     const service = pair.client();
-    const why = failure(await service.register({ ...account, ...change }));
+    const why = expectFailure(await service.register({ ...account, ...change }));
     expect(why.kind === 'invalid' && why.message).toMatch(words);
     expect(service.counts().requests).toBe(0);
   });
 
   it('2.2: an account is made once; the name is then taken', async () => {
     const service = pair.client();
-    expect(answer(await service.register({ ...account, org: 'Home' }))).toEqual({ ok: 'User created', user: 'cellar' });
-    expect(failure(await service.register(account))).toMatchObject({ kind: 'refused', status: 400 });
+    expect(expectAnswer(await service.register({ ...account, org: 'Home' }))).toEqual({
+      ok: 'User created',
+      user: 'cellar',
+    });
+    expect(expectFailure(await service.register(account))).toMatchObject({ kind: 'refused', status: 400 });
     const own = pair.client('free', { credentials: async () => account });
-    expect(answer(await own.signalIndex(PSCO)).units).toBe('percentile');
+    expect(expectAnswer(await own.signalIndex(PSCO)).units).toBe('percentile');
   });
 
   it('a letter beyond ASCII is a special character', async () => {
     const odd = { username: 'odd', password: 'passwörd1', email: 'odd@example.org' };
-    expect(answer(await pair.client().register(odd)).user).toBe('odd');
+    expect(expectAnswer(await pair.client().register(odd)).user).toBe('odd');
     const own = pair.client('free', { credentials: async () => odd });
-    expect(answer(await own.login()).expiresIn).toBe(1_800_000);
+    expect(expectAnswer(await own.login()).expiresIn).toBe(1_800_000);
   });
 });
 
 describe('2.3 login and password', () => {
   it('a login gives a token of 30 minutes', async () => {
-    const { token, expiresIn } = answer(await pair.client().login());
+    const { token, expiresIn } = expectAnswer(await pair.client().login());
     expect(token.length).toBeGreaterThan(10);
     expect(expiresIn).toBe(30 * 60_000);
   });
 
   it('a reset is confirmed, and refused for nobody', async () => {
-    expect(typeof answer(await pair.client().resetPassword({ username: 'free' })).ok).toBe('string');
-    expect(failure(await pair.client().resetPassword({ username: 'nobody' }))).toMatchObject({ kind: 'refused' });
+    expect(typeof expectAnswer(await pair.client().resetPassword({ username: 'free' })).ok).toBe('string');
+    expect(expectFailure(await pair.client().resetPassword({ username: 'nobody' }))).toMatchObject({ kind: 'refused' });
   });
 
   it('7: wrong credentials are unauthorised', async () => {
     const service = pair.client('pro', { credentials: async () => ({ username: 'pro', password: 'wrong-1x' }) });
-    expect(failure(await service.login()).kind).toBe('unauthorised');
+    expect(expectFailure(await service.login()).kind).toBe('unauthorised');
   });
 
   it('3: the service honours a token for its 30 minutes, and the client renews it inside them', async () => {
@@ -69,7 +81,7 @@ describe('2.3 login and password', () => {
     await service.signalIndex(PSCO);
     for (let minute = 0; minute < 60; minute += 5) {
       await pair.pass(minutes(5));
-      expect(answer(await service.signalIndex(PSCO)).units).toBe('percentile');
+      expect(expectAnswer(await service.signalIndex(PSCO)).units).toBe('percentile');
     }
     expect(service.counts().logins).toBeLessThanOrEqual(3);
     expect(pair.reference.counts().statuses['401'] ?? 0).toBeLessThanOrEqual(1);
@@ -79,24 +91,24 @@ describe('2.3 login and password', () => {
 describe('2.7 access', () => {
   it('tells what each plan opens', async () => {
     const plan = async (name: 'free' | 'basic' | 'analyst') =>
-      planOf(answer(await pair.client(name).myAccess({})), PSCO);
+      deriveEntitlements(expectAnswer(await pair.client(name).myAccess({})), PSCO);
     expect(await plan('free')).toMatchObject({ forecast: 'closed', history: 'closed', index: 'open' });
     expect(await plan('basic')).toMatchObject({ forecast: 'open', history: 'open', pastForecasts: 'open' });
     expect(await plan('analyst')).toMatchObject({ forecast: 'open', map: 'open' });
     expect((await plan('analyst')).models.map(({ model }) => model)).toContain('2026-03-01');
-    const preview = answer(await pair.client('free').myAccess({}));
-    expect(planOf(preview, CAISO_NORTH)).toMatchObject({ forecast: 'open', history: 'open' });
+    const preview = expectAnswer(await pair.client('free').myAccess({}));
+    expect(deriveEntitlements(preview, CAISO_NORTH)).toMatchObject({ forecast: 'open', history: 'open' });
   });
 
   it('both filters narrow it', async () => {
-    const { signalTypes } = answer(await pair.client().myAccess({ region: 'PSCO', signalType: 'co2_moer' }));
+    const { signalTypes } = expectAnswer(await pair.client().myAccess({ region: 'PSCO', signalType: 'co2_moer' }));
     expect(signalTypes.map(({ signalType, regions }) => [signalType, regions.map(({ region }) => region)])).toEqual([
       ['co2_moer', ['PSCO']],
     ]);
   });
 
   it('a full description has more than 100 regions, hourly ones among them', async () => {
-    const { signalTypes } = answer(await pair.client().myAccess({}));
+    const { signalTypes } = expectAnswer(await pair.client().myAccess({}));
     const moer = signalTypes.find(({ signalType }) => signalType === 'co2_moer');
     expect(moer?.regions.length).toBeGreaterThan(100);
     const periods = new Set(signalTypes.flatMap(({ regions }) => regions.map(({ period }) => period)));
@@ -112,44 +124,47 @@ describe('4.2 regions and maps', () => {
     [38.5, -122.0, 'CAISO_NORTH'],
   ];
   it.each(rows)('%d, %d is %s', async (latitude, longitude, region) => {
-    const found = answer(
-      await pair.client('free').regionFromLoc({ place: place(latitude, longitude), signalType: 'co2_moer' }),
+    const found = expectAnswer(
+      await pair.client('free').regionFromLoc({ place: buildPlace(latitude, longitude), signalType: 'co2_moer' }),
     );
     expect(found).toMatchObject({ region, signalType: 'co2_moer' });
     expect(found.regionFullName.length).toBeGreaterThan(0);
   });
 
   it('7: Coordinates not found', async () => {
-    const outside = { place: place(0, 0), signalType: 'co2_moer' };
-    expect(failure(await pair.client().regionFromLoc(outside))).toEqual({ kind: 'outside-coverage' });
+    const outside = { place: buildPlace(0, 0), signalType: 'co2_moer' };
+    expect(expectFailure(await pair.client().regionFromLoc(outside))).toEqual({ kind: 'outside-coverage' });
   });
 
   it('2.8: the map comes as a stream, for analyst and pro alone', async () => {
-    const { chunks } = answer(await pair.client('analyst').map({ signalType: 'co2_moer' }));
+    const { chunks } = expectAnswer(await pair.client('analyst').map({ signalType: 'co2_moer' }));
     let text = '';
     const decoder = new TextDecoder();
     for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true });
     const map = JSON.parse(text);
     expect([map.type, map.meta.signal_type]).toEqual(['FeatureCollection', 'co2_moer']);
     const basic = pair.client('basic');
-    expect(failure(await basic.map({ signalType: 'co2_moer' }))).toMatchObject({ kind: 'gated', path: '/v3/maps' });
+    expect(expectFailure(await basic.map({ signalType: 'co2_moer' }))).toMatchObject({
+      kind: 'gated',
+      path: '/v3/maps',
+    });
     expect(basic.counts().logins).toBe(1);
   });
 
   it('a map that is left alone after its head harms nothing', async () => {
     const service = pair.client();
-    const { chunks } = answer(await service.map({ signalType: 'co2_moer' }));
+    const { chunks } = expectAnswer(await service.map({ signalType: 'co2_moer' }));
     for await (const chunk of chunks) {
       expect(chunk.length).toBeGreaterThan(0);
       break;
     }
-    expect(answer(await service.signalIndex(PSCO)).units).toBe('percentile');
+    expect(expectAnswer(await service.signalIndex(PSCO)).units).toBe('percentile');
   });
 });
 
 describe('8 limits', () => {
   it('3,000 requests in 5 minutes and not one more: the service never says 429', async () => {
-    const own = await startPair();
+    const own = await startClientAndReference();
     try {
       const service = own.client();
       let sent = 0;
@@ -162,19 +177,19 @@ describe('8 limits', () => {
       expect(service.counts()).toMatchObject({ requests: 3_000, logins: 1 });
       expect(own.reference.counts().statuses['429']).toBe(undefined);
       await own.pass(minutes(5));
-      expect(answer(await service.signalIndex(PSCO)).units).toBe('percentile');
+      expect(expectAnswer(await service.signalIndex(PSCO)).units).toBe('percentile');
     } finally {
       await own.close();
     }
   });
 
   it('100 logins in 5 minutes and not one more', async () => {
-    const own = await startPair();
+    const own = await startClientAndReference();
     try {
       const service = own.client();
       for (let i = 0; i < 102; i++) await service.login();
       expect(service.counts().logins).toBe(100);
-      expect(failure(await service.login()).kind).toBe('throttled');
+      expect(expectFailure(await service.login()).kind).toBe('throttled');
       expect(own.reference.counts().statuses['429']).toBe(undefined);
     } finally {
       await own.close();

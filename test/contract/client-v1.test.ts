@@ -1,13 +1,21 @@
 /** Sections 2.9, 4.5 and 7, asked by the client: the earlier interface with its token, pages and visitors. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hours, type Instant } from '../../src/domain/units.ts';
 import type { Outcome } from '../../src/service/failure.ts';
-import { hours, type Instant } from '../../src/units.ts';
-import { answer, failure, NOW, PASSWORD, type Pair, place, startPair } from './client.ts';
+import {
+  buildPlace,
+  type ClientAndReference,
+  expectAnswer,
+  expectFailure,
+  NOW,
+  PASSWORD,
+  startClientAndReference,
+} from './client-and-reference.ts';
 
-let pair: Pair;
+let pair: ClientAndReference;
 beforeAll(async () => {
-  pair = await startPair();
+  pair = await startClientAndReference();
 });
 afterAll(() => pair.close());
 
@@ -15,18 +23,20 @@ const TWO_HOURS = { startAt: (NOW - hours(2)) as Instant, endAt: NOW, market: 'R
 
 async function read<Page>(pages: AsyncIterable<Outcome<Page>>): Promise<Page[]> {
   const all: Page[] = [];
-  for await (const page of pages) all.push(answer(page));
+  for await (const page of pages) all.push(expectAnswer(page));
   return all;
 }
 
 const abbrevAt = async (latitude: number, longitude: number) =>
-  answer(await pair.client().v1.authorities({ place: place(latitude, longitude) })).map(({ abbrev }) => abbrev);
+  expectAnswer(await pair.client().v1.authorities({ place: buildPlace(latitude, longitude) })).map(
+    ({ abbrev }) => abbrev,
+  );
 
 describe('4.5 obtain-token', () => {
   it("gives the account's 40 hexadecimal characters, the same each time", async () => {
-    const first = answer(await pair.client().v1.token()).token;
+    const first = expectAnswer(await pair.client().v1.token()).token;
     expect(first).toMatch(/^[0-9a-f]{40}$/);
-    expect(answer(await pair.client().v1.token()).token).toBe(first);
+    expect(expectAnswer(await pair.client().v1.token()).token).toBe(first);
   });
 
   //  7: what is sent        username   password   the words
@@ -38,14 +48,14 @@ describe('4.5 obtain-token', () => {
   ];
   it.each(rows)('7: %s', async (_, username, password, words) => {
     const service = pair.client('pro', { credentials: async () => ({ username, password }) });
-    const why = failure(await service.v1.token());
+    const why = expectFailure(await service.v1.token());
     expect(why).toMatchObject({ kind: 'refused', status: 400 });
     expect(why.kind === 'refused' && why.message).toMatch(words);
   });
 
   it('without credentials there is none to ask for', async () => {
     const service = pair.client('pro', { credentials: async () => undefined });
-    expect(failure(await service.v1.token()).kind).toBe('no-credentials');
+    expect(expectFailure(await service.v1.token()).kind).toBe('no-credentials');
     expect(service.counts().requests).toBe(0);
   });
 });
@@ -57,8 +67,8 @@ describe('4.5 balancing authorities', () => {
   });
   it('loc may be given as it is, GeoJSON or WKT', async () => {
     const { v1 } = pair.client();
-    const geo = answer(await v1.authorities({ loc: '{"type":"Point","coordinates":[-122,38.5]}' }));
-    const wkt = answer(await v1.authorities({ loc: 'POINT (-122 38.5)' }));
+    const geo = expectAnswer(await v1.authorities({ loc: '{"type":"Point","coordinates":[-122,38.5]}' }));
+    const wkt = expectAnswer(await v1.authorities({ loc: 'POINT (-122 38.5)' }));
     expect(geo).toEqual(wkt);
     expect(geo[0]?.abbrev).toBe('CAISO');
   });
@@ -74,37 +84,37 @@ describe('4.5 data points and marginal', () => {
     expect(times).toEqual([...times].sort((a, b) => b - a));
     expect(new Set(times).size).toBe(times.length);
     expect(pages.at(-1)?.isLast).toBe(true);
-    const whole = answer(await v1.datapoints({ ba: 'CAISO', ...TWO_HOURS, pageSize: 1_000 }));
+    const whole = expectAnswer(await v1.datapoints({ ba: 'CAISO', ...TWO_HOURS, pageSize: 1_000 }));
     expect(whole.results.map(({ at }) => at)).toEqual(times);
   });
 
   it('12 points a page unless asked otherwise', async () => {
-    expect(answer(await pair.client().v1.datapoints({ ba: 'CAISO', ...TWO_HOURS })).results).toHaveLength(12);
+    expect(expectAnswer(await pair.client().v1.datapoints({ ba: 'CAISO', ...TWO_HOURS })).results).toHaveLength(12);
   });
 
   it('a page beyond the end is refused', async () => {
     const asked = { ba: 'CAISO', ...TWO_HOURS, page: 1_000 };
-    expect(failure(await pair.client().v1.datapoints(asked))).toMatchObject({ kind: 'refused', status: 404 });
+    expect(expectFailure(await pair.client().v1.datapoints(asked))).toMatchObject({ kind: 'refused', status: 404 });
   });
 
   it('a data point has its fuels and its carbon', async () => {
-    const [first] = answer(await pair.client().v1.datapoints({ ba: 'CAISO', ...TWO_HOURS })).results;
+    const [first] = expectAnswer(await pair.client().v1.datapoints({ ba: 'CAISO', ...TWO_HOURS })).results;
     expect(first).toMatchObject({ authority: 'CAISO', market: 'RT5M', frequency: '5m' });
     expect(first?.generation?.every(({ megawatts }) => Number.isFinite(megawatts))).toBe(true);
     expect(first?.carbon).toBeGreaterThan(0);
   });
 
   it('DAHR reaches into the future by the hour', async () => {
-    const { results } = answer(await pair.client().v1.datapoints({ ba: 'CAISO', market: 'DAHR' }));
+    const { results } = expectAnswer(await pair.client().v1.datapoints({ ba: 'CAISO', market: 'DAHR' }));
     expect(results[0]?.at).toBeGreaterThan(NOW);
     expect(results.every(({ at, market }) => at % 3_600_000 === 0 && market === 'DAHR')).toBe(true);
   });
 
   it('marginal is for pro, with its unit; for others a gate without a login', async () => {
-    const { results } = answer(await pair.client().v1.marginal({ ba: 'CAISO', ...TWO_HOURS }));
+    const { results } = expectAnswer(await pair.client().v1.marginal({ ba: 'CAISO', ...TWO_HOURS }));
     expect(results.find(({ marginalCarbon }) => marginalCarbon !== undefined)?.marginalCarbon?.units).toBe('lb/MW');
     const analyst = pair.client('analyst');
-    expect(failure(await analyst.v1.marginal({ ba: 'CAISO' }))).toMatchObject({
+    expect(expectFailure(await analyst.v1.marginal({ ba: 'CAISO' }))).toMatchObject({
       kind: 'gated',
       path: '/api/v1/marginal/',
     });
@@ -114,19 +124,21 @@ describe('4.5 data points and marginal', () => {
 
 describe('7 visitors', () => {
   it('25 requests an hour, then the wait the service names, and v3 is not held back by it', async () => {
-    const own = await startPair();
+    const own = await startClientAndReference();
     try {
       let known = false;
       const service = own.client('pro', {
         credentials: async () => (known ? { username: 'pro', password: PASSWORD } : undefined),
       });
-      for (let i = 0; i < 25; i++) answer(await service.v1.datapoints({ ba: 'CAISO', pageSize: 1 }));
-      const why = failure(await service.v1.datapoints({ ba: 'CAISO', pageSize: 1 }));
+      for (let i = 0; i < 25; i++) expectAnswer(await service.v1.datapoints({ ba: 'CAISO', pageSize: 1 }));
+      const why = expectFailure(await service.v1.datapoints({ ba: 'CAISO', pageSize: 1 }));
       expect(why.kind === 'throttled' && why.retryAfter).toBeGreaterThan(3_000_000);
       known = true;
-      expect(answer(await service.signalIndex({ region: 'PSCO', signalType: 'co2_moer' })).units).toBe('percentile');
+      expect(expectAnswer(await service.signalIndex({ region: 'PSCO', signalType: 'co2_moer' })).units).toBe(
+        'percentile',
+      );
       await own.pass(hours(1));
-      expect(answer(await service.v1.datapoints({ ba: 'CAISO', pageSize: 1 })).results).toHaveLength(1);
+      expect(expectAnswer(await service.v1.datapoints({ ba: 'CAISO', pageSize: 1 })).results).toHaveLength(1);
     } finally {
       await own.close();
     }

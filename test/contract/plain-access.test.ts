@@ -1,13 +1,13 @@
 /** Sections 2.7, 3 and 9 by plain HTTP: what each plan opens, and the phases of the data models. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { NOW, type PlainService, query, startPlain } from './plain-http.ts';
+import { encodeQuery, NOW, type PlainService, startPlainService } from './plain-http.ts';
 
 let service: PlainService;
 beforeAll(async () => {
-  service = await startPlain();
+  service = await startPlainService();
 });
-beforeEach(() => service.at(NOW));
+beforeEach(() => service.setTime(NOW));
 afterAll(() => service.close());
 
 interface Model {
@@ -22,7 +22,7 @@ interface Region {
 }
 
 const access = (plan: string, fields: Readonly<Record<string, string>> = {}) =>
-  service.get(`/v3/my-access?${query(fields)}`, plan);
+  service.get(`/v3/my-access?${encodeQuery(fields)}`, plan);
 const psco = { region: 'PSCO', signal_type: 'co2_moer' };
 const endpointsOf = async (plan: string, region: string) => {
   const { json } = await access(plan, { region, signal_type: 'co2_moer' });
@@ -96,7 +96,9 @@ describe('4.1 GET /v3/my-access', () => {
             .flatMap(({ endpoints }) => endpoints.map(({ endpoint }) => endpoint));
           const open: string[] = [];
           for (const path of [...data, 'v3/signal-index'])
-            if ((await service.get(`/${path}?${query({ ...instant, signal_type, region })}`, plan)).status === 200)
+            if (
+              (await service.get(`/${path}?${encodeQuery({ ...instant, signal_type, region })}`, plan)).status === 200
+            )
               open.push(path);
           expect(
             listed.filter((path) => !['v3/region-from-loc', 'v3/maps'].includes(path)),
@@ -147,10 +149,10 @@ describe('4.1 GET /v3/my-access', () => {
 describe('3 and 9: the life of a model', () => {
   const forecast = (model?: string) =>
     service.get(
-      `/v3/forecast?${query({ region: 'PSCO', signal_type: 'co2_moer', horizon_hours: 1, ...(model === undefined ? {} : { model }) })}`,
+      `/v3/forecast?${encodeQuery({ region: 'PSCO', signal_type: 'co2_moer', horizon_hours: 1, ...(model === undefined ? {} : { model }) })}`,
     );
   const labelsAt = async (time: string) => {
-    service.at(Date.parse(time));
+    service.setTime(Date.parse(time));
     const { json } = await access('pro', psco);
     return json.signal_types[0].regions[0].endpoints[0].models.map(({ model }: Model) => model);
   };
@@ -178,17 +180,17 @@ describe('3 and 9: the life of a model', () => {
   it('a discontinued model answers for its history and is empty after it', async () => {
     const at = async (time: string) => {
       const fields = { region: 'PSCO', signal_type: 'co2_moer', model: '2025-03-01', start: time, end: time };
-      return (await service.get(`/v3/historical?${query(fields)}`)).json.data.length;
+      return (await service.get(`/v3/historical?${encodeQuery(fields)}`)).json.data.length;
     };
     expect(await at('2026-04-13T23:55:00Z')).toBe(1);
     expect(await at('2026-04-14T00:00:00Z')).toBe(0);
     expect(await at('2020-01-01T00:00:00Z')).toBe(1);
   });
   it('a preview reaches back as far as the default', async () => {
-    service.at(Date.parse('2026-03-10T00:00:00Z'));
+    service.setTime(Date.parse('2026-03-10T00:00:00Z'));
     const fields = { region: 'PSCO', signal_type: 'co2_moer', start: '2019-01-01T00:00Z', end: '2019-01-01T01:00Z' };
-    const preview = await service.get(`/v3/historical?${query({ ...fields, model: '2026-03-01' })}`);
-    const standard = await service.get(`/v3/historical?${query(fields)}`);
+    const preview = await service.get(`/v3/historical?${encodeQuery({ ...fields, model: '2026-03-01' })}`);
+    const standard = await service.get(`/v3/historical?${encodeQuery(fields)}`);
     expect(preview.json.data).toHaveLength(13);
     expect(standard.json.data).toHaveLength(13);
     expect(preview.json.data).not.toEqual(standard.json.data);
@@ -200,7 +202,7 @@ describe('3 and 9: the life of a model', () => {
     ['2100-03-01T00:00:00Z', '2099-03-01', '2100-03-01'],
     ['9999-12-31T00:00:00Z', '9999-03-01', '9999-03-01'],
   ])('at %s there is a default too', async (time, standard, map) => {
-    service.at(Date.parse(time));
+    service.setTime(Date.parse(time));
     expect((await forecast()).json.meta.model.date).toBe(standard);
     const { json } = await service.get('/v3/maps?signal_type=co2_moer');
     expect(json.meta.last_updated).toBe(`${map}T00:00:00+00:00`);
@@ -210,7 +212,7 @@ describe('3 and 9: the life of a model', () => {
   });
   it('a retrain keeps the label and moves the training dates', async () => {
     const trained = async (time: string) => {
-      service.at(Date.parse(time));
+      service.setTime(Date.parse(time));
       const { json } = await access('pro', psco);
       const { model, train_start, train_end } = json.signal_types[0].regions[0].endpoints[0].models[0];
       return [model, train_start, train_end];

@@ -1,16 +1,23 @@
 /** Sections 2.1 to 2.3, 4.1, 5 and 7 by plain HTTP: registering, logging in, the token's 30 minutes, both styles of refusal. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, basic, NOW, PASSWORD, type PlainService, startPlain } from './plain-http.ts';
+import {
+  basicAuthorization,
+  NOW,
+  PASSWORD,
+  type PlainService,
+  sendPlainRequest,
+  startPlainService,
+} from './plain-http.ts';
 
 let service: PlainService;
 beforeAll(async () => {
-  service = await startPlain();
+  service = await startPlainService();
 });
 afterAll(() => service.close());
 
 const register = (body: unknown) =>
-  ask(`${service.url}/register`, {
+  sendPlainRequest(`${service.url}/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: typeof body === 'string' ? body : JSON.stringify(body),
@@ -54,19 +61,21 @@ describe('4.1 POST /register', () => {
   });
   it('does not accept a query string', async () => {
     const fields = new URLSearchParams({ ...person, username: 'query' });
-    expect((await ask(`${service.url}/register?${fields}`, { method: 'POST' })).status).toBe(422);
+    expect((await sendPlainRequest(`${service.url}/register?${fields}`, { method: 'POST' })).status).toBe(422);
   });
   it('takes a special character that is no ASCII letter or digit', async () => {
     expect((await register({ ...person, username: 'umlaut', password: 'abcdefg1ü' })).status).toBe(200);
   });
   it('makes a free account, which logs in', async () => {
     await register({ ...person, username: 'fresh' });
-    const reply = await ask(`${service.url}/login`, { headers: { authorization: basic('fresh', person.password) } });
+    const reply = await sendPlainRequest(`${service.url}/login`, {
+      headers: { authorization: basicAuthorization('fresh', person.password) },
+    });
     expect(reply.status).toBe(200);
     const { token } = JSON.parse(reply.text);
     const headers = { authorization: `Bearer ${token}` };
     const forecast = (region: string) =>
-      ask(`${service.url}/v3/forecast?region=${region}&signal_type=co2_moer`, { headers });
+      sendPlainRequest(`${service.url}/v3/forecast?region=${region}&signal_type=co2_moer`, { headers });
     expect((await forecast('CAISO_NORTH')).status).toBe(200);
     expect((await forecast('PSCO')).status).toBe(403);
   });
@@ -74,15 +83,15 @@ describe('4.1 POST /register', () => {
 
 describe('4.1 GET /login', () => {
   const login = (authorization?: string) =>
-    ask(`${service.url}/login`, { headers: authorization === undefined ? {} : { authorization } });
+    sendPlainRequest(`${service.url}/login`, { headers: authorization === undefined ? {} : { authorization } });
   it('2.3: answers a token', async () => {
-    const reply = await login(basic('pro', PASSWORD));
+    const reply = await login(basicAuthorization('pro', PASSWORD));
     expect(reply.status).toBe(200);
     expect(Object.keys(JSON.parse(reply.text))).toEqual(['token']);
   });
   it.each([
-    ['a wrong password', basic('pro', 'wrong-pass1')],
-    ['an unknown name', basic('nobody', PASSWORD)],
+    ['a wrong password', basicAuthorization('pro', 'wrong-pass1')],
+    ['an unknown name', basicAuthorization('nobody', PASSWORD)],
     ['no header', undefined],
     ['a header of another kind', 'Bearer x'],
     ['no colon inside', `Basic ${Buffer.from('pro').toString('base64')}`],
@@ -93,32 +102,32 @@ describe('4.1 GET /login', () => {
   });
   it('takes the word before the credentials in any case', async () => {
     for (const word of ['basic', 'BASIC', 'Basic ']) {
-      const reply = await login(basic('pro', PASSWORD).replace('Basic', word));
+      const reply = await login(basicAuthorization('pro', PASSWORD).replace('Basic', word));
       expect(reply.status).toBe(200);
       const authorization = `${word.trim() === 'basic' ? 'bearer' : 'BEARER'} ${JSON.parse(reply.text).token}`;
-      const access = await ask(`${service.url}/v3/my-access?region=PSCO`, { headers: { authorization } });
+      const access = await sendPlainRequest(`${service.url}/v3/my-access?region=PSCO`, { headers: { authorization } });
       expect(access.status).toBe(200);
     }
   });
   it('accepts a password with a colon', async () => {
     await register({ ...person, username: 'colon', password: 'with:colon1' });
-    expect((await login(basic('colon', 'with:colon1'))).status).toBe(200);
+    expect((await login(basicAuthorization('colon', 'with:colon1'))).status).toBe(200);
   });
 });
 
 describe('4.1 GET /password', () => {
   it.each(['/password?username=free', '/password/?username=free'])('2.3: %s answers ok', async (path) => {
-    const reply = await ask(service.url + path);
+    const reply = await sendPlainRequest(service.url + path);
     expect(reply.status).toBe(200);
     expect(typeof JSON.parse(reply.text).ok).toBe('string');
   });
   it('says that a name is unknown: 400 {error}', async () => {
-    const reply = await ask(`${service.url}/password?username=nobody`);
+    const reply = await sendPlainRequest(`${service.url}/password?username=nobody`);
     expect(reply.status).toBe(400);
     expect(Object.keys(JSON.parse(reply.text))).toEqual(['error']);
   });
   it('misses the name: 422', async () => {
-    const reply = await ask(`${service.url}/password`);
+    const reply = await sendPlainRequest(`${service.url}/password`);
     expect(reply.status).toBe(422);
     expect(JSON.parse(reply.text).detail[0].loc).toEqual(['query', 'username']);
   });
@@ -127,7 +136,7 @@ describe('4.1 GET /password', () => {
 describe('5: the bearer token', () => {
   const index = '/v3/signal-index?region=PSCO&signal_type=co2_moer';
   const withHeader = (authorization?: string) =>
-    ask(service.url + index, { headers: authorization === undefined ? {} : { authorization } });
+    sendPlainRequest(service.url + index, { headers: authorization === undefined ? {} : { authorization } });
   it.each([
     ['missing', undefined],
     ['invalid', 'Bearer not-a-token'],
@@ -148,27 +157,33 @@ describe('5: the bearer token', () => {
     ['1 day', 86_400_000, 401],
   ];
   it.each(ages)('8: at the age of %s the answer is %s', async (_, age, status) => {
-    service.at(NOW);
-    const reply = await ask(`${service.url}/login`, { headers: { authorization: basic('basic', PASSWORD) } });
-    service.at(NOW + age);
+    service.setTime(NOW);
+    const reply = await sendPlainRequest(`${service.url}/login`, {
+      headers: { authorization: basicAuthorization('basic', PASSWORD) },
+    });
+    service.setTime(NOW + age);
     expect((await withHeader(`Bearer ${JSON.parse(reply.text).token}`)).status).toBe(status);
-    service.at(NOW);
+    service.setTime(NOW);
   });
   it('lives on beside a later one', async () => {
-    const first = await ask(`${service.url}/login`, { headers: { authorization: basic('basic', PASSWORD) } });
-    await ask(`${service.url}/login`, { headers: { authorization: basic('basic', PASSWORD) } });
+    const first = await sendPlainRequest(`${service.url}/login`, {
+      headers: { authorization: basicAuthorization('basic', PASSWORD) },
+    });
+    await sendPlainRequest(`${service.url}/login`, {
+      headers: { authorization: basicAuthorization('basic', PASSWORD) },
+    });
     expect((await withHeader(`Bearer ${JSON.parse(first.text).token}`)).status).toBe(200);
   });
   it('is looked at before the parameters are', async () => {
-    expect((await ask(`${service.url}/v3/forecast`)).status).toBe(401);
+    expect((await sendPlainRequest(`${service.url}/v3/forecast`)).status).toBe(401);
   });
 });
 
 describe('7: authentication errors as a page', () => {
   it('have the status and a body that is not JSON', async () => {
-    const other = await startPlain({ authErrors: 'html' });
+    const other = await startPlainService({ authErrors: 'html' });
     for (const path of ['/login', '/v3/my-access']) {
-      const reply = await ask(other.url + path);
+      const reply = await sendPlainRequest(other.url + path);
       expect(reply.status).toBe(401);
       expect(reply.headers['content-type']).toContain('text/html');
       expect(reply.text).toContain('<html>');
@@ -181,8 +196,8 @@ describe('7: authentication errors as a page', () => {
 
 describe('any answer', () => {
   it('carries x-request-id and the date of the service', async () => {
-    const first = await ask(`${service.url}/v3/forecast`);
-    const second = await ask(`${service.url}/nothing/here`);
+    const first = await sendPlainRequest(`${service.url}/v3/forecast`);
+    const second = await sendPlainRequest(`${service.url}/nothing/here`);
     expect(first.headers['x-request-id']).not.toBe(second.headers['x-request-id']);
     expect(second.headers.date).toBe('Wed, 10 Jun 2026 18:02:30 GMT');
     expect(second.status).toBe(404);
@@ -196,7 +211,7 @@ describe('any answer', () => {
     ['DELETE', '/api/v1/datapoints/', 'GET'],
     ['GET', '/api/v1/obtain-token-auth/', 'POST'],
   ])('%s %s is 405, and says what is allowed', async (method, path, allowed) => {
-    const reply = await ask(service.url + path, { method });
+    const reply = await sendPlainRequest(service.url + path, { method });
     expect([reply.status, reply.headers.allow]).toEqual([405, allowed]);
   });
   it.each([

@@ -1,13 +1,13 @@
 /** Sections 2.5, 2.6, 4.3 and 4.4 (the index) by plain HTTP. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { NOW, type PlainService, query, startPlain } from './plain-http.ts';
+import { encodeQuery, NOW, type PlainService, startPlainService } from './plain-http.ts';
 
 let service: PlainService;
 beforeAll(async () => {
-  service = await startPlain();
+  service = await startPlainService();
 });
-beforeEach(() => service.at(NOW));
+beforeEach(() => service.setTime(NOW));
 afterAll(() => service.close());
 
 interface Point {
@@ -18,7 +18,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const moer = { region: 'CAISO_NORTH', signal_type: 'co2_moer' };
 const forecast = (fields: Readonly<Record<string, string | number>> = {}, plan = 'pro') =>
-  service.get(`/v3/forecast?${query({ ...moer, ...fields })}`, plan);
+  service.get(`/v3/forecast?${encodeQuery({ ...moer, ...fields })}`, plan);
 const times = (points: readonly Point[]) => points.map(({ point_time }) => Date.parse(point_time));
 
 describe('4.3 GET /v3/forecast', () => {
@@ -64,9 +64,9 @@ describe('4.3 GET /v3/forecast', () => {
   });
   it('stays until the next is generated', async () => {
     const first = await forecast();
-    service.at(NOW + 2 * MINUTE);
+    service.setTime(NOW + 2 * MINUTE);
     expect((await forecast()).text).toBe(first.text);
-    service.at(NOW + 3 * MINUTE);
+    service.setTime(NOW + 3 * MINUTE);
     expect((await forecast()).json.meta.generated_at).toBe('2026-06-10T18:05:00+00:00');
   });
 
@@ -106,7 +106,7 @@ describe('4.3 GET /v3/forecast', () => {
 describe('4.3 GET /v3/forecast/historical', () => {
   const past = (start: number, end: number, fields = {}, plan = 'pro') =>
     service.get(
-      `/v3/forecast/historical?${query({ ...moer, start: new Date(start).toISOString(), end: new Date(end).toISOString(), horizon_hours: 1, ...fields })}`,
+      `/v3/forecast/historical?${encodeQuery({ ...moer, start: new Date(start).toISOString(), end: new Date(end).toISOString(), horizon_hours: 1, ...fields })}`,
       plan,
     );
   const yesterday = Date.parse('2026-06-09T00:00:00Z');
@@ -131,7 +131,7 @@ describe('4.3 GET /v3/forecast/historical', () => {
   });
   it('holds the forecast as it was issued', async () => {
     const issued = (await forecast()).json;
-    service.at(NOW + 48 * HOUR);
+    service.setTime(NOW + 48 * HOUR);
     const { json } = await past(NOW - 150_000, NOW - 150_000, { horizon_hours: 24 });
     expect(json.data).toEqual([{ generated_at: issued.meta.generated_at, forecast: issued.data }]);
   });
@@ -162,7 +162,7 @@ describe('4.3 GET /v3/forecast/historical', () => {
 
 describe('4.4 GET /v3/signal-index', () => {
   const index = (region = 'CAISO_NORTH', plan = 'free') =>
-    service.get(`/v3/signal-index?${query({ region, signal_type: 'co2_moer' })}`, plan);
+    service.get(`/v3/signal-index?${encodeQuery({ region, signal_type: 'co2_moer' })}`, plan);
   it('2.6: has one point and the unit percentile', async () => {
     const { status, json } = await index();
     expect(status).toBe(200);
@@ -178,7 +178,7 @@ describe('4.4 GET /v3/signal-index', () => {
     });
   });
   it('knows no model: it is that of the default, one point whatever is asked', async () => {
-    const asked = `/v3/signal-index?${query({ region: 'CAISO_NORTH', signal_type: 'co2_moer', model: '2025-03-01' })}`;
+    const asked = `/v3/signal-index?${encodeQuery({ region: 'CAISO_NORTH', signal_type: 'co2_moer', model: '2025-03-01' })}`;
     expect((await service.get(asked)).json).toEqual((await index()).json);
   });
   it('1.4: is free in every region', async () => {
@@ -205,7 +205,7 @@ describe('4.4 GET /v3/signal-index', () => {
   });
   it('a missing signal type is taken for co2_moer only among the extras', async () => {
     expect((await service.get('/v3/signal-index?region=PSCO')).status).toBe(400);
-    const lenient = await startPlain({ extras: true });
+    const lenient = await startPlainService({ extras: true });
     expect((await lenient.get('/v3/signal-index?region=PSCO')).status).toBe(200);
     await lenient.close();
   });

@@ -1,13 +1,13 @@
 /** Sections 2.5, 2.6, 4.4 and 8 by plain HTTP: history, its limits, late data, corrections, the spellings of time. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ask, NOW, type PlainService, query, startPlain } from './plain-http.ts';
+import { encodeQuery, NOW, type PlainService, sendPlainRequest, startPlainService } from './plain-http.ts';
 
 let service: PlainService;
 beforeAll(async () => {
-  service = await startPlain();
+  service = await startPlainService();
 });
-beforeEach(() => service.at(NOW));
+beforeEach(() => service.setTime(NOW));
 afterAll(() => service.close());
 
 interface Point {
@@ -22,7 +22,7 @@ const DAY = 24 * HOUR;
 const moer = { region: 'CAISO_NORTH', signal_type: 'co2_moer' };
 const iso = (at: number) => new Date(at).toISOString();
 const history = (start: number, end: number, fields: Readonly<Record<string, string>> = {}, plan = 'pro') =>
-  service.get(`/v3/historical?${query({ ...moer, start: iso(start), end: iso(end), ...fields })}`, plan);
+  service.get(`/v3/historical?${encodeQuery({ ...moer, start: iso(start), end: iso(end), ...fields })}`, plan);
 const may = Date.parse('2026-05-01T00:00:00Z');
 
 describe('4.4 GET /v3/historical', () => {
@@ -100,9 +100,9 @@ describe('4.4 GET /v3/historical', () => {
 describe('late data and corrections', () => {
   it('a point appears within its minute, later ones later', async () => {
     const slot = Math.floor(NOW / (5 * MINUTE)) * 5 * MINUTE;
-    service.at(slot);
+    service.setTime(slot);
     expect((await history(slot, slot)).json.data).toHaveLength(0);
-    service.at(slot + MINUTE);
+    service.setTime(slot + MINUTE);
     expect((await history(slot, slot)).json.data).toHaveLength(1);
   });
   it('the delay differs by region: under a minute here, an hour or more there', async () => {
@@ -118,9 +118,9 @@ describe('late data and corrections', () => {
   });
   it('some points are corrected, and updated_since tells which', async () => {
     const month = () => history(may, may + 20 * DAY);
-    service.at(may + 20 * DAY);
+    service.setTime(may + 20 * DAY);
     const before = (await month()).json.data as Point[];
-    service.at(may + 40 * DAY);
+    service.setTime(may + 40 * DAY);
     const after = (await month()).json.data as Point[];
     const since = may + 20 * DAY;
     const changed = after.filter((point) => Date.parse(point.last_updated) > since);
@@ -150,7 +150,7 @@ describe('the spellings of time', () => {
     // Sent as it stands: a plus arrives as a plus.
     const path = `/v3/historical?region=CAISO_NORTH&signal_type=co2_moer&start=${start}&end=2026-05-01T01:00:00Z`;
     const headers = { authorization: `Bearer ${await service.login('pro')}` };
-    const reply = await ask(service.url + path, { headers });
+    const reply = await sendPlainRequest(service.url + path, { headers });
     return reply.status === 200 ? JSON.parse(reply.text).data[0].point_time : reply.status;
   };
   //  sent                                    read as, or the status

@@ -3,7 +3,11 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { gunzipSync } from 'node:zlib';
-import { createReference, type Reference, type ReferenceOptions } from '../../src/reference/reference.ts';
+import {
+  createReferenceService,
+  type ReferenceOptions,
+  type ReferenceService,
+} from '../../src/reference/reference-service.ts';
 
 /** A Wednesday outside every preview and overlap of co2_moer. */
 export const NOW = Date.parse('2026-06-10T18:02:30Z');
@@ -17,7 +21,7 @@ export interface PlainReply {
   readonly bytes: number;
 }
 
-export interface Ask {
+export interface PlainRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -25,7 +29,10 @@ export interface Ask {
 }
 
 /** One request; resolves with whatever came back, rejects when the connection breaks. */
-export function ask(url: string, { method = 'GET', headers = {}, body, ca }: Ask = {}): Promise<PlainReply> {
+export function sendPlainRequest(
+  url: string,
+  { method = 'GET', headers = {}, body, ca }: PlainRequest = {},
+): Promise<PlainReply> {
   const begin = url.startsWith('https:') ? tlsRequest : request;
   return new Promise((resolve, reject) => {
     const outgoing = begin(url, { method, headers, agent: false, ...(ca === undefined ? {} : { ca }) }, (incoming) => {
@@ -52,10 +59,10 @@ export function ask(url: string, { method = 'GET', headers = {}, body, ca }: Ask
 type Json = ReturnType<typeof JSON.parse>;
 
 export interface PlainService {
-  readonly reference: Reference;
+  readonly reference: ReferenceService;
   readonly url: string;
   /** Moves the service's clock. */
-  at(now: number): void;
+  setTime(now: number): void;
   now(): number;
   /** A token of the account named like its plan: `free`, `basic`, `analyst`, `pro`. */
   login(username: string): Promise<string>;
@@ -64,10 +71,10 @@ export interface PlainService {
   close(): Promise<void>;
 }
 
-export const basic = (username: string, password: string) =>
+export const basicAuthorization = (username: string, password: string) =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 
-const jsonOf = (text: string): Json => {
+const parseJson = (text: string): Json => {
   try {
     return JSON.parse(text);
   } catch {
@@ -76,36 +83,40 @@ const jsonOf = (text: string): Json => {
 };
 
 /** Starts a service with one account for each plan. */
-export async function startPlain(options: Partial<ReferenceOptions> = {}): Promise<PlainService> {
+export async function startPlainService(options: Partial<ReferenceOptions> = {}): Promise<PlainService> {
   let time = NOW;
   const accounts = (['free', 'basic', 'analyst', 'pro'] as const).map((plan) => ({
     username: plan,
     password: PASSWORD,
     plan,
   }));
-  const reference = await createReference({ seed: 7, accounts, ...options, clock: () => time });
+  const reference = await createReferenceService({ seed: 7, accounts, ...options, clock: () => time });
   const { url } = await reference.listen();
   const tokens = new Map<string, { token: string; until: number }>();
   const service: PlainService = {
     reference,
     url,
-    at: (now) => {
+    setTime: (now) => {
       // A service that was in the future has forgotten the tokens of the past.
       if (now < time) tokens.clear();
       time = now;
     },
     now: () => time,
     async login(username) {
-      const held = tokens.get(username);
-      if (held !== undefined && time < held.until) return held.token;
-      const reply = await ask(`${url}/login`, { headers: { authorization: basic(username, PASSWORD) } });
-      const token = String(jsonOf(reply.text)?.token);
+      const cached = tokens.get(username);
+      if (cached !== undefined && time < cached.until) return cached.token;
+      const reply = await sendPlainRequest(`${url}/login`, {
+        headers: { authorization: basicAuthorization(username, PASSWORD) },
+      });
+      const token = String(parseJson(reply.text)?.token);
       tokens.set(username, { token, until: time + 30 * 60_000 });
       return token;
     },
     async get(path, username = 'pro') {
-      const reply = await ask(url + path, { headers: { authorization: `Bearer ${await service.login(username)}` } });
-      return { ...reply, json: jsonOf(reply.text) };
+      const reply = await sendPlainRequest(url + path, {
+        headers: { authorization: `Bearer ${await service.login(username)}` },
+      });
+      return { ...reply, json: parseJson(reply.text) };
     },
     close: () => reference.close(),
   };
@@ -113,7 +124,7 @@ export async function startPlain(options: Partial<ReferenceOptions> = {}): Promi
 }
 
 /** `a=1&b=2`, encoded. */
-export const query = (fields: Readonly<Record<string, string | number>>) =>
+export const encodeQuery = (fields: Readonly<Record<string, string | number>>) =>
   new URLSearchParams(
     Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]),
   ).toString();

@@ -1,16 +1,16 @@
 /** Sections 2.4, 2.8 and 4.2 by plain HTTP: which region a point lies in, and the maps. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PlainService, query, startPlain } from './plain-http.ts';
+import { encodeQuery, type PlainService, startPlainService } from './plain-http.ts';
 
 let service: PlainService;
 beforeAll(async () => {
-  service = await startPlain();
+  service = await startPlainService();
 });
 afterAll(() => service.close());
 
 const regionAt = (latitude: number | string, longitude: number | string, signal = 'co2_moer') =>
-  service.get(`/v3/region-from-loc?${query({ signal_type: signal, latitude, longitude })}`, 'free');
+  service.get(`/v3/region-from-loc?${encodeQuery({ signal_type: signal, latitude, longitude })}`, 'free');
 
 describe('4.2 GET /v3/region-from-loc', () => {
   it('2.4: answers region, full name and signal type', async () => {

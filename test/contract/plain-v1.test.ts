@@ -1,30 +1,30 @@
 /** Sections 2.5, 2.9, 4.5, 5 and 7 of the earlier interface by plain HTTP. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ask, NOW, PASSWORD, type PlainService, query, startPlain } from './plain-http.ts';
+import { encodeQuery, NOW, PASSWORD, type PlainService, sendPlainRequest, startPlainService } from './plain-http.ts';
 
 let service: PlainService;
 const tokens = new Map<string, string>();
 beforeAll(async () => {
-  service = await startPlain();
+  service = await startPlainService();
   for (const username of ['free', 'pro']) {
     const reply = await obtain({ username, password: PASSWORD });
     tokens.set(username, JSON.parse(reply.text).token);
   }
 });
-beforeEach(() => service.at(NOW));
+beforeEach(() => service.setTime(NOW));
 afterAll(() => service.close());
 
 const obtain = (fields: Readonly<Record<string, string>>, type: 'form' | 'json' = 'form') =>
-  ask(`${service.url}/api/v1/obtain-token-auth/`, {
+  sendPlainRequest(`${service.url}/api/v1/obtain-token-auth/`, {
     method: 'POST',
     headers: { 'content-type': type === 'form' ? 'application/x-www-form-urlencoded' : 'application/json' },
-    body: type === 'form' ? query(fields) : JSON.stringify(fields),
+    body: type === 'form' ? encodeQuery(fields) : JSON.stringify(fields),
   });
 const get = async (path: string, holder: string | undefined = 'pro') => {
   const token = tokens.get(holder);
   const headers = token === undefined ? {} : { authorization: `Token ${token}` };
-  const reply = await ask(`${service.url}/api/v1/${path}`, { headers });
+  const reply = await sendPlainRequest(`${service.url}/api/v1/${path}`, { headers });
   return { ...reply, json: JSON.parse(reply.text) };
 };
 
@@ -56,7 +56,7 @@ describe('4.5 POST obtain-token-auth', () => {
 
 describe('5 and 7: the token', () => {
   const marginal = (authorization: string) =>
-    ask(`${service.url}/api/v1/marginal/?ba=CAISO&page_size=1`, { headers: { authorization } });
+    sendPlainRequest(`${service.url}/api/v1/marginal/?ba=CAISO&page_size=1`, { headers: { authorization } });
   it.each([
     ['invalid', 'Token 0123456789012345678901234567890123456789', 401, 'Invalid token'],
     ['absent after its word', 'Token', 401, 'Invalid token header. No credentials provided.'],
@@ -94,7 +94,7 @@ describe('4.5 GET balancing_authorities', () => {
     ['POINT (-105.0 39.7522)', ['PSCO']],
     ['POINT(0 0)', []],
   ])('loc %s', async (loc, expected) => {
-    const { json } = await get(`balancing_authorities/?${query({ loc })}`);
+    const { json } = await get(`balancing_authorities/?${encodeQuery({ loc })}`);
     expect(json.map(({ abbrev }: { abbrev: string }) => abbrev)).toEqual(expected);
   });
   it('takes a loc that was not encoded', async () => {
@@ -132,7 +132,7 @@ describe('4.5 GET datapoints', () => {
     expect(Object.keys(point.genmix[0])).toEqual(['fuel', 'gen_MW']);
     expect(point.carbon).toBeGreaterThan(0);
     expect(Date.parse(point.created_at)).toBeLessThanOrEqual(NOW);
-    const itself = await ask(point.url, { headers: { authorization: `Token ${tokens.get('pro')}` } });
+    const itself = await sendPlainRequest(point.url, { headers: { authorization: `Token ${tokens.get('pro')}` } });
     expect(JSON.parse(itself.text).results).toEqual([point]);
   });
 
@@ -260,17 +260,17 @@ describe('4.5 GET marginal', () => {
 
 describe('7: without a token', () => {
   it('25 requests an hour, then 429 with the seconds', async () => {
-    const other = await startPlain();
-    const visit = () => ask(`${other.url}/api/v1/datapoints/?ba=CAISO&market=RT5M&page_size=1`);
+    const other = await startPlainService();
+    const visit = () => sendPlainRequest(`${other.url}/api/v1/datapoints/?ba=CAISO&market=RT5M&page_size=1`);
     for (let i = 0; i < 25; i++) expect((await visit()).status).toBe(200);
-    other.at(NOW + 600_000);
+    other.setTime(NOW + 600_000);
     const reply = await visit();
     expect(reply.status).toBe(429);
     expect(JSON.parse(reply.text)).toEqual({
       detail: 'Request was throttled.Expected available in 3000 seconds.',
     });
     expect(reply.headers['x-throttle-wait-seconds']).toBe('3000');
-    other.at(NOW + 3_600_000);
+    other.setTime(NOW + 3_600_000);
     expect((await visit()).status).toBe(200);
     await other.close();
   });

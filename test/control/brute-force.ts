@@ -1,8 +1,8 @@
 /** Every schedule of a small instance, tried: what the planner must find, said a second time and more simply. */
 
-import type { PlanRequest, SlotRun } from '../../src/control/planner.ts';
+import type { SlotPlanRequest, SlotRun } from '../../src/control/planning/planner.ts';
 
-export interface Tried {
+export interface TriedSchedule {
   readonly cost: number;
   readonly starts: number;
   readonly end: number;
@@ -11,7 +11,7 @@ export interface Tried {
 const EPSILON = 1e-9;
 
 /** The runs of a pattern of slots, bit t set when slot t is run. */
-function runsOf(pattern: number, slots: number): SlotRun[] {
+function listRuns(pattern: number, slots: number): SlotRun[] {
   const runs: SlotRun[] = [];
   for (let t = 0; t < slots; t++) {
     if ((pattern & (1 << t)) === 0) continue;
@@ -23,10 +23,10 @@ function runsOf(pattern: number, slots: number): SlotRun[] {
 }
 
 /** The cost of one pattern, or undefined when a rule forbids it. */
-export function priced(request: PlanRequest, pattern: number): Tried | undefined {
+export function priceSchedule(request: SlotPlanRequest, pattern: number): TriedSchedule | undefined {
   const { weights, need, minOn, minOff, startCost, maxStarts, running, age, lastSlot } = request;
   const slots = weights.length;
-  const runs = runsOf(pattern, slots);
+  const runs = listRuns(pattern, slots);
   const goesOn = running && runs[0]?.from === 0;
   const [first, last] = [runs[0], runs.at(-1)];
   if (first === undefined || last === undefined) return undefined;
@@ -74,17 +74,17 @@ export function priced(request: PlanRequest, pattern: number): Tried | undefined
 }
 
 /** The best of all patterns: cost, then fewer starts, then the earlier finish. */
-export function tryAll(request: PlanRequest): Tried | undefined {
-  let best: Tried | undefined;
+export function findBestSchedule(request: SlotPlanRequest): TriedSchedule | undefined {
+  let best: TriedSchedule | undefined;
   for (let pattern = 1; pattern < 2 ** request.weights.length; pattern++) {
-    const one = priced(request, pattern);
+    const one = priceSchedule(request, pattern);
     if (one === undefined) continue;
     if (best === undefined || isBetter(one, best)) best = one;
   }
   return best;
 }
 
-function isBetter(a: Tried, b: Tried): boolean {
+function isBetter(a: TriedSchedule, b: TriedSchedule): boolean {
   const rounding = 1e-10 * (1 + Math.abs(a.cost) + Math.abs(b.cost));
   if (Math.abs(a.cost - b.cost) > rounding) return a.cost < b.cost;
   return a.starts < b.starts || (a.starts === b.starts && a.end < b.end);

@@ -1,18 +1,18 @@
 /** How uncertain values ahead count in a plan: waiting is worth something to whoever may still choose. */
 
 import { describe, expect, it } from 'vitest';
-import { planJob } from '../../src/control/schedule.ts';
-import { hours, type Instant, minutes } from '../../src/units.ts';
-import { at, outlookOf } from './site.ts';
+import { planJob } from '../../src/control/planning/schedule-job.ts';
+import { hours, type Instant, minutes } from '../../src/domain/units.ts';
+import { buildHorizon, instantFrom } from './site.ts';
 
-const START = at('2026-06-04T00:00:00Z');
+const START = instantFrom('2026-06-04T00:00:00Z');
 const DAY = 24;
 
 /** The hour the first run of a plan for `need` hours begins in; 500 all day but for the first hour. */
 function begins(need: number, first: number, spread: readonly number[] | undefined): number {
   const hourly = Array.from({ length: DAY }, (_, hour) => (hour === 0 ? first : 500));
   const plan = planJob({
-    outlook: outlookOf(START, hourly, spread === undefined ? {} : { spread }),
+    horizon: buildHorizon(START, hourly, spread === undefined ? {} : { uncertainty: spread }),
     now: START,
     from: START,
     by: (START + DAY * hours(1)) as Instant,

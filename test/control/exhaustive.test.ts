@@ -1,41 +1,52 @@
 import { describe, expect, it } from 'vitest';
 import type { Level } from '../../src/config/config.ts';
-import type { Event } from '../../src/control/control.ts';
-import { isRunning } from '../../src/control/levels.ts';
-import { initialState, type LoadState, loadState, type State, saveState, step } from '../../src/control/step.ts';
-import { hours, type Instant, minutes, type Uptime } from '../../src/units.ts';
-import type { Moment } from '../../src/world.ts';
-import { at, indexAt, siteOf, tank, viewOf } from './site.ts';
+import type { ControlEvent } from '../../src/control/control-types.ts';
+import {
+  type ControlState,
+  decodeControlState,
+  encodeControlState,
+  initialState,
+  type LoadState,
+  step,
+} from '../../src/control/step.ts';
+import { isRunning } from '../../src/domain/levels.ts';
+import type { ClockReading } from '../../src/domain/ports.ts';
+import { hours, type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
+import { buildIndex, buildSite, buildView, instantFrom, tankLoad } from './site.ts';
 
 /**
  * Every state a small load can be in: time stands still at NOW and the state is moved back five minutes a step instead, so that
  * equal situations are equal bytes. What is older than an hour matters to nothing here and is told as an hour old.
  */
 const SLOT = minutes(5);
-const NOW: Moment = { wall: at('2026-06-03T12:00:00Z'), uptime: hours(100) as number as Uptime, trusted: true };
+const NOW: ClockReading = {
+  wall: instantFrom('2026-06-03T12:00:00Z'),
+  uptime: hours(100) as number as Uptime,
+  trusted: true,
+};
 const OLDEST = NOW.uptime - minutes(65);
-const load = tank({
+const load = tankLoad({
   minOn: minutes(15),
   minOff: minutes(10),
   maxStartsPerHour: 2,
   maxStartsPerDay: 99,
   failSafe: 'off',
 });
-const site = siteOf(load);
+const site = buildSite(load);
 
 interface Node {
-  readonly state: State;
+  readonly state: ControlState;
   readonly level: Level;
   /** When the relay last changed, and its starts: the truth the core is held against. */
   readonly since: number;
   readonly starts: readonly number[];
 }
 
-const signal = (value: number, flat = false): Event => ({
+const signal = (value: number, flat = false): ControlEvent => ({
   kind: 'signal',
-  view: viewOf({ index: indexAt(NOW.wall, value, { flat }) }),
+  view: buildView({ index: buildIndex(NOW.wall, value, { flat }) }),
 });
-const override = (level: Level): Event => ({
+const override = (level: Level): ControlEvent => ({
   kind: 'override',
   load: 'tank',
   level,
@@ -43,7 +54,7 @@ const override = (level: Level): Event => ({
   source: 'local',
 });
 
-const happenings: Readonly<Record<string, Event | 'restart' | 'power cut'>> = {
+const happenings: Readonly<Record<string, ControlEvent | 'restart' | 'power cut'>> = {
   nothing: { kind: 'tick' },
   clean: signal(20),
   between: signal(38),
@@ -61,7 +72,7 @@ const happenings: Readonly<Record<string, Event | 'restart' | 'power cut'>> = {
 const broken: string[] = [];
 
 /** One event, and the relay's answers to what it causes. */
-function take(node: Node, event: Event, name: string): Node {
+function take(node: Node, event: ControlEvent, name: string): Node {
   const next = step(site, node.state, event, NOW);
   let { level, since, starts } = node;
   if (next.wakeAt <= NOW.uptime) broken.push(`${name}: wakeAt`);
@@ -83,9 +94,9 @@ function take(node: Node, event: Event, name: string): Node {
     : take(after, { kind: 'confirmed', load: 'tank', level }, `${name}, confirmed`);
 }
 
-function happen(node: Node, name: string, what: Event | 'restart' | 'power cut'): Node {
+function happen(node: Node, name: string, what: ControlEvent | 'restart' | 'power cut'): Node {
   if (typeof what === 'object') return take(node, what, name);
-  const read = loadState(saveState(node.state));
+  const read = decodeControlState(encodeControlState(node.state));
   if ('kind' in read) throw new Error(read.detail);
   const cut = what === 'power cut';
   const state = initialState(site, read, !cut);
@@ -105,26 +116,26 @@ function later({ state, level, since, starts }: Node): Node {
   const index = view === undefined || back(view.validUntil) <= NOW.wall ? undefined : view;
   const moved: LoadState = {
     ...one,
-    runSince: upBack(one.runSince),
+    runningSince: upBack(one.runningSince),
     levelSince: upBack(one.levelSince),
     starts: one.starts.map(back).filter((start) => start > OLDEST),
     local:
       one.local === undefined || back(one.local.until) <= NOW.uptime
         ? undefined
         : { ...one.local, until: back(one.local.until) },
-    edgeAt: upBackMaybe(one.edgeAt),
+    startRequestedAt: upBackMaybe(one.startRequestedAt),
     decision: undefined,
   };
   return {
     state: {
       ...state,
       loads: [moved],
-      last: { ...NOW, wall: back(NOW.wall), uptime: back(NOW.uptime) },
+      lastMoment: { ...NOW, wall: back(NOW.wall), uptime: back(NOW.uptime) },
       startedAt: upBack(state.startedAt),
       view:
         index === undefined
-          ? viewOf({})
-          : viewOf({
+          ? buildView({})
+          : buildView({
               index: {
                 ...index,
                 at: back(index.at) as Instant,
@@ -139,7 +150,7 @@ function later({ state, level, since, starts }: Node): Node {
   };
 }
 
-const keyOf = ({ state, level, since, starts }: Node) => `${saveState(state)}|${level}|${since}|${starts}`;
+const keyOf = ({ state, level, since, starts }: Node) => `${encodeControlState(state)}|${level}|${since}|${starts}`;
 
 /** Every situation that can be reached, each with one of the ways there. */
 function explore(most: number) {

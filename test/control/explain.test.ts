@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { Decision } from '../../src/control/control.ts';
-import { explain } from '../../src/control/explain.ts';
-import { type Duration, hours, minutes } from '../../src/units.ts';
-import { at, index, ZONE } from './site.ts';
+import type { Decision } from '../../src/control/control-types.ts';
+import { explainDecision } from '../../src/control/explain.ts';
+import { type Duration, hours, minutes } from '../../src/domain/units.ts';
+import { asPercentile, instantFrom, ZONE } from './site.ts';
 
-const signal = { index: { value: index(21), age: minutes(2) }, rate: { value: 312.4, units: 'lbs_co2_per_mwh' } };
+const signal = {
+  index: { value: asPercentile(21), age: minutes(2) },
+  rate: { value: 312.4, units: 'lbs_co2_per_mwh' },
+};
 const base: Decision = {
   load: 'tank',
-  at: at('2026-06-03T08:40:00Z'),
+  at: instantFrom('2026-06-03T08:40:00Z'),
   level: 'on',
   wanted: 'on',
   why: 'clean',
@@ -15,8 +18,8 @@ const base: Decision = {
   basis: 'live-index',
 };
 const job = (done: Duration, shortfall: Duration = minutes(0)) => ({
-  by: at('2026-06-03T14:00:00Z'),
-  from: at('2026-06-02T14:00:00Z'),
+  by: instantFrom('2026-06-03T14:00:00Z'),
+  from: instantFrom('2026-06-02T14:00:00Z'),
   need: hours(4),
   done,
   shortfall,
@@ -26,23 +29,23 @@ describe('a decision in words', () => {
   const rows: readonly (readonly [string, Partial<Decision>])[] = [
     [
       'index 21, 312 lb/MWh: clean, at or below 33; runs until 02:10 at least',
-      { ...signal, limit: index(33), until: at('2026-06-03T09:10:00Z') },
+      { ...signal, threshold: asPercentile(33), until: instantFrom('2026-06-03T09:10:00Z') },
     ],
     [
       'index 21: dirty, at or above 20; waits',
-      { index: signal.index, level: 'off', wanted: 'off', why: 'dirty', limit: index(20) },
+      { index: signal.index, level: 'off', wanted: 'off', why: 'dirty', threshold: asPercentile(20) },
     ],
     [
       'index 21, 312 lb/MWh (from an older forecast): between the thresholds, above 33; runs',
-      { ...signal, why: 'between', basis: 'ageing-forecast', limit: index(33) },
+      { ...signal, why: 'between', basis: 'ageing-forecast', threshold: asPercentile(33) },
     ],
     [
       'has to run until 02:10 before it may stop (wants to be off: dirty)',
-      { why: 'min-on', wish: 'dirty', wanted: 'off', until: at('2026-06-03T09:10:00Z') },
+      { why: 'min-on', wantedWhy: 'dirty', wanted: 'off', until: instantFrom('2026-06-03T09:10:00Z') },
     ],
     [
       'planned for these hours; runs until 04:30; 1 h 20 min of 4 h by 07:00',
-      { why: 'planned', next: { level: 'off', at: at('2026-06-03T11:30:00Z') }, job: job(minutes(80)) },
+      { why: 'planned', next: { level: 'off', at: instantFrom('2026-06-03T11:30:00Z') }, job: job(minutes(80)) },
     ],
     ['planned for these hours by what recent days were like; runs', { why: 'planned', basis: 'own-profile' }],
     [
@@ -51,19 +54,19 @@ describe('a decision in words', () => {
     ],
     [
       'goes on until it is done, for it has no pause left (wants to be off: dirty); runs; 1 h of 4 h by 07:00',
-      { why: 'last-run', wish: 'dirty', wanted: 'off', job: job(hours(1)) },
+      { why: 'last-run', wantedWhy: 'dirty', wanted: 'off', job: job(hours(1)) },
     ],
     [
       'set by hand to off until Thu 01:00',
-      { why: 'override', level: 'off', wanted: 'off', until: at('2026-06-04T08:00:00Z') },
+      { why: 'override', level: 'off', wanted: 'off', until: instantFrom('2026-06-04T08:00:00Z') },
     ],
     ['no signal is known; released to its fail-safe (on)', { why: 'no-data', basis: 'fail-safe' }],
     ['the clock cannot be trusted; set to off', { why: 'untrusted-clock', level: 'off', wanted: 'off' }],
     [
       'waits for power that other loads use (wants to be on: planned); waits',
-      { why: 'power-budget', wish: 'planned', level: 'off' },
+      { why: 'power-budget', wantedWhy: 'planned', level: 'off' },
     ],
     ['a safety input has tripped; waits', { why: 'safety', level: 'off', wanted: 'off' }],
   ];
-  it.each(rows)('%s', (words, over) => expect(explain({ ...base, ...over }, ZONE)).toBe(words));
+  it.each(rows)('%s', (words, over) => expect(explainDecision({ ...base, ...over }, ZONE)).toBe(words));
 });

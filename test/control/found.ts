@@ -1,16 +1,16 @@
 /** Histories that once broke an invariant, as short as they could be made. */
 
-import type { Action } from './plant.ts';
+import type { SiteAction } from './plant.ts';
 
-interface Found {
+interface RegressionHistory {
   readonly name: string;
   /** Index of `sites`. */
   readonly site: number;
-  readonly actions: readonly Action[];
+  readonly actions: readonly SiteAction[];
 }
 
-const alike = Array<number>(10).fill(0);
-const forecast = (outlook: readonly number[], outlookLasts: number): Action => ({
+const zeros = Array<number>(10).fill(0);
+const forecast = (outlook: readonly number[], outlookLasts: number): SiteAction => ({
   kind: 'signal',
   flat: false,
   indexLasts: 600_000,
@@ -19,19 +19,19 @@ const forecast = (outlook: readonly number[], outlookLasts: number): Action => (
   outlook,
 });
 
-export const found: readonly Found[] = [
+export const regressionHistories: readonly RegressionHistory[] = [
   {
     name: 'a wake-up within a millisecond made the third start of an hour come a fraction of one early',
     site: 3,
     actions: [
       { kind: 'trip', load: 0, tripped: true },
-      forecast([201, ...alike.slice(1)], 889_954),
+      forecast([201, ...zeros.slice(1)], 889_954),
       { kind: 'pass', length: 624_411 },
       { kind: 'arm', load: 0, need: 60_003, within: 2_488_557 },
       { kind: 'trip', load: 0, tripped: false },
       { kind: 'pass', length: 300_000 },
       forecast([Number.NaN, 100, 100, 100], 60_000),
-      forecast(alike, 361_734),
+      forecast(zeros, 361_734),
       { kind: 'pass', length: 3_600_000 },
     ],
   },

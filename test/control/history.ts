@@ -3,30 +3,33 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { LoadConfig } from '../../src/config/config.ts';
-import type { Site } from '../../src/control/control.ts';
-import { hours, type Kilowatt, minutes } from '../../src/units.ts';
-import type { Action, Plant } from './plant.ts';
-import { at, car, daily, heating, index, siteOf, tank } from './site.ts';
+import type { Site } from '../../src/control/control-types.ts';
+import { hours, type Kilowatt, minutes } from '../../src/domain/units.ts';
+import type { SimulatedSite, SiteAction } from './plant.ts';
+import { asPercentile, buildSite, carLoad, daily, heatingLoad, instantFrom, tankLoad } from './site.ts';
 
 const HOUR = hours(1) as number;
-export const START = at('2026-03-07T20:00:00Z');
+export const HISTORY_START = instantFrom('2026-03-07T20:00:00Z');
 
-const pump = (over: Partial<LoadConfig> = {}) =>
-  heating({ blockAbove: index(85), forceBelow: index(8), jitter: minutes(5), ...over });
-const { window: _carWindow, ...bareCar } = car({ jitter: minutes(5), failSafe: 'off' });
-const { window: _pumpWindow, ...barePump } = pump();
+const heatPumpLoad = (over: Partial<LoadConfig> = {}) =>
+  heatingLoad({ blockAbove: asPercentile(85), forceBelow: asPercentile(8), startSpread: minutes(5), ...over });
+const { window: _carWindow, ...bareCar } = carLoad({ startSpread: minutes(5), failSafe: 'off' });
+const { window: _pumpWindow, ...barePump } = heatPumpLoad();
 
-export const sites: readonly Site[] = [
-  siteOf(car({ jitter: minutes(5) }), pump(), tank()),
-  { ...siteOf(car({ jitter: minutes(5) }), pump(), tank()), budget: 8 as Kilowatt },
+export const historySites: readonly Site[] = [
+  buildSite(carLoad({ startSpread: minutes(5) }), heatPumpLoad(), tankLoad()),
+  { ...buildSite(carLoad({ startSpread: minutes(5) }), heatPumpLoad(), tankLoad()), budget: 8 as Kilowatt },
   {
-    ...siteOf(
+    ...buildSite(
       { ...bareCar, goal: { need: { kind: 'time', time: hours(2) }, by: daily(420), from: 1320, armedBy: 'command' } },
-      pump({ goal: { need: { kind: 'time', time: hours(3) }, by: daily(0), armedBy: 'schedule' }, maxStartsPerDay: 3 }),
+      heatPumpLoad({
+        goal: { need: { kind: 'time', time: hours(3) }, by: daily(0), armedBy: 'schedule' },
+        maxStartsPerDay: 3,
+      }),
     ),
     budget: 9 as Kilowatt,
   },
-  siteOf(tank({ minOn: minutes(0), minOff: minutes(0), maxStartsPerHour: 2, maxStartsPerDay: 5 }), barePump),
+  buildSite(tankLoad({ minOn: minutes(0), minOff: minutes(0), maxStartsPerHour: 2, maxStartsPerDay: 5 }), barePump),
 ];
 
 const length = fc.oneof(
@@ -36,7 +39,7 @@ const length = fc.oneof(
 );
 const load = fc.nat(2);
 /** Rates ahead, with ties, gaps and negative ones. */
-export const values = fc.oneof(
+export const horizonValues = fc.oneof(
   fc.array(fc.integer({ min: -50, max: 1400 }), { minLength: 10, maxLength: 48 }),
   fc.array(fc.constantFrom(100, 200, Number.NaN), { minLength: 4, maxLength: 48 }),
 );
@@ -47,12 +50,12 @@ const signal = fc
     index: fc.option(fc.integer({ min: 0, max: 100 }), { nil: undefined }),
     flat: fc.oneof({ arbitrary: fc.constant(false), weight: 9 }, { arbitrary: fc.constant(true), weight: 1 }),
     indexLasts: fc.constantFrom(600_000, 1_800_000, 3 * HOUR),
-    outlook: fc.option(values, { nil: undefined }),
+    outlook: fc.option(horizonValues, { nil: undefined }),
     profile: fc.boolean(),
     outlookLasts: fc.integer({ min: 60_000, max: 40 * HOUR }),
   })
   .map(
-    ({ index: value, outlook, ...rest }): Action => ({
+    ({ index: value, outlook, ...rest }): SiteAction => ({
       kind: 'signal',
       ...rest,
       ...(value === undefined ? {} : { index: value }),
@@ -65,7 +68,7 @@ const arm = fc.record({
   need: fc.integer({ min: 60_000, max: 6 * HOUR }),
   within: fc.integer({ min: 60_000, max: 30 * HOUR }),
 });
-const meddling = fc.oneof(
+const intervention = fc.oneof(
   fc.record({
     kind: fc.constant('override' as const),
     load,
@@ -81,36 +84,36 @@ const meddling = fc.oneof(
   fc.record({ kind: fc.constant('jump' as const), by: fc.integer({ min: -50 * HOUR, max: 50 * HOUR }) }),
   fc.record({ kind: fc.constant('trust' as const), trusted: fc.boolean() }),
   fc.record({ kind: fc.constant('restart' as const), sameBoot: fc.boolean(), away: length }),
-) as fc.Arbitrary<Action>;
+) as fc.Arbitrary<SiteAction>;
 const action = fc.oneof(
   { arbitrary: pass, weight: 5 },
   { arbitrary: signal, weight: 4 },
-  { arbitrary: meddling, weight: 4 },
-) as fc.Arbitrary<Action>;
+  { arbitrary: intervention, weight: 4 },
+) as fc.Arbitrary<SiteAction>;
 
 /** What the model knows of a history: how far it is. The truth about the loads is the plant's, which checks each step against it. */
-export interface Told {
+export interface HistoryProgress {
   events: number;
 }
 
 /** One thing that happens, until the history has had its events. */
-class Happening implements fc.Command<Told, Plant> {
-  private readonly action: Action;
-  private readonly most: number;
+class ActionCommand implements fc.Command<HistoryProgress, SimulatedSite> {
+  private readonly action: SiteAction;
+  private readonly maxEvents: number;
 
-  constructor(one: Action, most: number) {
+  constructor(one: SiteAction, maxEvents: number) {
     this.action = one;
-    this.most = most;
+    this.maxEvents = maxEvents;
   }
 
-  check({ events }: Readonly<Told>): boolean {
-    return events < this.most;
+  check({ events }: Readonly<HistoryProgress>): boolean {
+    return events < this.maxEvents;
   }
 
-  run(told: Told, plant: Plant): void {
+  run(told: HistoryProgress, plant: SimulatedSite): void {
     plant.act(this.action);
     told.events = plant.events;
-    expect(plant.broken).toEqual([]);
+    expect(plant.violations).toEqual([]);
   }
 
   /** As a row of `found.ts`. */
@@ -120,9 +123,9 @@ class Happening implements fc.Command<Told, Plant> {
 }
 
 /** Enough happenings for most histories to have `most` events; the shorter ones are drawn anew. */
-export const history = (most: number, replayPath?: string) =>
-  fc.commands([action.map((one) => new Happening(one, most))], {
-    maxCommands: 3 * most,
+export const generateHistories = (maxEvents: number, replayPath?: string) =>
+  fc.commands([action.map((one) => new ActionCommand(one, maxEvents))], {
+    maxCommands: 3 * maxEvents,
     size: 'max',
     ...(replayPath === undefined ? {} : { replayPath }),
   });

@@ -1,9 +1,9 @@
 /** Random instances of the planner, small enough to try every schedule of. */
 
-import type { PlanRequest } from '../../src/control/planner.ts';
+import type { SlotPlanRequest } from '../../src/control/planning/planner.ts';
 
 /** A sequence of fractions of 1 that is the same for the same seed. */
-export function fractions(seed: number) {
+export function createSeededFractions(seed: number) {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -12,7 +12,7 @@ export function fractions(seed: number) {
 }
 
 /** Up to `most` slots with ties, gaps, negative values, part slots, any present mode and age. */
-export function instance(random: () => number, most: number): PlanRequest {
+export function buildInstance(random: () => number, most: number): SlotPlanRequest {
   const int = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
   const part = () => (random() < 0.5 ? 0 : int(1, 3) / 4);
   const slots = int(1, most);
@@ -37,7 +37,7 @@ export function instance(random: () => number, most: number): PlanRequest {
 }
 
 /** A present run that must go on beyond the last slot, or over slots that are not allowed, cannot be tried as a pattern of slots. */
-export function isBeyondPatterns({ weights, running, minOn, age, need, lastSlot }: PlanRequest): boolean {
+export function isBeyondPatterns({ weights, running, minOn, age, need, lastSlot }: SlotPlanRequest): boolean {
   if (!running) return false;
   const forced = Math.max(0, Math.ceil(minOn - age - 1e-9));
   const ends = forced >= Math.ceil(need - 1e-9) && minOn - age > weights.length - 1 + lastSlot;

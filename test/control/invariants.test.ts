@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Duration, hours, type Instant, type Kilowatt, minutes } from '../../src/units.ts';
-import { found } from './found.ts';
-import { history, START, sites, type Told, values } from './history.ts';
-import { Plant } from './plant.ts';
-import { at, Bench, car, daily, indexAt, outlookOf, siteOf, tank } from './site.ts';
+import { type Duration, hours, type Instant, type Kilowatt, minutes } from '../../src/domain/units.ts';
+import { regressionHistories } from './found.ts';
+import { generateHistories, HISTORY_START, type HistoryProgress, historySites, horizonValues } from './history.ts';
+import { SimulatedSite } from './plant.ts';
+import { buildHorizon, buildIndex, buildSite, ControlBench, carLoad, daily, instantFrom, tankLoad } from './site.ts';
 
 const RUNS = Number(process.env.GRIDTIDE_RUNS ?? 1_000);
 const EVENTS = 200;
@@ -17,11 +17,14 @@ const options = { numRuns: RUNS, endOnFailure: GRIDTIDE_SHRINK === 'no', ...(pat
 
 describe(`the invariants of control, over ${RUNS} histories of ${EVENTS} events`, () => {
   it('1 to 3, 5 to 16 hold whatever happens', { timeout: 600_000 }, () => {
-    const site = fc.nat(sites.length - 1);
+    const site = fc.nat(historySites.length - 1);
     fc.assert(
-      fc.property(site, fc.nat(), history(EVENTS, replayPath), (which, probe, happenings) => {
-        const told: Told = { events: 0 };
-        const setup = () => ({ model: told, real: new Plant(sites[which] ?? siteOf(), START, probe) });
+      fc.property(site, fc.nat(), generateHistories(EVENTS, replayPath), (which, probe, happenings) => {
+        const told: HistoryProgress = { events: 0 };
+        const setup = () => ({
+          model: told,
+          real: new SimulatedSite(historySites[which] ?? buildSite(), HISTORY_START, probe),
+        });
         fc.modelRun(setup, happenings);
         // Counts whole histories alone; what fails earlier has failed above.
         fc.pre(told.events >= EVENTS);
@@ -30,14 +33,14 @@ describe(`the invariants of control, over ${RUNS} histories of ${EVENTS} events`
     );
   });
 
-  it.each(found)('$name', ({ site, actions }) => {
-    const plant = new Plant(sites[site] ?? siteOf(), START, 0);
+  it.each(regressionHistories)('$name', ({ site, actions }) => {
+    const plant = new SimulatedSite(historySites[site] ?? buildSite(), HISTORY_START, 0);
     for (const action of actions) plant.act(action);
-    expect(plant.broken).toEqual([]);
+    expect(plant.violations).toEqual([]);
   });
 
-  const DUSK = at('2026-06-04T01:00:00Z');
-  const DAWN = at('2026-06-04T13:59:59Z');
+  const DUSK = instantFrom('2026-06-04T01:00:00Z');
+  const DAWN = instantFrom('2026-06-04T13:59:59Z');
   const goalOf = (need: number) => ({
     need: { kind: 'time' as const, time: minutes(need) },
     by: daily(420),
@@ -48,7 +51,7 @@ describe(`the invariants of control, over ${RUNS} histories of ${EVENTS} events`
     fc.record({
       // Mostly under four minutes: a night of 13 hours then has more than 200 events.
       pass: fc.integer({ min: 30_000, max: 420_000 }),
-      outlook: fc.option(values, { nil: undefined }),
+      outlook: fc.option(horizonValues, { nil: undefined }),
       index: fc.integer({ min: 0, max: 100 }),
       lasts: fc.integer({ min: 1, max: 20 }),
     }),
@@ -57,21 +60,21 @@ describe(`the invariants of control, over ${RUNS} histories of ${EVENTS} events`
   const delays = fc.constantFrom(0, 200, 2_000) as fc.Arbitrary<Duration>;
 
   /** A night of signals, or of none, until the deadline. */
-  function night(bench: Bench, events: News, delay: Duration) {
+  function night(bench: ControlBench, events: News, delay: Duration) {
     bench.delay = delay;
     bench.send({ kind: 'found', levels: Object.fromEntries(bench.site.loads.map(({ name }) => [name, 'off'])) });
     for (const { pass, outlook, index, lasts } of events) {
       const { wall } = bench.now;
       const from = (Math.floor(wall / 3_600_000) * 3_600_000) as Instant;
       const validUntil = (wall + hours(lasts)) as Instant;
-      bench.signal({
-        index: indexAt(wall, index),
-        ...(outlook === undefined ? {} : { outlook: outlookOf(from, outlook, { generatedAt: wall, validUntil }) }),
+      bench.sendSignal({
+        index: buildIndex(wall, index),
+        ...(outlook === undefined ? {} : { horizon: buildHorizon(from, outlook, { generatedAt: wall, validUntil }) }),
       });
-      bench.run(Math.min(wall + pass, DAWN) as Instant);
+      bench.runUntil(Math.min(wall + pass, DAWN) as Instant);
       if (bench.now.wall >= DAWN) break;
     }
-    bench.run(DAWN);
+    bench.runUntil(DAWN);
   }
 
   it('4: a feasible goal is met by its deadline, whatever the signal says or fails to say', {
@@ -80,7 +83,7 @@ describe(`the invariants of control, over ${RUNS} histories of ${EVENTS} events`
     // Up to 12 of the 13 hours: the guard's margin and a pause must fit.
     fc.assert(
       fc.property(news, delays, fc.integer({ min: 5, max: 720 }), (events, delay, need) => {
-        const bench = new Bench(siteOf(car({ goal: goalOf(need), jitter: minutes(5) })), DUSK);
+        const bench = new ControlBench(buildSite(carLoad({ goal: goalOf(need), startSpread: minutes(5) })), DUSK);
         night(bench, events, delay);
         expect(bench.decision('car').job?.done).toBeGreaterThanOrEqual(minutes(need));
         expect(bench.state.loads[0]?.job?.starts).toBeLessThanOrEqual(4);
@@ -95,9 +98,9 @@ describe(`the invariants of control, over ${RUNS} histories of ${EVENTS} events`
       .filter((all) => all.reduce((sum, need) => sum + need, 0) <= 600);
     fc.assert(
       fc.property(news, delays, needs, fc.boolean(), (events, delay, all, withTank) => {
-        const loads = all.map((need, i) => car({ name: `car${i}`, goal: goalOf(need), jitter: minutes(5) }));
-        const site = { ...siteOf(...loads, ...(withTank ? [tank()] : [])), budget: 8 as Kilowatt };
-        const bench = new Bench(site, DUSK);
+        const loads = all.map((need, i) => carLoad({ name: `car${i}`, goal: goalOf(need), startSpread: minutes(5) }));
+        const site = { ...buildSite(...loads, ...(withTank ? [tankLoad()] : [])), budget: 8 as Kilowatt };
+        const bench = new ControlBench(site, DUSK);
         night(bench, events, delay);
         for (const [i, need] of all.entries()) {
           expect(bench.decision(`car${i}`).job?.done, `car${i}`).toBeGreaterThanOrEqual(minutes(need));

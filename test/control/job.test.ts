@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { hours, type Instant, type Kilowatt, type KilowattHour, minutes } from '../../src/units.ts';
-import { at, Bench, car, daily, indexAt, outlookOf, siteOf } from './site.ts';
+import { hours, type Instant, type Kilowatt, type KilowattHour, minutes } from '../../src/domain/units.ts';
+import { buildHorizon, buildIndex, buildSite, ControlBench, carLoad, daily, instantFrom } from './site.ts';
 
 /** 18:00 local; the deadline 07:00 is 13 hours away. */
-const EVENING = at('2026-06-04T01:00:00Z');
-const DEADLINE = at('2026-06-04T14:00:00Z');
+const EVENING = instantFrom('2026-06-04T01:00:00Z');
+const DEADLINE = instantFrom('2026-06-04T14:00:00Z');
 //                   18  19  20  21  22  23  00  01  02  03  04  05  06  07
 const NIGHT_HOURS = [80, 90, 90, 70, 60, 50, 40, 20, 20, 20, 20, 40, 60, 70, 70, 70];
 
 function plugged(hourly: readonly number[] = NIGHT_HOURS, over = {}) {
-  const bench = new Bench(siteOf(car(over)), EVENING);
+  const bench = new ControlBench(buildSite(carLoad(over)), EVENING);
   bench.send({ kind: 'confirmed', load: 'car', level: 'off' });
-  bench.signal({ outlook: outlookOf(EVENING, hourly) });
+  bench.sendSignal({ horizon: buildHorizon(EVENING, hourly) });
   return bench;
 }
 
-const shortly = (bench: Bench) =>
+const shortly = (bench: ControlBench) =>
   bench.switches.map(
     ({ at: when, level, why }) => `${new Date(when - hours(7)).toISOString().slice(11, 16)} ${level} ${why}`,
   );
@@ -27,16 +27,16 @@ describe('an electric car, 4 h by 07:00', () => {
       level: 'off',
       why: 'plan-waits',
       priority: 7,
-      next: { level: 'on', at: at('2026-06-04T08:00:00Z') },
+      next: { level: 'on', at: instantFrom('2026-06-04T08:00:00Z') },
     });
-    bench.run(at('2026-06-04T13:59:00Z'));
+    bench.runUntil(instantFrom('2026-06-04T13:59:00Z'));
     expect(shortly(bench)).toEqual(['01:00 on planned', '05:00 off goal-done']);
     expect(bench.decision('car').job).toMatchObject({ done: hours(4), shortfall: 0 });
   });
 
   it('splits the night when a dirty hour lies between, and only as often as allowed', () => {
     const split = plugged([80, 90, 20, 20, 90, 90, 90, 90, 20, 20, 90, 90, 90, 90]);
-    split.run(DEADLINE);
+    split.runUntil(DEADLINE);
     expect(shortly(split)).toEqual([
       '20:00 on planned',
       '22:00 off plan-waits',
@@ -44,9 +44,9 @@ describe('an electric car, 4 h by 07:00', () => {
       '04:00 off goal-done',
     ]);
     const once = plugged([80, 90, 20, 20, 90, 90, 90, 90, 20, 20, 90, 90, 90, 90], { maxInterruptions: 0 });
-    once.run(DEADLINE);
+    once.runUntil(DEADLINE);
     expect(once.switches.filter(({ level }) => level === 'on')).toHaveLength(1);
-    expect(once.state.loads[0]?.past?.done).toBe(hours(4));
+    expect(once.state.loads[0]?.previousJob?.done).toBe(hours(4));
   });
 
   it("a goal in kilowatt hours is time at the load's power", () => {
@@ -58,22 +58,22 @@ describe('an electric car, 4 h by 07:00', () => {
 
   it('the deadline guard starts it when the plan was lost, and it is done in time', () => {
     const bench = plugged(NIGHT_HOURS, { window: undefined, failSafe: 'off' });
-    bench.signal({});
-    bench.run((DEADLINE - 1) as Instant);
+    bench.sendSignal({});
+    bench.runUntil((DEADLINE - 1) as Instant);
     expect(shortly(bench)).toEqual(['02:43 on must-run', '06:43 off goal-done']);
   });
 
   it('an impossible goal runs at once and says what will be missing', () => {
-    const bench = new Bench(siteOf(car()), at('2026-06-04T11:30:00Z'));
+    const bench = new ControlBench(buildSite(carLoad()), instantFrom('2026-06-04T11:30:00Z'));
     bench.send({ kind: 'confirmed', load: 'car', level: 'off' });
-    bench.signal({ outlook: outlookOf(at('2026-06-04T11:00:00Z'), [90, 10, 10, 10]) });
+    bench.sendSignal({ horizon: buildHorizon(instantFrom('2026-06-04T11:00:00Z'), [90, 10, 10, 10]) });
     expect(bench.decision('car')).toMatchObject({
       wanted: 'on',
-      wish: 'must-run',
+      wantedWhy: 'must-run',
       why: 'min-off',
       job: { shortfall: hours(1.75) },
     });
-    bench.run(at('2026-06-04T13:59:00Z'));
+    bench.runUntil(instantFrom('2026-06-04T13:59:00Z'));
     expect(shortly(bench)).toEqual(['04:45 on must-run']);
     expect(bench.decision('car').job?.shortfall).toBe(hours(1.75));
   });
@@ -81,12 +81,12 @@ describe('an electric car, 4 h by 07:00', () => {
   it('goes on without a pause left, when the index is dirty and when none comes any more', () => {
     const bench = plugged(NIGHT_HOURS, { maxInterruptions: 0, window: undefined, failSafe: 'off' });
     const valid = (EVENING + hours(1)) as Instant;
-    bench.signal({ index: indexAt(EVENING, 10, { startsUntil: valid, validUntil: valid }) });
-    bench.for(minutes(30));
+    bench.sendSignal({ index: buildIndex(EVENING, 10, { startsUntil: valid, validUntil: valid }) });
+    bench.runFor(minutes(30));
     expect(bench.level('car')).toBe('on');
-    bench.signal({ index: indexAt(bench.now.wall, 90) });
-    expect(bench.decision('car')).toMatchObject({ level: 'on', wanted: 'off', why: 'last-run', wish: 'dirty' });
-    bench.run(DEADLINE);
+    bench.sendSignal({ index: buildIndex(bench.now.wall, 90) });
+    expect(bench.decision('car')).toMatchObject({ level: 'on', wanted: 'off', why: 'last-run', wantedWhy: 'dirty' });
+    bench.runUntil(DEADLINE);
     expect(shortly(bench)).toEqual(['18:15 on clean', '22:15 off goal-done']);
   });
 
@@ -95,7 +95,7 @@ describe('an electric car, 4 h by 07:00', () => {
       goal: { need: { kind: 'time', time: hours(4) }, by: daily(420), from: 20 * 60, armedBy: 'schedule' },
     });
     bench.send({ kind: 'override', load: 'car', level: 'on', for: hours(3), source: 'local' });
-    bench.run(at('2026-06-04T04:00:00Z'));
+    bench.runUntil(instantFrom('2026-06-04T04:00:00Z'));
     expect(bench.decision('car').job?.done).toBe(hours(1));
   });
 
@@ -103,19 +103,19 @@ describe('an electric car, 4 h by 07:00', () => {
     const bench = plugged([1, 1, 1, 1, 1, 60, 60, 60, 60, 60, 60, 60, 60, 60], {
       goal: { need: { kind: 'time', time: hours(4) }, by: daily(420), from: 23 * 60, armedBy: 'schedule' },
     });
-    bench.run(DEADLINE);
+    bench.runUntil(DEADLINE);
     expect(shortly(bench)[0]).toBe('23:00 on planned');
   });
 
   it('plans anew for each forecast and only then', () => {
     const bench = plugged();
     const first = bench.state.loads[0]?.plan;
-    bench.for(minutes(5));
-    bench.signal({ outlook: outlookOf(EVENING, NIGHT_HOURS) });
+    bench.runFor(minutes(5));
+    bench.sendSignal({ horizon: buildHorizon(EVENING, NIGHT_HOURS) });
     expect(bench.state.loads[0]?.plan).toBe(first);
     const later = [80, 90, 10, 10, 10, 10, 90, 90, 90, 90, 90, 90, 90, 90];
-    bench.signal({ outlook: outlookOf(EVENING, later, { generatedAt: bench.now.wall }) });
-    bench.run(DEADLINE);
+    bench.sendSignal({ horizon: buildHorizon(EVENING, later, { generatedAt: bench.now.wall }) });
+    bench.runUntil(DEADLINE);
     expect(shortly(bench)).toEqual(['20:00 on planned', '00:00 off goal-done']);
   });
 
@@ -124,24 +124,24 @@ describe('an electric car, 4 h by 07:00', () => {
       goal: { need: { kind: 'time', time: hours(4) }, by: daily(420), armedBy: 'command' },
     });
     expect(bench.decision('car')).toMatchObject({ level: 'off', why: 'not-armed' });
-    bench.send({ kind: 'arm', load: 'car', need: hours(2), by: at('2026-06-04T11:00:00Z') });
+    bench.send({ kind: 'arm', load: 'car', need: hours(2), by: instantFrom('2026-06-04T11:00:00Z') });
     expect(bench.decision('car')).toMatchObject({ why: 'plan-waits', job: { need: hours(2) } });
-    bench.run(at('2026-06-04T10:59:00Z'));
+    bench.runUntil(instantFrom('2026-06-04T10:59:00Z'));
     expect(shortly(bench)).toEqual(['01:00 on planned', '03:00 off goal-done']);
-    bench.run(at('2026-06-04T12:00:00Z'));
+    bench.runUntil(instantFrom('2026-06-04T12:00:00Z'));
     expect(bench.decision('car').why).toBe('not-armed');
   });
 
   it('two chargers under one budget take turns and both are done', () => {
-    const two = { ...siteOf(car(), car({ name: 'van' })), budget: 8 as Kilowatt };
-    const bench = new Bench(two, EVENING);
+    const two = { ...buildSite(carLoad(), carLoad({ name: 'van' })), budget: 8 as Kilowatt };
+    const bench = new ControlBench(two, EVENING);
     for (const load of ['car', 'van']) bench.send({ kind: 'confirmed', load, level: 'off' });
-    bench.signal({ outlook: outlookOf(EVENING, NIGHT_HOURS) });
-    const gap = bench.state.loads[0]?.plan?.gap ?? 0;
+    bench.sendSignal({ horizon: buildHorizon(EVENING, NIGHT_HOURS) });
+    const gap = bench.state.loads[0]?.plan?.optimalityGap ?? 0;
     expect(gap).toBeGreaterThan(0);
     let both = false;
     while (bench.now.wall < DEADLINE - minutes(1)) {
-      bench.for(minutes(1));
+      bench.runFor(minutes(1));
       both ||= bench.level('car') === 'on' && bench.level('van') === 'on';
     }
     expect(both).toBe(false);
@@ -149,11 +149,11 @@ describe('an electric car, 4 h by 07:00', () => {
   });
 
   it('without a signal two chargers under one budget begin early enough for both', () => {
-    const { window: _, ...bare } = car({ failSafe: 'off' });
-    const bench = new Bench({ ...siteOf(bare, { ...bare, name: 'van' }), budget: 8 as Kilowatt }, EVENING);
+    const { window: _, ...bare } = carLoad({ failSafe: 'off' });
+    const bench = new ControlBench({ ...buildSite(bare, { ...bare, name: 'van' }), budget: 8 as Kilowatt }, EVENING);
     bench.send({ kind: 'found', levels: { car: 'off', van: 'off' } });
-    bench.signal({});
-    bench.run((DEADLINE - 1) as Instant);
+    bench.sendSignal({});
+    bench.runUntil((DEADLINE - 1) as Instant);
     expect(shortly(bench)).toEqual([
       '22:26 on must-run',
       '02:26 off goal-done',

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type PlanRequest, planSlots, type SlotPlan } from '../../src/control/planner.ts';
-import { tryAll } from './brute-force.ts';
-import { fractions, instance, isBeyondPatterns } from './instances.ts';
+import { planSlots, type SlotPlan, type SlotPlanRequest } from '../../src/control/planning/planner.ts';
+import { findBestSchedule } from './brute-force.ts';
+import { buildInstance, createSeededFractions, isBeyondPatterns } from './instances.ts';
 
 const TRIES = 20_000;
 
-const request = (over: Partial<PlanRequest>): PlanRequest => ({
+const request = (over: Partial<SlotPlanRequest>): SlotPlanRequest => ({
   weights: new Float64Array(0),
   need: 1,
   minOn: 0,
@@ -49,14 +49,14 @@ describe('the planner', () => {
   });
 
   it(`agrees with every schedule of ${TRIES} small instances, in cost, starts and finish`, () => {
-    const random = fractions(2026);
+    const random = createSeededFractions(2026);
     let compared = 0;
     let possible = 0;
     while (compared < TRIES) {
-      const one = instance(random, 9);
+      const one = buildInstance(random, 9);
       if (isBeyondPatterns(one)) continue;
       compared += 1;
-      const [plan, best] = [planSlots(one), tryAll(one)];
+      const [plan, best] = [planSlots(one), findBestSchedule(one)];
       const told = JSON.stringify({ ...one, weights: [...one.weights].map(String) });
       if (best === undefined || plan === undefined) {
         expect([plan, best], told).toEqual([undefined, undefined]);
@@ -73,7 +73,7 @@ describe('the planner', () => {
   });
 
   it('16: obeys its rules, and costs no more than at once, as late as possible, or the best single block', () => {
-    const random = fractions(16);
+    const random = createSeededFractions(16);
     for (let i = 0; i < 3_000; i++) {
       const slots = 40 + Math.floor(random() * 60);
       const need = 1 + Math.floor(random() * 30);

@@ -1,14 +1,20 @@
 /** Loads that obey the core, a power supply that fails and clocks that lie, with the invariants of control checked at every step. */
 
 import type { Level, LoadConfig } from '../../src/config/config.ts';
-import type { Decision, Event, Site, Step } from '../../src/control/control.ts';
-import { isRunning } from '../../src/control/levels.ts';
-import { initialState, loadState, type State, saveState, step } from '../../src/control/step.ts';
-import type { SignalView } from '../../src/signal/view.ts';
-import { type Duration, hours, type Instant, type Uptime } from '../../src/units.ts';
-import type { Moment } from '../../src/world.ts';
+import type { ControlEvent, Decision, Site, StepResult } from '../../src/control/control-types.ts';
+import {
+  type ControlState,
+  decodeControlState,
+  encodeControlState,
+  initialState,
+  step,
+} from '../../src/control/step.ts';
+import { isRunning } from '../../src/domain/levels.ts';
+import type { ClockReading } from '../../src/domain/ports.ts';
+import { type Duration, hours, type Instant, type Uptime } from '../../src/domain/units.ts';
+import type { SignalView } from '../../src/signal/signal-view.ts';
 
-export type Action =
+export type SiteAction =
   | { readonly kind: 'pass'; readonly length: number }
   | {
       readonly kind: 'signal';
@@ -35,7 +41,7 @@ export type Action =
   | { readonly kind: 'trust'; readonly trusted: boolean }
   | { readonly kind: 'restart'; readonly sameBoot: boolean; readonly away: number };
 
-interface Change {
+interface LevelChange {
   readonly at: number;
   readonly level: Level;
   readonly cause: 'command' | 'safety' | 'found' | 'power';
@@ -43,18 +49,18 @@ interface Change {
   readonly switches: boolean;
 }
 
-interface Device {
+interface SimulatedDevice {
   readonly load: LoadConfig;
   level: Level;
-  changes: Change[];
+  changes: LevelChange[];
   /** In true time. */
   starts: number[];
-  failing: number;
-  underway: { readonly level: Level; readonly at: number; readonly safety: boolean } | undefined;
+  failuresLeft: number;
+  pendingSwitch: { readonly level: Level; readonly at: number; readonly safety: boolean } | undefined;
 }
 
 /** Chance that does not come from the generator: which moments are probed. */
-function chance(seed: number) {
+function createProbeRandom(seed: number) {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -62,18 +68,18 @@ function chance(seed: number) {
   };
 }
 
-export class Plant {
+export class SimulatedSite {
   readonly site: Site;
-  readonly devices: readonly Device[];
-  readonly broken: string[] = [];
+  readonly devices: readonly SimulatedDevice[];
+  readonly violations: string[] = [];
   events = 0;
   /** Never jumps and survives boots: what a watch on the wall would say. */
-  private clock = 0;
+  private trueTime = 0;
   private wallOffset: number;
   private bootedAt = 0;
   private trusted = true;
-  private state: State;
-  private text: string;
+  private state: ControlState;
+  private savedText: string;
   private wakeAt = 0;
   private lag = 0;
   private readonly probe: () => number;
@@ -81,42 +87,42 @@ export class Plant {
   constructor(site: Site, start: Instant, seed: number) {
     this.site = site;
     this.wallOffset = start;
-    this.probe = chance(seed);
+    this.probe = createProbeRandom(seed);
     this.devices = site.loads.map((load) => ({
       load,
       level: load.output.kind === 'sg-ready' ? 'normal' : 'off',
       changes: [],
       starts: [],
-      failing: 0,
-      underway: undefined,
+      failuresLeft: 0,
+      pendingSwitch: undefined,
     }));
     this.state = initialState(site, undefined, false);
-    this.text = '';
-    this.find();
+    this.savedText = '';
+    this.sendFound();
   }
 
-  private find() {
+  private sendFound() {
     this.send({ kind: 'found', levels: Object.fromEntries(this.devices.map(({ load, level }) => [load.name, level])) });
   }
 
-  private now(): Moment {
+  private now(): ClockReading {
     return {
-      wall: Math.round(this.wallOffset + this.clock) as Instant,
-      uptime: Math.round(this.clock - this.bootedAt + 60_000) as Uptime,
+      wall: Math.round(this.wallOffset + this.trueTime) as Instant,
+      uptime: Math.round(this.trueTime - this.bootedAt + 60_000) as Uptime,
       trusted: this.trusted,
     };
   }
 
-  private break(rule: number, what: string) {
-    if (this.broken.length < 5) this.broken.push(`invariant ${rule}: ${what} (event ${this.events})`);
+  private reportViolation(rule: number, what: string) {
+    if (this.violations.length < 5) this.violations.push(`invariant ${rule}: ${what} (event ${this.events})`);
   }
 
-  act(action: Action) {
+  act(action: SiteAction) {
     const load = 'load' in action ? (this.site.loads[action.load % this.site.loads.length]?.name ?? '') : '';
     const device = this.devices.find((one) => one.load.name === load);
     switch (action.kind) {
       case 'pass':
-        return this.pass(action.length);
+        return this.passTime(action.length);
       case 'signal':
         return this.send({ kind: 'signal', view: this.view(action) });
       case 'override':
@@ -136,7 +142,7 @@ export class Plant {
       case 'trip':
         return this.send({ kind: 'safety', load, tripped: action.tripped });
       case 'fail':
-        if (device !== undefined) device.failing = action.times;
+        if (device !== undefined) device.failuresLeft = action.times;
         return;
       case 'lag':
         this.lag = action.length;
@@ -152,7 +158,7 @@ export class Plant {
     }
   }
 
-  private view(action: Extract<Action, { kind: 'signal' }>): SignalView {
+  private view(action: Extract<SiteAction, { kind: 'signal' }>): SignalView {
     const { wall } = this.now();
     const from = (Math.floor(wall / 1_800_000) * 1_800_000) as Instant;
     return {
@@ -173,7 +179,7 @@ export class Plant {
       ...(action.outlook === undefined
         ? {}
         : {
-            outlook: {
+            horizon: {
               basis: action.profile ? 'own-profile' : 'fresh-forecast',
               from,
               period: 1_800_000 as Duration,
@@ -187,133 +193,140 @@ export class Plant {
   }
 
   /** Time passes; the core is woken when it asked to be, outputs answer when they do. */
-  private pass(length: number) {
-    const end = this.clock + length;
+  private passTime(length: number) {
+    const end = this.trueTime + length;
     for (let guard = 0; guard < 3_000; guard++) {
-      const answers = this.devices.map((device) => device.underway?.at ?? Infinity);
+      const answers = this.devices.map((device) => device.pendingSwitch?.at ?? Infinity);
       const next = Math.min(this.wakeAt, ...answers);
       if (next > end) break;
-      this.clock = Math.max(this.clock, next);
-      const device = this.devices.find(({ underway }) => underway !== undefined && underway.at <= this.clock);
+      this.trueTime = Math.max(this.trueTime, next);
+      const device = this.devices.find(
+        ({ pendingSwitch: underway }) => underway !== undefined && underway.at <= this.trueTime,
+      );
       if (device === undefined) this.send({ kind: 'tick' });
-      else this.answer(device);
+      else this.deliverAnswer(device);
     }
-    this.clock = Math.max(this.clock, end);
+    this.trueTime = Math.max(this.trueTime, end);
   }
 
-  private answer(device: Device) {
-    const { underway, load } = device;
+  private deliverAnswer(device: SimulatedDevice) {
+    const { pendingSwitch: underway, load } = device;
     if (underway === undefined) return;
-    device.underway = undefined;
-    if (device.failing > 0) {
-      device.failing -= 1;
-      this.excuse(device);
-      this.send({ kind: 'failed', load: load.name, disagreements: 1 + (device.failing % 4) });
+    device.pendingSwitch = undefined;
+    if (device.failuresLeft > 0) {
+      device.failuresLeft -= 1;
+      this.restartBlockTime(device);
+      this.send({ kind: 'failed', load: load.name, disagreements: 1 + (device.failuresLeft % 4) });
       return;
     }
-    this.change(device, underway.level, underway.safety ? 'safety' : 'command');
+    this.changeLevel(device, underway.level, underway.safety ? 'safety' : 'command');
     this.send({ kind: 'confirmed', load: load.name, level: underway.level });
   }
 
-  private change(device: Device, level: Level, cause: Change['cause']) {
+  private changeLevel(device: SimulatedDevice, level: Level, cause: LevelChange['cause']) {
     const { load, changes } = device;
     if (device.level === level) return;
     const before = changes.findLast((one) => one.level !== 'block' || one.switches);
-    const since = this.clock - (before?.at ?? -Infinity);
+    const since = this.trueTime - (before?.at ?? -Infinity);
     const switches = isRunning(level) !== isRunning(device.level);
     if (cause === 'command' && switches && since < (isRunning(level) ? load.minOff : load.minOn) - 1)
-      this.break(1, `${load.name} to ${level} ${since / 1000} s after the last change`);
-    if (cause === 'safety' && isRunning(level)) this.break(1, `${load.name} was started by a safety trip`);
+      this.reportViolation(1, `${load.name} to ${level} ${since / 1000} s after the last change`);
+    if (cause === 'safety' && isRunning(level)) this.reportViolation(1, `${load.name} was started by a safety trip`);
     device.level = level;
     if (switches && isRunning(level)) this.countStart(device);
     if (switches || level === 'block')
-      device.changes = [...changes.slice(-20), { at: this.clock, level, cause, switches }];
+      device.changes = [...changes.slice(-20), { at: this.trueTime, level, cause, switches }];
   }
 
   /** The process ends; under `sameBoot` false the power fails, too, and relays drop. */
   private restart(sameBoot: boolean, away: number) {
-    if (sameBoot) for (const device of this.devices) this.finish(device);
-    this.clock += away;
-    for (const device of this.devices) this.excuse(device);
+    if (sameBoot) for (const device of this.devices) this.completePendingSwitch(device);
+    this.trueTime += away;
+    for (const device of this.devices) this.restartBlockTime(device);
     if (!sameBoot) {
-      this.bootedAt = this.clock;
+      this.bootedAt = this.trueTime;
       for (const device of this.devices) {
-        device.underway = undefined;
+        device.pendingSwitch = undefined;
         device.level = device.load.output.kind === 'sg-ready' ? 'normal' : 'off';
-        device.changes = [...device.changes, { at: this.clock, level: device.level, cause: 'power', switches: true }];
+        device.changes = [
+          ...device.changes,
+          { at: this.trueTime, level: device.level, cause: 'power', switches: true },
+        ];
       }
     }
-    const read = loadState(this.text);
+    const read = decodeControlState(this.savedText);
     if ('kind' in read) throw new Error(read.detail);
     this.state = initialState(this.site, read, sameBoot);
-    this.find();
+    this.sendFound();
   }
 
   /** Nobody can end a block who is not there, or whom the output does not obey: its time counts anew. */
-  private excuse(device: Device) {
+  private restartBlockTime(device: SimulatedDevice) {
     if (device.level !== 'block') return;
-    device.changes = [...device.changes, { at: this.clock, level: 'block', cause: 'found', switches: false }];
+    device.changes = [...device.changes, { at: this.trueTime, level: 'block', cause: 'found', switches: false }];
   }
 
   /** A relay told just before the process ended takes the level all the same. */
-  private finish(device: Device) {
-    const { underway } = device;
-    device.underway = undefined;
-    if (underway !== undefined && device.failing === 0)
-      this.change(device, underway.level, underway.safety ? 'safety' : 'command');
+  private completePendingSwitch(device: SimulatedDevice) {
+    const { pendingSwitch: underway } = device;
+    device.pendingSwitch = undefined;
+    if (underway !== undefined && device.failuresLeft === 0)
+      this.changeLevel(device, underway.level, underway.safety ? 'safety' : 'command');
   }
 
-  private send(event: Event, how: { readonly jump?: boolean } = {}) {
+  private send(event: ControlEvent, how: { readonly jump?: boolean } = {}) {
     this.events += 1;
     const now = this.now();
     const before = this.state;
     const next = step(this.site, before, event, now);
-    this.twin(event, next, now);
+    this.checkSavedState(event, next, now);
     this.state = next.state;
-    this.text = saveState(next.state);
-    this.wakeAt = this.clock + (next.wakeAt - now.uptime);
-    this.obey(next, before);
+    this.savedText = encodeControlState(next.state);
+    this.wakeAt = this.trueTime + (next.wakeAt - now.uptime);
+    this.carryOutCommands(next, before);
     this.checkStep(next, event, now);
     this.checkDecisions(next.state, event, now);
     this.checkPlans(before, next, now);
-    this.probes(next, now);
-    if (how.jump === true) this.afterJump(next);
+    this.probeNextSteps(next, now);
+    if (how.jump === true) this.checkAfterJump(next);
   }
 
   /** 12: a save and a load in between change nothing. */
-  private twin(event: Event, next: Step<State>, now: Moment) {
-    const saved = this.text === '' ? undefined : loadState(this.text);
-    if (saved === undefined || this.state.fresh !== 'no') return;
-    if ('kind' in saved) return this.break(12, saved.detail);
+  private checkSavedState(event: ControlEvent, next: StepResult<ControlState>, now: ClockReading) {
+    const saved = this.savedText === '' ? undefined : decodeControlState(this.savedText);
+    if (saved === undefined || this.state.restart !== 'no') return;
+    if ('kind' in saved) return this.reportViolation(12, saved.detail);
     const twin = step(this.site, saved, event, now);
-    if (saveState(twin.state) !== saveState(next.state)) this.break(12, 'a saved and loaded state went another way');
-    if (JSON.stringify(twin.commands) !== JSON.stringify(next.commands)) this.break(12, 'other commands after a load');
+    if (encodeControlState(twin.state) !== encodeControlState(next.state))
+      this.reportViolation(12, 'a saved and loaded state went another way');
+    if (JSON.stringify(twin.commands) !== JSON.stringify(next.commands))
+      this.reportViolation(12, 'other commands after a load');
   }
 
-  private obey(next: Step<State>, before: State) {
+  private carryOutCommands(next: StepResult<ControlState>, before: ControlState) {
     for (const { load, level } of next.commands) {
       const device = this.devices.find((one) => one.load.name === load);
       const state = before.loads.find(({ name }) => name === load);
-      if (device === undefined || state === undefined) return this.break(3, `a command for ${load}`);
+      if (device === undefined || state === undefined) return this.reportViolation(3, `a command for ${load}`);
       const after = next.state.loads.find(({ name }) => name === load);
       if (after?.level === level && state.pending === undefined)
-        this.break(6, `${load} is told ${level}, which it has`);
+        this.reportViolation(6, `${load} is told ${level}, which it has`);
       const levels = load === 'heating' ? ['block', 'normal', 'recommend', 'force'] : ['off', 'on'];
-      if (!levels.includes(level)) this.break(3, `${load} does not know ${level}`);
+      if (!levels.includes(level)) this.reportViolation(3, `${load} does not know ${level}`);
       const safety = after?.decision?.why === 'safety';
-      device.underway = { level, at: this.clock + this.lag, safety };
+      device.pendingSwitch = { level, at: this.trueTime + this.lag, safety };
     }
     this.checkPower();
   }
 
   /** 2 */
-  private countStart(device: Device) {
+  private countStart(device: SimulatedDevice) {
     const { load } = device;
-    device.starts = [...device.starts.slice(-100), this.clock];
-    const within = (length: number) => device.starts.filter((at) => at > this.clock - length).length;
+    device.starts = [...device.starts.slice(-100), this.trueTime];
+    const within = (length: number) => device.starts.filter((at) => at > this.trueTime - length).length;
     const [hour, day] = [within(hours(1)), within(hours(24))];
-    if (hour > load.maxStartsPerHour) this.break(2, `${load.name}: ${hour} starts in an hour`);
-    if (day > load.maxStartsPerDay) this.break(2, `${load.name}: ${day} starts in a day`);
+    if (hour > load.maxStartsPerHour) this.reportViolation(2, `${load.name}: ${hour} starts in an hour`);
+    if (day > load.maxStartsPerDay) this.reportViolation(2, `${load.name}: ${day} starts in a day`);
   }
 
   /** 9: what draws now and what may any moment never exceed the budget. */
@@ -321,17 +334,18 @@ export class Plant {
     const { budget } = this.site;
     if (budget === undefined) return;
     const drawing = this.devices.filter(
-      ({ level, underway, load }) => !load.shadow && (isRunning(level) || isRunning(underway?.level)),
+      ({ level, pendingSwitch: underway, load }) =>
+        !load.observeOnly && (isRunning(level) || isRunning(underway?.level)),
     );
-    const power = drawing.reduce((sum, { load }) => sum + load.power, 0);
-    if (power > budget + 1e-9) this.break(9, `${power} kW are granted`);
+    const power = drawing.reduce((sum, { load }) => sum + load.powerKw, 0);
+    if (power > budget + 1e-9) this.reportViolation(9, `${power} kW are granted`);
   }
 
   /** 16: what is planned keeps the rules from where the load stands. What it costs, the tests of the planner compare. */
-  private checkPlans(before: State, { state, commands }: Step<State>, now: Moment) {
-    for (const [i, { name, plan, job, level, pending, runSince }] of state.loads.entries()) {
+  private checkPlans(before: ControlState, { state, commands }: StepResult<ControlState>, now: ClockReading) {
+    for (const [i, { name, plan, job, level, pending, runningSince: runSince }] of state.loads.entries()) {
       const load = this.site.loads[i];
-      if (load === undefined || plan === undefined || job === undefined || job.latched) continue;
+      if (load === undefined || plan === undefined || job === undefined || job.forcedByDeadline) continue;
       const { runs } = plan;
       const first = runs[0];
       const [was, told] = [before.loads[i], commands.some((one) => one.load === name)];
@@ -340,8 +354,9 @@ export class Plant {
       const running = told ? isRunning(was?.pending?.level ?? was?.level) : isRunning(pending?.level ?? level);
       const goesOn = running && first.from <= now.wall;
       const fresh = goesOn ? runs.slice(1) : runs;
-      const least = load.output.kind === 'sg-ready' ? Math.max(load.minOn, load.hold) : load.minOn;
-      const says = (what: string) => this.break(16, `${name}: ${what}: ${JSON.stringify({ runs, by: job.by, now })}`);
+      const least = load.output.kind === 'sg-ready' ? Math.max(load.minOn, load.minStateTime) : load.minOn;
+      const says = (what: string) =>
+        this.reportViolation(16, `${name}: ${what}: ${JSON.stringify({ runs, by: job.by, now })}`);
       if (fresh.some(({ from, to }) => to - from < least - 1)) says('a run is too short');
       if (runs.some(({ from }, n) => n > 0 && from - (runs[n - 1]?.to ?? 0) < load.minOff - 1)) says('a pause is');
       if (fresh.some(({ from, to }) => from < job.from || to > job.by + 1)) says('it leaves the window');
@@ -355,23 +370,24 @@ export class Plant {
     }
   }
 
-  private checkStep(next: Step<State>, event: Event, now: Moment) {
-    if (!Number.isSafeInteger(next.wakeAt) || next.wakeAt <= now.uptime) this.break(15, `wakeAt is ${next.wakeAt}`);
+  private checkStep(next: StepResult<ControlState>, event: ControlEvent, now: ClockReading) {
+    if (!Number.isSafeInteger(next.wakeAt) || next.wakeAt <= now.uptime)
+      this.reportViolation(15, `wakeAt is ${next.wakeAt}`);
     for (const device of this.devices) {
-      const { load, level, underway } = device;
+      const { load, level, pendingSwitch: underway } = device;
       const blocked = device.changes.at(-1);
       if (level === 'block' && underway === undefined && blocked?.level === 'block') {
-        const length = this.clock - blocked.at;
-        if (length > load.maxBlock + this.lag + 1 && device.failing === 0)
-          this.break(3, `${load.name} blocked for ${length / 60_000} min`);
+        const length = this.trueTime - blocked.at;
+        if (length > load.maxBlock + this.lag + 1 && device.failuresLeft === 0)
+          this.reportViolation(3, `${load.name} blocked for ${length / 60_000} min`);
       }
       // 11
       if (event.kind === 'safety' && event.tripped && event.load === load.name)
-        if (isRunning(underway?.level ?? level)) this.break(11, `${load.name} runs on after a trip`);
+        if (isRunning(underway?.level ?? level)) this.reportViolation(11, `${load.name} runs on after a trip`);
     }
   }
 
-  private checkDecisions(state: State, event: Event, now: Moment) {
+  private checkDecisions(state: ControlState, event: ControlEvent, now: ClockReading) {
     for (const [i, load] of state.loads.entries()) {
       const config = this.site.loads[i];
       const { decision } = load;
@@ -382,70 +398,79 @@ export class Plant {
         decision.why === 'override' ? load.local : decision.why === 'remote-override' ? load.remote : undefined;
       // 7
       if (override !== undefined && (override.until <= now.uptime || override.until > now.uptime + hours(24)))
-        this.break(7, `${load.name}: override until ${override.until}`);
+        this.reportViolation(7, `${load.name}: override until ${override.until}`);
       // 5
       const job = load.job;
-      if (job?.latched === true && job.done < job.need && decision.priority > 6)
-        this.break(5, `${load.name}: ${decision.why}`);
-      if (event.kind === 'tick') this.checkLatchKept(load.name, job, now);
+      if (job?.forcedByDeadline === true && job.done < job.need && decision.priority > 6)
+        this.reportViolation(5, `${load.name}: ${decision.why}`);
+      if (event.kind === 'tick') this.checkStaysForced(load.name, job, now);
     }
-    this.latched = new Map(
-      state.loads.map((load) => [load.name, load.job?.latched === true ? load.job.by : undefined]),
+    this.forcedDeadlines = new Map(
+      state.loads.map((load) => [load.name, load.job?.forcedByDeadline === true ? load.job.by : undefined]),
     );
   }
 
-  private latched = new Map<string, number | undefined>();
+  private forcedDeadlines = new Map<string, number | undefined>();
 
   /** 5: a latch ends with the job only. */
-  private checkLatchKept(name: string, job: State['loads'][number]['job'], now: Moment) {
-    const by = this.latched.get(name);
+  private checkStaysForced(name: string, job: ControlState['loads'][number]['job'], now: ClockReading) {
+    const by = this.forcedDeadlines.get(name);
     if (by === undefined || by <= now.wall) return;
-    if (job?.by === by && !job.latched && job.done < job.need) this.break(5, `${name} lost its latch`);
+    if (job?.by === by && !job.forcedByDeadline && job.done < job.need)
+      this.reportViolation(5, `${name} lost its latch`);
   }
 
   /** 8 */
-  private checkBasis(decision: Decision, view: SignalView | undefined, load: LoadConfig, now: Moment) {
+  private checkBasis(decision: Decision, view: SignalView | undefined, load: LoadConfig, now: ClockReading) {
     const index = view?.index !== undefined && now.wall < view.index.validUntil ? view.index.basis : undefined;
-    const outlook = view?.outlook !== undefined && now.wall < view.outlook.validUntil ? view.outlook.basis : undefined;
+    const outlook = view?.horizon !== undefined && now.wall < view.horizon.validUntil ? view.horizon.basis : undefined;
     const { basis, why } = decision;
     const cited = why === 'planned' || why === 'plan-waits' ? [outlook] : [index, outlook];
     const valid =
       basis === 'fail-safe' ||
       (basis === 'default-window' ? load.window !== undefined : now.trusted && cited.includes(basis));
-    if (!valid) this.break(8, `${load.name}: ${why} cites ${basis}`);
+    if (!valid) this.reportViolation(8, `${load.name}: ${why} cites ${basis}`);
   }
 
   /** 10: without anything valid a load is at its window or fail-safe level at once, ten minutes after a start at the latest. */
-  private checkSilence(decision: Decision, state: State, load: LoadConfig, now: Moment) {
+  private checkSilence(decision: Decision, state: ControlState, load: LoadConfig, now: ClockReading) {
     const silent = now.uptime - state.startedAt >= 600_000 && now.trusted;
     const view = state.view;
     const index = view?.index !== undefined && now.wall < view.index.validUntil;
-    const outlook = view?.outlook !== undefined && now.wall < view.outlook.validUntil;
-    const reason = decision.wish ?? decision.why;
+    const outlook = view?.horizon !== undefined && now.wall < view.horizon.validUntil;
+    const reason = decision.wantedWhy ?? decision.why;
     if (silent && !index && !outlook && decision.priority >= 7) {
       const allowed = ['window', 'outside-window', 'no-data', 'output-fault', 'goal-done', 'not-armed'];
-      if (!allowed.includes(reason)) this.break(10, `${load.name}: ${reason} without data`);
+      if (!allowed.includes(reason)) this.reportViolation(10, `${load.name}: ${reason} without data`);
     }
     if (now.trusted && outlook && index && ['no-data', 'window', 'outside-window', 'boot'].includes(reason))
-      this.break(10, `${load.name}: ${reason} with data`);
+      this.reportViolation(10, `${load.name}: ${reason} with data`);
   }
 
   /** 6 and 15: the same tick again changes nothing, nor does one at any time before `wakeAt`. 14: what a high rung decided stands. */
-  private probes(next: Step<State>, now: Moment) {
+  private probeNextSteps(next: StepResult<ControlState>, now: ClockReading) {
     const again = step(this.site, next.state, { kind: 'tick' }, now);
-    if (again.commands.length + again.decisions.length > 0) this.break(6, `a repeated tick says ${told(again)}`);
+    if (again.commands.length + again.decisions.length > 0)
+      this.reportViolation(6, `a repeated tick says ${formatStep(again)}`);
     if (this.probe() < 0.3) {
       const ahead = Math.floor(this.probe() * (next.wakeAt - now.uptime));
-      const later: Moment = { ...now, wall: (now.wall + ahead) as Instant, uptime: (now.uptime + ahead) as Uptime };
+      const later: ClockReading = {
+        ...now,
+        wall: (now.wall + ahead) as Instant,
+        uptime: (now.uptime + ahead) as Uptime,
+      };
       const early = step(this.site, next.state, { kind: 'tick' }, later);
       if (early.commands.length + early.decisions.length > 0)
-        this.break(15, `${ahead} ms on, ${next.wakeAt - later.uptime} ms before wakeAt: ${told(early)}`);
+        this.reportViolation(
+          15,
+          `${ahead} ms on, ${next.wakeAt - later.uptime} ms before wakeAt: ${formatStep(early)}`,
+        );
     }
-    if (this.probe() < 0.2) this.otherSignal(next, now);
+    if (this.probe() < 0.2) this.checkOtherSignal(next, now);
   }
 
-  private otherSignal({ state }: Step<State>, now: Moment) {
-    const period = (state.view?.outlook?.period ?? 300_000) as Duration;
+  private checkOtherSignal({ state }: StepResult<ControlState>, now: ClockReading) {
+    const period = (state.view?.horizon?.period ?? 300_000) as Duration;
     const values = Array.from({ length: 48 }, () => this.probe() * 1000);
     const from = (Math.floor(now.wall / period) * period) as Instant;
     const later = (now.wall + 600_000) as Instant;
@@ -460,7 +485,7 @@ export class Plant {
         flat: false,
         quality: 'full',
       },
-      outlook: {
+      horizon: {
         basis: 'fresh-forecast',
         from,
         period,
@@ -475,29 +500,30 @@ export class Plant {
       const [a, b] = [load.decision, other.state.loads[i]?.decision];
       if (a === undefined || b === undefined || ![1, 4, 5, 6].includes(a.priority)) continue;
       if (a.level !== b.level || a.why !== b.why)
-        this.break(14, `${load.name}: ${a.why} ${a.level} became ${b.why} ${b.level}`);
+        this.reportViolation(14, `${load.name}: ${a.why} ${a.level} became ${b.why} ${b.level}`);
     }
   }
 
   /** 13 */
-  private afterJump(next: Step<State>) {
+  private checkAfterJump(next: StepResult<ControlState>) {
     for (const { load } of this.site.loads.map((one) => ({ load: one.name })))
-      if (next.commands.filter((one) => one.load === load).length > 1) this.break(13, `${load} was switched twice`);
+      if (next.commands.filter((one) => one.load === load).length > 1)
+        this.reportViolation(13, `${load} was switched twice`);
     const again = step(this.site, next.state, { kind: 'tick' }, this.now());
-    if (again.commands.length > 0) this.break(13, `a second command after one jump`);
+    if (again.commands.length > 0) this.reportViolation(13, `a second command after one jump`);
   }
 
   job(name: string) {
     return this.state.loads.find((load) => load.name === name)?.job;
   }
 
-  past(name: string) {
-    return this.state.loads.find((load) => load.name === name)?.past;
+  previousJob(name: string) {
+    return this.state.loads.find((load) => load.name === name)?.previousJob;
   }
 }
 
-const told = ({ commands, decisions }: Step<State>) =>
+const formatStep = ({ commands, decisions }: StepResult<ControlState>) =>
   [
     ...commands.map(({ load, level }) => `${load} told ${level}`),
-    ...decisions.map(({ load, why, level, wish }) => `${load} ${level} ${why} ${wish ?? ''}`),
+    ...decisions.map(({ load, why, level, wantedWhy: wish }) => `${load} ${level} ${why} ${wish ?? ''}`),
   ].join(', ');

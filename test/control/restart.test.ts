@@ -1,34 +1,43 @@
 import { describe, expect, it } from 'vitest';
-import type { Event } from '../../src/control/control.ts';
-import { initialState, loadState, type State, saveState, step } from '../../src/control/step.ts';
-import { type Duration, hours, type Instant, type Kilowatt, minutes, type Uptime } from '../../src/units.ts';
-import { at, Bench, car, daily, indexAt, outlookOf, siteOf, tank } from './site.ts';
+import type { ControlEvent } from '../../src/control/control-types.ts';
+import {
+  type ControlState,
+  decodeControlState,
+  encodeControlState,
+  initialState,
+  step,
+} from '../../src/control/step.ts';
+import { type Duration, hours, type Instant, type Kilowatt, minutes, type Uptime } from '../../src/domain/units.ts';
+import { buildHorizon, buildIndex, buildSite, ControlBench, carLoad, daily, instantFrom, tankLoad } from './site.ts';
 
-const NOON = at('2026-06-03T19:00:00Z');
+const NOON = instantFrom('2026-06-03T19:00:00Z');
 const lasting = { startsUntil: (NOON + hours(9)) as Instant, validUntil: (NOON + hours(9)) as Instant };
-const clean: Event = { kind: 'signal', view: { changesAt: lasting.validUntil, index: indexAt(NOON, 10, lasting) } };
+const clean: ControlEvent = {
+  kind: 'signal',
+  view: { changesAt: lasting.validUntil, index: buildIndex(NOON, 10, lasting) },
+};
 
-const saved = (state: State): State => {
-  const read = loadState(saveState(state));
+const saved = (state: ControlState): ControlState => {
+  const read = decodeControlState(encodeControlState(state));
   if ('kind' in read) throw new Error(read.detail);
   return read;
 };
 
 /** A tank that has just been told to run, and has not answered. */
 function told() {
-  const bench = new Bench(siteOf(tank({ maxStartsPerHour: 1, failSafe: 'off' })), NOON);
+  const bench = new ControlBench(buildSite(tankLoad({ maxStartsPerHour: 1, failSafe: 'off' })), NOON);
   bench.send({ kind: 'found', levels: { tank: 'off' } });
-  bench.for(minutes(6));
-  expect(bench.offer(clean)).toEqual([{ load: 'tank', level: 'on' }]);
+  bench.runFor(minutes(6));
+  expect(bench.sendUnanswered(clean)).toEqual([{ load: 'tank', level: 'on' }]);
   return bench;
 }
 
 describe('a command under way when the process ends', () => {
   it('counts as a start when the power failed with it', () => {
     const before = told();
-    const after = new Bench(before.site, before.now.wall, { saved: saved(before.state) });
+    const after = new ControlBench(before.site, before.now.wall, { saved: saved(before.state) });
     after.send({ kind: 'found', levels: { tank: 'off' } });
-    after.for(minutes(20));
+    after.runFor(minutes(20));
     expect(after.decision('tank')).toMatchObject({ level: 'off', why: 'start-budget' });
   });
 
@@ -38,22 +47,25 @@ describe('a command under way when the process ends', () => {
     const later = { ...now, wall: (now.wall + 1_000) as Instant, uptime: (now.uptime + 1_000) as Uptime };
     const woken = step(site, initialState(site, saved(state), true), { kind: 'found', levels: {} }, later);
     expect(woken.commands).toEqual([]);
-    const dirty: Event = { kind: 'signal', view: { changesAt: lasting.validUntil, index: indexAt(NOON, 90, lasting) } };
+    const dirty: ControlEvent = {
+      kind: 'signal',
+      view: { changesAt: lasting.validUntil, index: buildIndex(NOON, 90, lasting) },
+    };
     const next = step(site, woken.state, dirty, later);
     expect([next.commands, next.state.loads[0]?.level, next.decisions[0]?.why]).toEqual([[], 'on', 'min-on']);
   });
 });
 
 describe('a clock that is set', () => {
-  const EVENING = at('2026-06-04T01:00:00Z');
+  const EVENING = instantFrom('2026-06-04T01:00:00Z');
   const night = [90, 80, 70, 60, 50, 40, 30, 20, 20, 20, 20, 90, 90, 90, 90, 90];
   const plugged = () => {
-    const bench = new Bench(siteOf(car()), EVENING);
+    const bench = new ControlBench(buildSite(carLoad()), EVENING);
     bench.send({ kind: 'found', levels: { car: 'off' } });
-    bench.signal({ outlook: outlookOf(EVENING, night) });
+    bench.sendSignal({ horizon: buildHorizon(EVENING, night) });
     return bench;
   };
-  const jump = (bench: Bench, by: Duration) => {
+  const jump = (bench: ControlBench, by: Duration) => {
     bench.now = { ...bench.now, wall: (bench.now.wall + by) as Instant };
     bench.send({ kind: 'tick' });
   };
@@ -66,7 +78,7 @@ describe('a clock that is set', () => {
 
   it('back to before a job began still says what will be missing', () => {
     const bench = plugged();
-    bench.for(minutes(20));
+    bench.runFor(minutes(20));
     bench.send({ kind: 'arm', load: 'car', need: hours(3), by: (bench.now.wall + hours(1)) as Instant });
     expect(bench.decision('car')).toMatchObject({ level: 'on', why: 'must-run', job: { shortfall: hours(2) } });
     jump(bench, -hours(4) as Duration);
@@ -75,7 +87,7 @@ describe('a clock that is set', () => {
 
   it('back over a deadline finds the job with what it has had', () => {
     const bench = plugged();
-    bench.run((EVENING + hours(13) + minutes(1)) as Instant);
+    bench.runUntil((EVENING + hours(13) + minutes(1)) as Instant);
     expect(bench.state.loads[0]?.job?.done).toBe(0);
     jump(bench, -minutes(10) as Duration);
     expect(bench.decision('car')).toMatchObject({ why: 'goal-done', job: { done: hours(4) } });
@@ -90,14 +102,14 @@ describe('power that two chargers share', () => {
       armedBy: 'schedule' as const,
     });
     const bare = { failSafe: 'off', maxInterruptions: 0, minOn: minutes(1), minOff: minutes(1) } as const;
-    const { window: _, ...last } = car({ ...bare, goal: goal(15, 9 * 60) });
-    const site = { ...siteOf(last, { ...last, name: 'van', goal: goal(60, 7 * 60) }), budget: 8 as Kilowatt };
+    const { window: _, ...last } = carLoad({ ...bare, goal: goal(15, 9 * 60) });
+    const site = { ...buildSite(last, { ...last, name: 'van', goal: goal(60, 7 * 60) }), budget: 8 as Kilowatt };
     // 05:30; the van's deadline guard would speak at 05:52.
-    const bench = new Bench(site, at('2026-06-04T12:30:00Z'));
+    const bench = new ControlBench(site, instantFrom('2026-06-04T12:30:00Z'));
     bench.send({ kind: 'found', levels: { car: 'off', van: 'off' } });
-    bench.for(minutes(14));
+    bench.runFor(minutes(14));
     bench.send({ kind: 'override', load: 'car', level: 'on', for: minutes(5), source: 'local' });
-    bench.run(at('2026-06-04T13:59:00Z'));
+    bench.runUntil(instantFrom('2026-06-04T13:59:00Z'));
     expect(bench.switches.map(({ load, level, why }) => `${load} ${level} ${why}`)).toEqual([
       'car on override',
       'car off goal-done',

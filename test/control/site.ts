@@ -1,10 +1,10 @@
 /** Loads, signals and a small world for the tests of control: outputs that obey, a clock that moves when told. */
 
 import type { Level, LoadConfig } from '../../src/config/config.ts';
-import type { Command, Decision, Event, Site } from '../../src/control/control.ts';
-import { explain } from '../../src/control/explain.ts';
-import { initialState, type State, step } from '../../src/control/step.ts';
-import type { IndexNow, Outlook, SignalView } from '../../src/signal/view.ts';
+import type { ControlEvent, Decision, LoadCommand, Site } from '../../src/control/control-types.ts';
+import { explainDecision } from '../../src/control/explain.ts';
+import { type ControlState, initialState, step } from '../../src/control/step.ts';
+import type { ClockReading } from '../../src/domain/ports.ts';
 import {
   type Duration,
   hours,
@@ -12,94 +12,94 @@ import {
   type Kilowatt,
   minutes,
   type Percentile,
-  percentile,
+  toPercentile,
   type Uptime,
-} from '../../src/units.ts';
-import type { Moment } from '../../src/world.ts';
+} from '../../src/domain/units.ts';
+import type { CurrentIndex, Horizon, SignalView } from '../../src/signal/signal-view.ts';
 
 export const ZONE = 'America/Los_Angeles';
 
-export const at = (text: string) => {
+export const instantFrom = (text: string) => {
   const parsed = Date.parse(text);
   if (Number.isNaN(parsed)) throw new Error(`${text} is no time`);
   return parsed as Instant;
 };
 
-export function index(value: number): Percentile {
-  const checked = percentile(value);
+export function asPercentile(value: number): Percentile {
+  const checked = toPercentile(value);
   if (checked === undefined) throw new Error(`${value} is no percentile`);
   return checked;
 }
 
 const common = {
-  onBelow: index(33),
-  offAbove: index(43),
-  hold: minutes(10),
+  onBelow: asPercentile(33),
+  offAbove: asPercentile(43),
+  minStateTime: minutes(10),
   maxStartsPerHour: 4,
   maxStartsPerDay: 24,
   maxBlock: hours(2),
   maxBlocksPerDay: 3,
-  jitter: minutes(0),
+  startSpread: minutes(0),
   onStop: 'failsafe',
   overrideFor: hours(4),
-  shadow: false,
+  observeOnly: false,
 } as const;
 
-export const tank = (over: Partial<LoadConfig> = {}): LoadConfig => ({
+export const tankLoad = (over: Partial<LoadConfig> = {}): LoadConfig => ({
   ...common,
   name: 'tank',
   type: 'tank',
   output: { kind: 'relay', pin: 4, activeLow: false },
-  power: 2 as Kilowatt,
+  powerKw: 2 as Kilowatt,
   minOn: minutes(5),
   minOff: minutes(5),
   failSafe: 'on',
-  boot: 'off',
+  initialLevel: 'off',
   ...over,
 });
 
-export const heating = (over: Partial<LoadConfig> = {}): LoadConfig => ({
+export const heatingLoad = (over: Partial<LoadConfig> = {}): LoadConfig => ({
   ...common,
   name: 'heating',
   type: 'heat-pump',
   output: { kind: 'sg-ready', pins: [17, 27], activeLow: true },
-  power: 3 as Kilowatt,
+  powerKw: 3 as Kilowatt,
   minOn: minutes(30),
   minOff: minutes(15),
   maxStartsPerHour: 2,
   maxStartsPerDay: 6,
   failSafe: 'normal',
-  boot: 'normal',
+  initialLevel: 'normal',
   window: { from: 600, to: 900 },
   ...over,
 });
 
 const everyDay = (time: number) => [time, time, time, time, time, time, time] as const;
 
-export const car = (over: Partial<LoadConfig> = {}): LoadConfig => ({
+export const carLoad = (over: Partial<LoadConfig> = {}): LoadConfig => ({
   ...common,
   name: 'car',
   type: 'ev',
   output: { kind: 'relay', pin: 5, activeLow: false },
-  power: 7.2 as Kilowatt,
+  powerKw: 7.2 as Kilowatt,
   goal: { need: { kind: 'time', time: hours(4) }, by: everyDay(7 * 60), armedBy: 'schedule' },
   minOn: minutes(15),
   minOff: minutes(15),
   maxStartsPerDay: 6,
   maxInterruptions: 3,
   failSafe: 'on',
-  boot: 'off',
+  initialLevel: 'off',
   window: { from: 60, to: 300 },
   ...over,
 });
 
 export const daily = everyDay;
 
-export const siteOf = (...loads: LoadConfig[]): Site => ({ device: 'cellar', timezone: ZONE, loads });
+export const buildSite = (...loads: LoadConfig[]): Site => ({ device: 'cellar', timezone: ZONE, loads });
 
 /** An index of the slot at `from`, valid for `length` from there. */
-export const indexAt = (from: Instant, value: number, over: Partial<IndexNow> = {}): IndexNow => ({
-  value: index(value),
+export const buildIndex = (from: Instant, value: number, over: Partial<CurrentIndex> = {}): CurrentIndex => ({
+  value: asPercentile(value),
   basis: 'live-index',
   at: from,
   startsUntil: (from + minutes(5)) as Instant,
@@ -110,7 +110,7 @@ export const indexAt = (from: Instant, value: number, over: Partial<IndexNow> = 
 });
 
 /** Hourly values from `from`, as slots of 5 minutes. */
-export const outlookOf = (from: Instant, hourly: readonly number[], over: Partial<Outlook> = {}): Outlook => ({
+export const buildHorizon = (from: Instant, hourly: readonly number[], over: Partial<Horizon> = {}): Horizon => ({
   basis: 'fresh-forecast',
   from,
   period: minutes(5),
@@ -121,9 +121,12 @@ export const outlookOf = (from: Instant, hourly: readonly number[], over: Partia
   ...over,
 });
 
-export const viewOf = (parts: Omit<SignalView, 'changesAt'>): SignalView => ({ changesAt: 8e15 as Instant, ...parts });
+export const buildView = (parts: Omit<SignalView, 'changesAt'>): SignalView => ({
+  changesAt: 8e15 as Instant,
+  ...parts,
+});
 
-export interface Switch {
+export interface SwitchRecord {
   readonly at: Instant;
   readonly load: string;
   readonly level: Level;
@@ -133,21 +136,21 @@ export interface Switch {
 }
 
 /** The core with outputs that confirm `delay` after each command, and a clock that goes from wake to wake. */
-export class Bench {
+export class ControlBench {
   readonly site: Site;
-  state: State;
-  now: Moment;
+  state: ControlState;
+  now: ClockReading;
   wakeAt: Uptime;
   delay: Duration = minutes(0);
-  readonly switches: Switch[] = [];
-  readonly told: Decision[] = [];
-  private pending: { at: Uptime; event: Event }[] = [];
+  readonly switches: SwitchRecord[] = [];
+  readonly decisions: Decision[] = [];
+  private pending: { at: Uptime; event: ControlEvent }[] = [];
 
   constructor(
     site: Site,
     start: Instant,
     options: {
-      readonly saved?: State;
+      readonly saved?: ControlState;
       readonly sameBoot?: boolean;
       readonly trusted?: boolean;
       readonly uptime?: Uptime;
@@ -164,24 +167,24 @@ export class Bench {
   }
 
   /** One event now. */
-  send(event: Event): readonly Command[] {
+  send(event: ControlEvent): readonly LoadCommand[] {
     const next = step(this.site, this.state, event, this.now);
     this.state = next.state;
     this.wakeAt = next.wakeAt;
-    this.told.push(...next.decisions);
+    this.decisions.push(...next.decisions);
     for (const { load, level } of next.commands) {
       const decision = next.decisions.find((one) => one.load === load) ?? this.decision(load);
-      const words = explain(decision, this.site.timezone);
+      const words = explainDecision(decision, this.site.timezone);
       this.switches.push({ at: this.now.wall, load, level, why: decision.why, words });
-      const confirmed: Event = { kind: 'confirmed', load, level };
+      const confirmed: ControlEvent = { kind: 'confirmed', load, level };
       this.pending.push({ at: (this.now.uptime + this.delay) as Uptime, event: confirmed });
     }
-    this.deliver();
+    this.deliverConfirmation();
     return next.commands;
   }
 
   /** One event now whose commands nobody answers. */
-  offer(event: Event): readonly Command[] {
+  sendUnanswered(event: ControlEvent): readonly LoadCommand[] {
     const next = step(this.site, this.state, event, this.now);
     this.state = next.state;
     this.wakeAt = next.wakeAt;
@@ -190,10 +193,10 @@ export class Bench {
 
   /** Time passes and nobody wakes the core. */
   skip(length: Duration) {
-    this.move(length);
+    this.advanceClock(length);
   }
 
-  private deliver() {
+  private deliverConfirmation() {
     const due = this.pending.find(({ at }) => at <= this.now.uptime);
     if (due === undefined) return;
     this.pending = this.pending.filter((one) => one !== due);
@@ -201,23 +204,23 @@ export class Bench {
   }
 
   /** Lets time pass until `until`, stopping at each wake-up and confirmation. */
-  run(until: Instant) {
+  runUntil(until: Instant) {
     for (;;) {
       const next = Math.min(this.wakeAt, ...this.pending.map(({ at }) => at));
       const wall = this.now.wall + (next - this.now.uptime);
       if (wall > until) break;
-      this.move((next - this.now.uptime) as Duration);
-      if (this.pending.some(({ at }) => at <= this.now.uptime)) this.deliver();
+      this.advanceClock((next - this.now.uptime) as Duration);
+      if (this.pending.some(({ at }) => at <= this.now.uptime)) this.deliverConfirmation();
       else this.send({ kind: 'tick' });
     }
-    this.move((until - this.now.wall) as Duration);
+    this.advanceClock((until - this.now.wall) as Duration);
   }
 
-  for(length: Duration) {
-    this.run((this.now.wall + length) as Instant);
+  runFor(length: Duration) {
+    this.runUntil((this.now.wall + length) as Instant);
   }
 
-  private move(length: Duration) {
+  private advanceClock(length: Duration) {
     this.now = {
       ...this.now,
       wall: (this.now.wall + length) as Instant,
@@ -225,13 +228,13 @@ export class Bench {
     };
   }
 
-  signal(parts: Omit<SignalView, 'changesAt'>) {
-    this.send({ kind: 'signal', view: viewOf(parts) });
+  sendSignal(parts: Omit<SignalView, 'changesAt'>) {
+    this.send({ kind: 'signal', view: buildView(parts) });
   }
 
   /** The index of now. */
-  index(value: number, over: Partial<IndexNow> = {}) {
-    this.signal({ index: indexAt(this.now.wall, value, over) });
+  index(value: number, over: Partial<CurrentIndex> = {}) {
+    this.sendSignal({ index: buildIndex(this.now.wall, value, over) });
   }
 
   level(name: string): Level | undefined {

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { hours, type Instant, minutes } from '../../src/units.ts';
-import { at, Bench, heating, siteOf, tank } from './site.ts';
+import { hours, type Instant, minutes } from '../../src/domain/units.ts';
+import { buildSite, ControlBench, heatingLoad, instantFrom, tankLoad } from './site.ts';
 
 /** 12:00 and 06:00 local. */
-const NOON = at('2026-06-03T19:00:00Z');
-const MORNING = at('2026-06-03T13:00:00Z');
+const NOON = instantFrom('2026-06-03T19:00:00Z');
+const MORNING = instantFrom('2026-06-03T13:00:00Z');
 
 /** A tank that has been at `held` for an hour, told `value`. */
 function tankAt(held: 'on' | 'off') {
-  const bench = new Bench(siteOf(tank()), NOON);
+  const bench = new ControlBench(buildSite(tankLoad()), NOON);
   bench.send({ kind: 'confirmed', load: 'tank', level: 'off' });
-  bench.for(minutes(6));
+  bench.runFor(minutes(6));
   bench.index(held === 'on' ? 5 : 90);
-  bench.for(minutes(9));
+  bench.runFor(minutes(9));
   return bench;
 }
 
@@ -51,7 +51,7 @@ describe('a tank on a threshold', () => {
     const clean = tankAt('off');
     clean.index(10, { startsUntil: clean.now.wall });
     expect(clean.level('tank')).toBe('off');
-    expect(clean.decision('tank')).toMatchObject({ why: 'ageing', wish: 'clean', priority: 8 });
+    expect(clean.decision('tank')).toMatchObject({ why: 'ageing', wantedWhy: 'clean', priority: 8 });
     const running = tankAt('on');
     running.index(10, { startsUntil: running.now.wall });
     expect([running.level('tank'), running.decision('tank').why]).toEqual(['on', 'clean']);
@@ -61,9 +61,9 @@ describe('a tank on a threshold', () => {
     const bench = tankAt('off');
     bench.index(90);
     const expires = (bench.now.wall + minutes(10)) as Instant;
-    bench.run((expires - 1) as Instant);
+    bench.runUntil((expires - 1) as Instant);
     expect(bench.level('tank')).toBe('off');
-    bench.run(expires);
+    bench.runUntil(expires);
     expect([bench.level('tank'), bench.decision('tank').why, bench.decision('tank').basis]).toEqual([
       'on',
       'no-data',
@@ -74,9 +74,9 @@ describe('a tank on a threshold', () => {
 
 describe('a heat pump on SG-Ready', () => {
   function heatingAt(value: number, over = {}) {
-    const bench = new Bench(siteOf(heating(over)), MORNING);
+    const bench = new ControlBench(buildSite(heatingLoad(over)), MORNING);
     bench.send({ kind: 'confirmed', load: 'heating', level: 'normal' });
-    bench.for(minutes(20));
+    bench.runFor(minutes(20));
     bench.index(value);
     return bench;
   }
@@ -101,17 +101,17 @@ describe('a heat pump on SG-Ready', () => {
   it('keeps a recommendation for the minimum time, then lets go', () => {
     const bench = heatingAt(20);
     const started = bench.now.wall;
-    bench.for(minutes(5));
+    bench.runFor(minutes(5));
     bench.index(80, { validUntil: (started + hours(2)) as Instant });
     expect(bench.decision('heating')).toMatchObject({
       level: 'recommend',
       wanted: 'normal',
       why: 'min-on',
-      wish: 'dirty',
+      wantedWhy: 'dirty',
       priority: 2,
       until: started + minutes(30),
     });
-    bench.run((started + minutes(30)) as Instant);
+    bench.runUntil((started + minutes(30)) as Instant);
     expect(bench.level('heating')).toBe('normal');
   });
 
@@ -119,12 +119,12 @@ describe('a heat pump on SG-Ready', () => {
     const bench = heatingAt(95, { blockAbove: 90 });
     const started = bench.now.wall;
     bench.index(95, { validUntil: (started + hours(9)) as Instant, startsUntil: (started + hours(9)) as Instant });
-    bench.run((started + hours(2) - 1) as Instant);
+    bench.runUntil((started + hours(2) - 1) as Instant);
     expect(bench.level('heating')).toBe('block');
-    bench.run((started + hours(2)) as Instant);
+    bench.runUntil((started + hours(2)) as Instant);
     expect(bench.level('heating')).toBe('normal');
     expect(bench.switches.at(-1)?.why).toBe('block-limit');
-    bench.run((started + hours(9)) as Instant);
+    bench.runUntil((started + hours(9)) as Instant);
     const blocks = bench.switches.filter(({ level }) => level === 'block').map(({ at }) => (at - started) / hours(1));
     expect(blocks).toHaveLength(3);
   });
@@ -134,18 +134,18 @@ describe('a heat pump on SG-Ready', () => {
     const started = bench.now.wall;
     const lasting = { validUntil: (started + hours(9)) as Instant, startsUntil: (started + hours(9)) as Instant };
     bench.index(95, lasting);
-    bench.run((started + minutes(30)) as Instant);
+    bench.runUntil((started + minutes(30)) as Instant);
     bench.index(10, lasting);
     expect([bench.level('heating'), bench.decision('heating').why]).toEqual(['block', 'min-off']);
-    bench.run((started + hours(2)) as Instant);
+    bench.runUntil((started + hours(2)) as Instant);
     expect([bench.level('heating'), bench.decision('heating').why]).toEqual(['normal', 'min-off']);
   });
 
   it('without data it follows its daily window, then is left alone', () => {
     const bench = heatingAt(80);
-    bench.run(at('2026-06-03T17:00:00Z'));
+    bench.runUntil(instantFrom('2026-06-03T17:00:00Z'));
     expect([bench.level('heating'), bench.decision('heating').why]).toEqual(['recommend', 'window']);
-    bench.run(at('2026-06-03T22:00:00Z'));
+    bench.runUntil(instantFrom('2026-06-03T22:00:00Z'));
     expect([bench.level('heating'), bench.decision('heating').why]).toEqual(['normal', 'outside-window']);
   });
 });

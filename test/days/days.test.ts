@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { liveDay, readDay } from './day.ts';
+import { parseDay, runDay } from './day.ts';
 
 const FOLDER = import.meta.dirname;
 const files = readdirSync(FOLDER)
@@ -18,7 +18,7 @@ describe('days as a homeowner would see them', () => {
     const text = readFileSync(join(FOLDER, file), 'utf8');
     const [story = '', expected = ''] = text.split('\n=\n');
     it(`${file}: ${story.split('\n')[0]}`, () => {
-      const seen = liveDay(readDay(text));
+      const seen = runDay(parseDay(text));
       if (write) writeFileSync(join(FOLDER, file), `${story}\n=\n${seen.join('\n')}\n`);
       else expect(seen).toEqual(expected.trimEnd().split('\n'));
     });

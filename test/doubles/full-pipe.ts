@@ -9,13 +9,13 @@ import { createInterface } from 'node:readline';
 
 export interface FullPipe {
   /** The writing end, for the `stdio` of a process. */
-  readonly end: number;
+  readonly writeEnd: number;
   /** From now on it is read; resolves with the first line that fits, also when it was read before. */
-  line(pattern: RegExp): Promise<string>;
+  waitForLine(pattern: RegExp): Promise<string>;
   stop(): Promise<void>;
 }
 
-export function fullPipe(): FullPipe {
+export function createFullPipe(): FullPipe {
   const directory = mkdtempSync(join(tmpdir(), 'gridtide-pipe-'));
   const path = join(directory, 'pipe');
   execFileSync('mkfifo', [path]);
@@ -31,12 +31,12 @@ export function fullPipe(): FullPipe {
     createInterface(reader).on('line', (line) => {
       if (line === '') return;
       lines.push(line);
-      for (const look of [...waiting]) look(line);
+      for (const checkLine of [...waiting]) checkLine(line);
     });
   };
   return {
-    end,
-    line(pattern) {
+    writeEnd: end,
+    waitForLine(pattern) {
       if (reader === undefined) read();
       const known = lines.find((line) => pattern.test(line));
       if (known !== undefined) return Promise.resolve(known);

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'vitest';
 
-const PLACES = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/opt/homebrew/sbin/mosquitto'];
-const binary = PLACES.find((path) => existsSync(path));
+const BINARY_PATHS = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/opt/homebrew/sbin/mosquitto'];
+const binary = BINARY_PATHS.find((path) => existsSync(path));
 
 export interface MosquittoOptions {
   /** Lines of its configuration beside listener, log and persistence; `DIR` stands for `directory`. Without them everybody may come in. */
@@ -30,7 +30,7 @@ export interface Mosquitto {
   /** Starts it again on the same port, with nothing remembered. */
   restart(): Promise<void>;
   /** Resolves with the first line of its log, from now on, that matches. */
-  logs(pattern: RegExp): Promise<string>;
+  nextLogLine(pattern: RegExp): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -97,15 +97,15 @@ export async function startMosquitto({
   const start = async () => {
     const own = spawn(path, ['-c', join(directory, 'mosquitto.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
     child = own;
-    const said: string[] = [];
+    const logLines: string[] = [];
     const running = logs(/mosquitto version .* running/);
     const ended = new Promise<never>((_, reject) =>
-      own.once('exit', (code) => reject(new Error(`mosquitto ended (${code}): ${said.join(' | ')}`))),
+      own.once('exit', (code) => reject(new Error(`mosquitto ended (${code}): ${logLines.join(' | ')}`))),
     );
     ended.catch(() => {});
     if (own.stderr !== null)
       createInterface(own.stderr).on('line', (line) => {
-        if (said.length < 50) said.push(line);
+        if (logLines.length < 50) logLines.push(line);
         for (const listen of [...listeners]) listen(line);
       });
     await Promise.race([running, ended]);
@@ -114,9 +114,9 @@ export async function startMosquitto({
     const own = child;
     child = undefined;
     if (own === undefined || own.exitCode !== null) return;
-    const gone = new Promise((resolve) => own.once('exit', resolve));
+    const exited = new Promise((resolve) => own.once('exit', resolve));
     own.kill('SIGKILL');
-    await gone;
+    await exited;
   };
 
   await start();
@@ -129,7 +129,7 @@ export async function startMosquitto({
       await kill();
       await start();
     },
-    logs,
+    nextLogLine: logs,
     async stop() {
       await kill();
       await rm(directory, { recursive: true, force: true });

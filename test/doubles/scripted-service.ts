@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-export interface Asked {
+export interface ScriptedRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -15,7 +15,7 @@ export interface Asked {
 }
 
 /** What to answer; a function takes the response into its own hands. */
-export type Scripted =
+export type ScriptedResponse =
   | {
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
@@ -25,42 +25,46 @@ export type Scripted =
 
 export interface ScriptedService {
   readonly url: string;
-  readonly asked: Asked[];
-  count(path: string): number;
+  readonly requests: ScriptedRequest[];
+  countRequests(path: string): number;
   close(): Promise<void>;
 }
 
-export const json = (value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Scripted => ({
+export const scriptedJson = (
+  value: unknown,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): ScriptedResponse => ({
   status,
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify(value),
 });
 
-export const html = (status: number): Scripted => ({
+export const scriptedHtml = (status: number): ScriptedResponse => ({
   status,
   headers: { 'content-type': 'text/html' },
   body: '<html><body>Please sign in</body></html>',
 });
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   let text = '';
   for await (const chunk of request) text += chunk;
   return text;
 }
 
-export async function startScripted(
-  script: (asked: Asked) => Scripted | Promise<Scripted>,
+export async function startScriptedService(
+  script: (asked: ScriptedRequest) => ScriptedResponse | Promise<ScriptedResponse>,
   tls?: { readonly key: string; readonly cert: string },
 ): Promise<ScriptedService> {
-  const asked: Asked[] = [];
+  const asked: ScriptedRequest[] = [];
   const listen = async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', 'http://loopback');
-    const one: Asked = {
+    const one: ScriptedRequest = {
       method: request.method ?? '',
       path: url.pathname,
       query: url.searchParams,
       headers: request.headers as Record<string, string | undefined>,
-      body: await bodyOf(request),
+      body: await readBody(request),
       port: request.socket.remotePort,
     };
     asked.push(one);
@@ -74,8 +78,8 @@ export async function startScripted(
   const { port } = server.address() as AddressInfo;
   return {
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
-    asked,
-    count: (path) => asked.filter((one) => one.path === path).length,
+    requests: asked,
+    countRequests: (path) => asked.filter((one) => one.path === path).length,
     close: () =>
       new Promise((closed) => {
         server.close(() => closed());

@@ -2,21 +2,21 @@
 
 import { connect, createServer, type Socket } from 'node:net';
 
-export interface Wire {
+export interface TcpProxy {
   readonly port: number;
   /** Connections taken so far. */
-  readonly taken: number;
+  readonly connectionCount: number;
   /** Nothing passes any more and nobody is told: the half-open link. */
   freeze(): void;
   stop(): Promise<void>;
 }
 
 /** `towardsClient` may turn one chunk into several. */
-export async function startWire(
+export async function startTcpProxy(
   target: number,
   towardsClient: (chunk: Buffer) => readonly Buffer[] = (chunk) => [chunk],
   host = '127.0.0.1',
-): Promise<Wire> {
+): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let frozen = false;
   let taken = 0;
@@ -43,7 +43,7 @@ export async function startWire(
   if (address === null || typeof address === 'string') throw new Error('the wire has no port');
   return {
     port: address.port,
-    get taken() {
+    get connectionCount() {
       return taken;
     },
     freeze() {

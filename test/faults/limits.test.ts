@@ -3,11 +3,19 @@
 import { spawnSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { kept } from '../doubles/kept.ts';
 import { describeWithMosquitto } from '../doubles/mosquitto.ts';
-import type { Heard } from '../doubles/mqtt-spy.ts';
-import { startProcess } from '../doubles/process.ts';
-import { agentProgram, environmentOf, isOnline, openCellar, runAgent, STATE, turn } from './cellar.ts';
+import type { SpiedMessage } from '../doubles/mqtt-spy.ts';
+import { startProcess } from '../doubles/running-process.ts';
+import { stopAfterTest } from '../doubles/stop-after-test.ts';
+import {
+  buildEnvironment,
+  bundleAgentForTests,
+  createAgentSetup,
+  isOnline,
+  PLUG_STATE_TOPIC,
+  publishOverride,
+  startAgentProcess,
+} from './agent-setup.ts';
 
 const LIMIT = 64;
 const NOW = '2026-03-01T20:00:00Z';
@@ -15,7 +23,7 @@ const NOW = '2026-03-01T20:00:00Z';
 const SPEED = '2880';
 const HOURS = 8;
 
-const program = agentProgram();
+const program = bundleAgentForTests();
 
 const canLimit = spawnSync('prlimit', ['--version']).status === 0;
 if (!canLimit) {
@@ -23,7 +31,7 @@ if (!canLimit) {
   console.warn('\n  SKIPPED: descriptors and tasks; there is no prlimit\n');
 }
 
-const isSignal = ({ topic }: Heard) => topic === 'gridtide/cellar/signal';
+const isSignal = ({ topic }: SpiedMessage) => topic === 'gridtide/cellar/signal';
 const descriptors = async (pid: number) => (await readdir(`/proc/${pid}/fd`)).length;
 const tasks = async (pid: number) => (await readdir(`/proc/${pid}/task`)).length;
 const softLimit = async (pid: number) =>
@@ -40,29 +48,29 @@ describeWithMosquitto('79 descriptors and tasks', () => {
   it.skipIf(!canLimit)(
     `79 ${HOURS} service hours within ${LIMIT} descriptors and tasks: data, map, broker and disk all work, and none grow`,
     async () => {
-      const service = kept(
+      const service = stopAfterTest(
         startProcess(process.execPath, [
           program.path,
           ...['reference', '--now', NOW, '--speed', SPEED, '--account', 'owner:clean-grid-1:analyst'],
         ]),
       );
-      const { listening } = JSON.parse(await service.line(/listening/)) as { listening: string };
-      const house = await openCellar({
+      const { listening } = JSON.parse(await service.waitForLine(/listening/)) as { listening: string };
+      const house = await createAgentSetup({
         service: listening,
         account: { username: 'owner', password: 'clean-grid-1' },
       });
       const { spy } = house;
       const command = [process.execPath, program.path, 'run', '--config', house.config, '--now', NOW, '--speed', SPEED];
-      const agent = kept(
-        startProcess('prlimit', [`--nofile=${LIMIT}:${LIMIT}`, ...command], environmentOf(house.directory)),
+      const agent = stopAfterTest(
+        startProcess('prlimit', [`--nofile=${LIMIT}:${LIMIT}`, ...command], buildEnvironment(house.directory)),
       );
-      await spy.until(isOnline);
+      await spy.waitFor(isOnline);
       expect(await softLimit(agent.pid)).toBe(LIMIT);
 
       const seen: { readonly at: number; readonly open: number; readonly tasks: number }[] = [];
       const span = () => (seen.at(-1)?.at ?? 0) - (seen[0]?.at ?? 0);
       while (span() < HOURS * 3_600_000) {
-        const { text } = await spy.until(isSignal);
+        const { text } = await spy.waitFor(isSignal);
         spy.clear();
         seen.push({
           at: Date.parse(JSON.parse(text).time),
@@ -85,7 +93,7 @@ describeWithMosquitto('79 descriptors and tasks', () => {
         expect(most).toBeLessThan(LIMIT);
       }
       // Data still come. Five service minutes are a tenth of a second here: on a busy machine now one and now another is late.
-      await spy.until(
+      await spy.waitFor(
         (message) => isSignal(message) && /^(live-index|fresh-forecast)$/.test(JSON.parse(message.text).basis),
       );
       expect(agent.lines.filter((line) => /EMFILE|too many open|"level":"error"/i.test(line))).toEqual([]);
@@ -97,21 +105,21 @@ describeWithMosquitto('79 descriptors and tasks', () => {
   it.skipIf(!canLimit)(
     '79 no descriptor is left: the plug is switched all the same, it is said, and over when there are some',
     async () => {
-      const house = await openCellar();
+      const house = await createAgentSetup();
       const { spy } = house;
-      const agent = runAgent(program, house);
-      await spy.until(isOnline);
+      const agent = startAgentProcess(program, house);
+      await spy.waitFor(isOnline);
       allow(agent.pid, 1);
-      await turn(spy, 'on');
-      await spy.until(({ topic, text }) => topic === STATE && text === 'on');
+      await publishOverride(spy, 'on');
+      await spy.waitFor(({ topic, text }) => topic === PLUG_STATE_TOPIC && text === 'on');
       const health = ({ topic }: { topic: string }) => topic === 'gridtide/cellar/health';
-      const said = await spy.until((message) => health(message) && !JSON.parse(message.text).parts.storage.ok);
+      const said = await spy.waitFor((message) => health(message) && !JSON.parse(message.text).parts.storage.ok);
       expect(JSON.parse(said.text).parts.storage.trouble).toMatch(/no file can be opened.*the loads go on from memory/);
       allow(agent.pid, LIMIT);
       spy.clear();
-      await turn(spy, 'off');
-      await spy.until(({ topic, text }) => topic === STATE && text === 'off');
-      await spy.until((message) => health(message) && JSON.parse(message.text).parts.storage.ok);
+      await publishOverride(spy, 'off');
+      await spy.waitFor(({ topic, text }) => topic === PLUG_STATE_TOPIC && text === 'off');
+      await spy.waitFor((message) => health(message) && JSON.parse(message.text).parts.storage.ok);
       expect(await agent.terminate()).toBe(0);
     },
     30_000,

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** EXT4_IOC_SHUTDOWN with "do not flush the log": the disk hears nothing more, as when the plug is pulled. */
-const CUT =
+const CUT_POWER_SCRIPT =
   'open(my $d, "<", $ARGV[0]) or die; my $how = pack("L", 2); ioctl($d, 0x8004587d, $how) or die "no cut: $!"';
 
-function run(program: string, ...options: readonly string[]): string {
+function runProgram(program: string, ...options: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync(program, options, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`${program} ${options.join(' ')}: ${error?.message ?? stderr}`);
   return stdout;
@@ -31,7 +31,7 @@ export interface LoopImage {
 /** Whether such an image can be used here: the superuser, ext4 and a loop device are wanted. */
 export async function canMountImages(): Promise<boolean> {
   try {
-    const image = await makeImage(8);
+    const image = await createLoopImage(8);
     await image.mount();
     await image.remove();
     return true;
@@ -44,7 +44,7 @@ export async function canMountImages(): Promise<boolean> {
   }
 }
 
-export async function makeImage(megabytes: number): Promise<LoopImage> {
+export async function createLoopImage(megabytes: number): Promise<LoopImage> {
   const base = await mkdtemp(join(tmpdir(), 'gridtide-image-'));
   const image = join(base, 'image');
   const mountPoint = join(base, 'mounted');
@@ -52,38 +52,38 @@ export async function makeImage(megabytes: number): Promise<LoopImage> {
   await mkdir(mountPoint);
   await writeFile(image, '');
   await truncate(image, megabytes * 1024 * 1024);
-  run('/usr/sbin/mkfs.ext4', '-q', '-F', '-m', '0', image);
+  runProgram('/usr/sbin/mkfs.ext4', '-q', '-F', '-m', '0', image);
 
   let isMounted = false;
   let before = 0;
-  const written = () => {
-    const device = run('findmnt', '-n', '-o', 'SOURCE', mountPoint).trim().replace('/dev/', '');
+  const readBytesWritten = () => {
+    const device = runProgram('findmnt', '-n', '-o', 'SOURCE', mountPoint).trim().replace('/dev/', '');
     // Seventh figure: sectors of 512 bytes written.
     return Number(readFileSync(`/sys/block/${device}/stat`, 'utf8').trim().split(/\s+/)[6]) * 512;
   };
   const unmount = () => {
-    if (isMounted) run('umount', mountPoint);
+    if (isMounted) runProgram('umount', mountPoint);
     isMounted = false;
   };
   return {
     directory,
     async mount() {
-      run('mount', '-o', 'loop', image, mountPoint);
+      runProgram('mount', '-o', 'loop', image, mountPoint);
       isMounted = true;
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      run('sync', '-f', mountPoint);
-      before = written();
+      runProgram('sync', '-f', mountPoint);
+      before = readBytesWritten();
     },
     unmount,
     remount(options) {
-      run('mount', '-o', `remount,${options}`, mountPoint);
+      runProgram('mount', '-o', `remount,${options}`, mountPoint);
     },
     cutPower() {
-      run('perl', '-e', CUT, mountPoint);
+      runProgram('perl', '-e', CUT_POWER_SCRIPT, mountPoint);
     },
     bytesWritten: () => {
-      run('sync', '-f', mountPoint);
-      return written() - before;
+      runProgram('sync', '-f', mountPoint);
+      return readBytesWritten() - before;
     },
     async remove() {
       unmount();

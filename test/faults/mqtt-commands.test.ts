@@ -6,52 +6,52 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { takesCommands } from '../../src/monitor/commands-in.ts';
-import { kept } from '../doubles/kept.ts';
+import { acceptsCommands } from '../../src/mqtt/parse-command.ts';
 import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
-import { type Spy, startSpy } from '../doubles/mqtt-spy.ts';
-import { startProcess } from '../doubles/process.ts';
-import { startWire } from '../doubles/tcp-proxy.ts';
-import { type HouseOptions, startHouse } from '../monitor/house.ts';
-import { seeded } from './seeded.ts';
+import { type MqttSpy, startMqttSpy } from '../doubles/mqtt-spy.ts';
+import { startProcess } from '../doubles/running-process.ts';
+import { stopAfterTest } from '../doubles/stop-after-test.ts';
+import { startTcpProxy } from '../doubles/tcp-proxy.ts';
+import { type MonitorFixtureOptions, startMonitorFixture } from '../mqtt/monitor-fixture.ts';
+import { createTestRandom } from './test-random.ts';
 
 const SET = 'gridtide/cellar/loads/car/set';
 const GOOD = '"command":"override","level":"on","for":"1h"';
 
-const saysOnline = (spy: Spy) =>
-  spy.until(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'online');
+const saysOnline = (spy: MqttSpy) =>
+  spy.waitFor(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'online');
 /** Answers come in the order of the commands, so the answer to this one says that all before it are done with. */
-async function after(spy: Spy, id: string) {
+async function after(spy: MqttSpy, id: string) {
   await spy.publish(SET, `{"id":"${id}","command":"clear"}`);
-  await spy.until(({ topic, text }) => topic.endsWith('car/result') && JSON.parse(text).id === id);
+  await spy.waitFor(({ topic, text }) => topic.endsWith('car/result') && JSON.parse(text).id === id);
 }
 
-async function house(options: HouseOptions = {}) {
-  const mosquitto = kept(await startMosquitto());
-  const spy = kept(await startSpy(mosquitto.url));
-  const made = kept(startHouse(mosquitto.url, options));
+async function house(options: MonitorFixtureOptions = {}) {
+  const mosquitto = stopAfterTest(await startMosquitto());
+  const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
+  const made = stopAfterTest(startMonitorFixture(mosquitto.url, options));
   await saysOnline(spy);
   return { ...made, mosquitto, spy };
 }
 
 const retainedOn = async (url: string, topic: string) => {
-  const spy = kept(await startSpy(url));
+  const spy = stopAfterTest(await startMqttSpy(url));
   await spy.publish('end/of/list', 'x');
-  await spy.until((message) => message.topic === 'end/of/list');
-  return spy.heard.find((message) => message.topic === topic && message.retained)?.text;
+  await spy.waitFor((message) => message.topic === 'end/of/list');
+  return spy.messages.find((message) => message.topic === topic && message.retained)?.text;
 };
 
 describeWithMosquitto('commands over MQTT', () => {
   it('row 42: a stored command is never carried out, at the start, live, or after a reconnect, and is removed', async () => {
-    const mosquitto = kept(await startMosquitto());
-    const spy = kept(await startSpy(mosquitto.url));
+    const mosquitto = stopAfterTest(await startMosquitto());
+    const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
     await spy.publish(SET, `{${GOOD}}`, { retain: true });
-    const made = kept(startHouse(mosquitto.url));
+    const made = stopAfterTest(startMonitorFixture(mosquitto.url));
     await saysOnline(spy);
     expect(await retainedOn(mosquitto.url, SET)).toBeUndefined();
 
     await spy.publish(SET, `{${GOOD}}`, { retain: true });
-    const answer = await spy.until(({ topic }) => topic.endsWith('car/result'));
+    const answer = await spy.waitFor(({ topic }) => topic.endsWith('car/result'));
     expect(JSON.parse(answer.text)).toMatchObject({ id: null, ok: false });
     expect(answer.text).toMatch(/a retained command is never carried out/);
     await after(spy, 'end');
@@ -59,19 +59,19 @@ describeWithMosquitto('commands over MQTT', () => {
   });
 
   it('row 43: a command that comes twice, from the wire or with its id, is carried out once', async () => {
-    const mosquitto = kept(await startMosquitto());
-    const spy = kept(await startSpy(mosquitto.url));
+    const mosquitto = stopAfterTest(await startMosquitto());
+    const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
     const DUPLICATE = 0x08;
     // Every command passes a second time, as a broker repeats what was not acknowledged.
-    const wire = kept(
-      await startWire(mosquitto.port, (chunk) => {
+    const wire = stopAfterTest(
+      await startTcpProxy(mosquitto.port, (chunk) => {
         if (chunk[0] === undefined || chunk[0] >> 4 !== 3 || !chunk.includes('override')) return [chunk];
         const again = Buffer.from(chunk);
         again[0] = chunk[0] | DUPLICATE;
         return [chunk, again];
       }),
     );
-    const made = kept(startHouse(`mqtt://127.0.0.1:${wire.port}`));
+    const made = stopAfterTest(startMonitorFixture(`mqtt://127.0.0.1:${wire.port}`));
     await saysOnline(spy);
     await spy.publish(SET, `{"id":"a",${GOOD}}`);
     await spy.publish(SET, `{${GOOD}}`);
@@ -105,13 +105,15 @@ describeWithMosquitto('commands over MQTT', () => {
       await spy.publish(SET, `{"time":"${time}",${GOOD}}`);
     await after(spy, 'end');
     expect(commands.map(({ kind }) => kind)).toEqual(['clear']);
-    const answers = spy.heard.filter(({ topic }) => topic.endsWith('car/result')).map(({ text }) => JSON.parse(text));
+    const answers = spy.messages
+      .filter(({ topic }) => topic.endsWith('car/result'))
+      .map(({ text }) => JSON.parse(text));
     expect(answers.filter(({ ok }) => ok).length).toBe(1);
   });
 
   it('row 45: oversized, binary, deep and malicious commands get a no, and the house lives on', async () => {
-    const { mosquitto, commands, said } = await house();
-    const random = seeded('row 45');
+    const { mosquitto, commands, logLines: said } = await house();
+    const random = createTestRandom('row 45');
     const seed = Math.floor(random.fraction() * 2 ** 31);
     const payloads = fc.sample(
       fc.oneof(
@@ -124,11 +126,11 @@ describeWithMosquitto('commands over MQTT', () => {
       ),
       { numRuns: 5_000, seed },
     );
-    const spy = kept(await startSpy(mosquitto.url));
+    const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
     await Promise.all(payloads.map((payload) => spy.publish(SET, payload)));
     // What the gate let through has been read and refused; the rest was dropped as a flood.
     await spy.publish('gridtide/cellar/loads/heating/set', '{"id":"end","command":"clear"}');
-    await spy.until(({ topic, text }) => topic.endsWith('heating/result') && JSON.parse(text).id === 'end');
+    await spy.waitFor(({ topic, text }) => topic.endsWith('heating/result') && JSON.parse(text).id === 'end');
     expect(commands).toEqual([{ load: 'heating', kind: 'clear' }]);
     expect(said.some((line) => line.includes('too many commands'))).toBe(true);
     expect(Object.hasOwn(Object.prototype, 'level')).toBe(false);
@@ -136,7 +138,7 @@ describeWithMosquitto('commands over MQTT', () => {
 
   it('row 46: names that are no topics leave the link standing', async () => {
     const { broker } = await house();
-    const random = seeded('row 46');
+    const random = createTestRandom('row 46');
     const names = fc.sample(fc.string({ unit: 'binary', maxLength: 40 }), {
       numRuns: 200,
       seed: Math.floor(random.fraction() * 2 ** 31),
@@ -151,7 +153,7 @@ describeWithMosquitto('commands over MQTT', () => {
 
   it('row 49: with the shipped access list a stranger cannot command, the one with the right can', async () => {
     const shipped = join(import.meta.dirname, '..', '..', 'systemd', 'mosquitto.acl');
-    const mosquitto = kept(
+    const mosquitto = stopAfterTest(
       await startMosquitto({
         lines: ['allow_anonymous true', 'password_file DIR/passwords', 'acl_file DIR/acl'],
         files: { acl: readFileSync(shipped, 'utf8'), passwords: '' },
@@ -162,9 +164,11 @@ describeWithMosquitto('commands over MQTT', () => {
       }),
     );
     const as = async (user: string) =>
-      kept(await startSpy(mosquitto.url, { username: user, password: `${user}-word`, protocolVersion: 5 }));
-    const made = kept(
-      startHouse(mosquitto.url, {
+      stopAfterTest(
+        await startMqttSpy(mosquitto.url, { username: user, password: `${user}-word`, protocolVersion: 5 }),
+      );
+    const made = stopAfterTest(
+      startMonitorFixture(mosquitto.url, {
         link: { credentials: async () => ({ username: 'gridtide', password: 'gridtide-word' }) },
       }),
     );
@@ -173,26 +177,26 @@ describeWithMosquitto('commands over MQTT', () => {
     expect(made.broker.state).toMatchObject({ kind: 'online', denied: [] });
     const guest = await as('guest').catch(() => undefined);
     await guest?.publish(SET, `{"id":"guest",${GOOD}}`).catch(() => {});
-    const nobody = kept(await startSpy(mosquitto.url, { protocolVersion: 5 }, []));
+    const nobody = stopAfterTest(await startMqttSpy(mosquitto.url, { protocolVersion: 5 }, []));
     await nobody.publish(SET, `{"id":"nobody",${GOOD}}`).catch(() => {});
     await owner.publish('gridtide/cellar/loads/car', '{"level":"forged"}').catch(() => {});
     await owner.publish(SET, `{"id":"owner",${GOOD}}`);
-    await owner.until(({ topic, text }) => topic.endsWith('car/result') && JSON.parse(text).id === 'owner');
+    await owner.waitFor(({ topic, text }) => topic.endsWith('car/result') && JSON.parse(text).id === 'owner');
     expect(made.commands.length).toBe(1);
-    expect(owner.heard.some(({ text }) => text.includes('forged'))).toBe(false);
-    expect(takesCommands({ url: 'mqtt://192.168.1.5', commands: 'auto' })).toBe(false);
+    expect(owner.messages.some(({ text }) => text.includes('forged'))).toBe(false);
+    expect(acceptsCommands({ url: 'mqtt://192.168.1.5', commands: 'auto' })).toBe(false);
   });
 
   it('row 51: ten thousand commands in a burst; ten are looked at, the event loop does not stall', async () => {
-    const mosquitto = kept(await startMosquitto());
-    const spy = kept(
-      await startSpy(mosquitto.url, {}, [
+    const mosquitto = stopAfterTest(await startMosquitto());
+    const spy = stopAfterTest(
+      await startMqttSpy(mosquitto.url, {}, [
         'gridtide/cellar/availability',
         'gridtide/cellar/loads/+/result',
         'flood/over',
       ]),
     );
-    const { commands, said } = kept(startHouse(mosquitto.url));
+    const { commands, logLines: said } = stopAfterTest(startMonitorFixture(mosquitto.url));
     await saysOnline(spy);
     const flood = `
       import { connectAsync } from 'mqtt';
@@ -202,10 +206,10 @@ describeWithMosquitto('commands over MQTT', () => {
       await client.endAsync();`;
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
-    kept(startProcess(process.execPath, ['--input-type=module', '-e', flood]));
-    await spy.until(({ topic }) => topic === 'flood/over');
+    stopAfterTest(startProcess(process.execPath, ['--input-type=module', '-e', flood]));
+    await spy.waitFor(({ topic }) => topic === 'flood/over');
     await spy.publish('gridtide/cellar/loads/heating/set', '{"id":"end","command":"clear"}');
-    await spy.until(({ topic, text }) => topic.endsWith('heating/result') && JSON.parse(text).id === 'end');
+    await spy.waitFor(({ topic, text }) => topic.endsWith('heating/result') && JSON.parse(text).id === 'end');
     delay.disable();
     const p99 = delay.percentile(99) / 1e6;
     console.log(`row 51: 10,000 commands sent, ${commands.length} carried out, event loop p99 ${p99.toFixed(1)} ms`);

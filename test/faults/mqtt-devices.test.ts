@@ -2,19 +2,19 @@
 
 import { expect, it } from 'vitest';
 import type { Level, MqttOutputConfig } from '../../src/config/config.ts';
-import { openOutput } from '../../src/outputs/open.ts';
+import type { Broker } from '../../src/domain/ports.ts';
+import { addDuration, type Duration, type Instant, seconds } from '../../src/domain/units.ts';
+import { createOutput } from '../../src/outputs/create-output.ts';
 import type { Output, OutputFailure } from '../../src/outputs/output.ts';
-import { createBrokers } from '../../src/platform/broker.ts';
-import { createSystemClock } from '../../src/platform/clock.ts';
-import { createVirtualClock, type VirtualClock } from '../../src/replay/clock.ts';
-import { after, type Duration, type Instant, seconds } from '../../src/units.ts';
-import type { Broker } from '../../src/world.ts';
-import { createGathering, type Gathering } from '../doubles/gathering.ts';
-import { afterwards, kept } from '../doubles/kept.ts';
+import { createBrokerFactory } from '../../src/platform/mqtt-broker.ts';
+import { createSystemClock } from '../../src/platform/system-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../src/simulation/virtual-clock.ts';
+import { type AwaitableList, createAwaitableList } from '../doubles/awaitable-list.ts';
 import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
-import { type Spy, startSpy } from '../doubles/mqtt-spy.ts';
-import { startWire, type Wire } from '../doubles/tcp-proxy.ts';
-import { load } from '../outputs/cellar.ts';
+import { type MqttSpy, startMqttSpy } from '../doubles/mqtt-spy.ts';
+import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
+import { startTcpProxy, type TcpProxy } from '../doubles/tcp-proxy.ts';
+import { buildLoad } from '../outputs/output-fixture.ts';
 
 const COMMAND = 'cmnd/car/POWER';
 const STATE = 'stat/car/POWER';
@@ -31,55 +31,55 @@ interface Agent {
   readonly output: Output;
   readonly broker: Broker;
   readonly clock: VirtualClock;
-  readonly news: Gathering<Level | OutputFailure['kind']>;
+  readonly news: AwaitableList<Level | OutputFailure['kind']>;
 }
 
 /** One agent's link and output; the agent shows itself as online as the monitor does. */
 async function agent(port: number, device: string): Promise<Agent> {
   const availability = { topic: `gridtide/${device}/availability`, payload: 'offline' };
-  const broker = createBrokers({ clock: createSystemClock(), random: { fraction: () => 0 } })({
+  const broker = createBrokerFactory({ clock: createSystemClock(), random: { fraction: () => 0 } })({
     url: `mqtt://127.0.0.1:${port}`,
     clientId: `gridtide-${device}`,
     will: availability,
   });
-  kept({ stop: () => broker.stop(availability) });
+  stopAfterTest({ stop: () => broker.stop(availability) });
   const online = new Promise<void>((resolve) => {
-    broker.watch(({ kind }) => {
+    broker.watchState(({ kind }) => {
       if (kind === 'online') void broker.publish(availability.topic, 'online', { retain: true }).then(() => resolve());
     });
   });
   broker.start();
   await online;
   const clock = createVirtualClock(Date.UTC(2026, 2, 1) as Instant);
-  const output = openOutput(load(TASMOTA), { device, broker, clock, log: () => {} });
-  const news = createGathering<Level | OutputFailure['kind']>();
+  const output = createOutput(buildLoad(TASMOTA), { device, broker, clock, log: () => {} });
+  const news = createAwaitableList<Level | OutputFailure['kind']>();
   output.watch((one) => news.add(typeof one === 'string' ? one : one.kind));
   return { output, broker, clock, news };
 }
 
-const commands = (spy: Spy) => spy.heard.filter(({ topic }) => topic === COMMAND).map(({ text }) => text);
+const commands = (spy: MqttSpy) => spy.messages.filter(({ topic }) => topic === COMMAND).map(({ text }) => text);
 
 /** A plug on the broker: its last state is retained, and it does as told unless `deaf`. */
 async function plug(url: string, { deaf = false } = {}) {
-  const spy = kept(await startSpy(url));
+  const spy = stopAfterTest(await startMqttSpy(url));
   await spy.publish(STATE, 'OFF', { retain: true });
   if (!deaf)
-    spy.each(({ topic, text }) => {
+    spy.onMessage(({ topic, text }) => {
       if (topic === COMMAND) void spy.publish(STATE, text, { retain: true });
     });
   const told = async (count: number) => {
-    await spy.until(() => commands(spy).length >= count);
+    await spy.waitFor(() => commands(spy).length >= count);
   };
   return { spy, told };
 }
 
 const passes = async (clock: VirtualClock, time: Duration) => {
-  await clock.runUntil(after(clock.now().wall, time));
+  await clock.runUntil(addDuration(clock.now().wall, time));
 };
 
 describeWithMosquitto('loads behind MQTT', () => {
   it('row 64: a device that does not confirm is told three times more, then the fault is named; none of it is retained', async () => {
-    const { url, port } = kept(await startMosquitto());
+    const { url, port } = stopAfterTest(await startMosquitto());
     const { spy, told } = await plug(url, { deaf: true });
     const { output, clock } = await agent(port, 'cellar');
     expect(await output.open()).toEqual({ level: 'off' });
@@ -92,32 +92,32 @@ describeWithMosquitto('loads behind MQTT', () => {
     }
     expect(await applied).toMatchObject({ kind: 'unconfirmed' });
     expect(commands(spy)).toEqual(['ON', 'ON', 'ON', 'ON']);
-    const late = kept(await startSpy(url));
-    await late.until(({ topic }) => topic === STATE);
+    const late = stopAfterTest(await startMqttSpy(url));
+    await late.waitFor(({ topic }) => topic === STATE);
     expect(commands(late)).toEqual([]);
   });
 
   it('row 65: a device that was reset is told again, without a switch of the core', async () => {
-    const { url, port } = kept(await startMosquitto());
+    const { url, port } = stopAfterTest(await startMosquitto());
     const { spy, told } = await plug(url);
     const { output, news } = await agent(port, 'cellar');
     await output.open();
     expect(await output.apply('on')).toBeUndefined();
     await spy.publish(STATE, 'OFF', { retain: true });
     await told(2);
-    await news.reaches(1);
+    await news.whenCount(1);
     expect(commands(spy)).toEqual(['ON', 'ON']);
     expect(news.all.at(-1)).toBe('on');
   });
 
   it('row 65: after the broker was away the last level is sent again, without a switch of the core', async () => {
-    const mosquitto = kept(await startMosquitto());
+    const mosquitto = stopAfterTest(await startMosquitto());
     const { spy, told } = await plug(mosquitto.url);
     const { output, broker } = await agent(mosquitto.port, 'cellar');
     await output.open();
     await output.apply('on');
     const offline = new Promise<void>((resolve) => {
-      broker.watch(({ kind }) => {
+      broker.watchState(({ kind }) => {
         if (kind === 'offline') resolve();
       });
     });
@@ -130,10 +130,10 @@ describeWithMosquitto('loads behind MQTT', () => {
   });
 
   it('row 67: a second agent on one device is refused while the first lives, and takes over when it dies', async () => {
-    const { url, port } = kept(await startMosquitto());
+    const { url, port } = stopAfterTest(await startMosquitto());
     const { spy, told } = await plug(url);
-    const wire: Wire = await startWire(port);
-    afterwards(() => wire.stop());
+    const wire: TcpProxy = await startTcpProxy(port);
+    afterTest(() => wire.stop());
     const first = await agent(wire.port, 'cellar');
     await first.output.open();
     expect(await first.output.apply('on')).toBeUndefined();
@@ -146,7 +146,7 @@ describeWithMosquitto('loads behind MQTT', () => {
     expect(answer?.detail).toMatch(/switched by the agent "cellar".*give each load to one agent only/);
     expect(commands(spy)).toEqual(['ON']);
 
-    const freed = spy.until(({ topic, text }) => topic === `gridtide-owners/${COMMAND}` && text === 'garage');
+    const freed = spy.waitFor(({ topic, text }) => topic === `gridtide-owners/${COMMAND}` && text === 'garage');
     await wire.stop();
     await freed;
     expect(await second.output.apply('off')).toBeUndefined();
@@ -155,11 +155,11 @@ describeWithMosquitto('loads behind MQTT', () => {
   });
 
   it('row 67: of two that start at once one commands and one is refused', async () => {
-    const { url, port } = kept(await startMosquitto());
+    const { url, port } = stopAfterTest(await startMosquitto());
     const { spy } = await plug(url);
     const agents = await Promise.all([agent(port, 'cellar'), agent(port, 'garage')]);
     await Promise.all(agents.map(({ output }) => output.open()));
-    await spy.until(({ topic }) => topic === `gridtide-owners/${COMMAND}`);
+    await spy.waitFor(({ topic }) => topic === `gridtide-owners/${COMMAND}`);
     // One exchange with the broker later both have heard the last claim.
     await Promise.all(agents.map(({ broker }) => broker.publish('end/of/list', 'x', { retain: false })));
     const answers = await Promise.all(agents.map(({ output }) => output.apply('on')));

@@ -3,28 +3,28 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { brokerTrouble } from '../../src/monitor/health.ts';
-import { seconds } from '../../src/units.ts';
-import type { BrokerState } from '../../src/world.ts';
-import { selfSigned } from '../doubles/certificate.ts';
-import { kept } from '../doubles/kept.ts';
+import type { BrokerState } from '../../src/domain/ports.ts';
+import { seconds } from '../../src/domain/units.ts';
+import { formatBrokerProblem } from '../../src/mqtt/health.ts';
+import { createCertificate } from '../doubles/certificate.ts';
 import { describeWithMosquitto, freePort, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
-import { type Spy, startSpy } from '../doubles/mqtt-spy.ts';
-import { startWire } from '../doubles/tcp-proxy.ts';
-import { decision, type House, health, startHouse } from '../monitor/house.ts';
+import { type MqttSpy, startMqttSpy } from '../doubles/mqtt-spy.ts';
+import { stopAfterTest } from '../doubles/stop-after-test.ts';
+import { startTcpProxy } from '../doubles/tcp-proxy.ts';
+import { type MonitorFixture, sampleDecision, sampleHealth, startMonitorFixture } from '../mqtt/monitor-fixture.ts';
 
 const isOnline = ({ kind }: BrokerState) => kind === 'online';
 const isOffline = ({ kind }: BrokerState) => kind === 'offline';
-const saysOnline = (spy: Spy) =>
-  spy.until(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'online');
+const saysOnline = (spy: MqttSpy) =>
+  spy.waitFor(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'online');
 
 /** All that is retained of the house, as a newcomer finds it. */
 async function stored(url: string): Promise<readonly string[]> {
-  const spy = await startSpy(url);
-  await spy.until(({ topic, text, retained }) => topic.endsWith('/availability') && text === 'online' && retained);
+  const spy = await startMqttSpy(url);
+  await spy.waitFor(({ topic, text, retained }) => topic.endsWith('/availability') && text === 'online' && retained);
   await spy.publish('end/of/list', 'x');
-  await spy.until(({ topic }) => topic === 'end/of/list');
-  const topics = spy.heard.filter(({ retained }) => retained).map(({ topic }) => topic);
+  await spy.waitFor(({ topic }) => topic === 'end/of/list');
+  const topics = spy.messages.filter(({ retained }) => retained).map(({ topic }) => topic);
   await spy.stop();
   return topics.sort();
 }
@@ -49,57 +49,59 @@ const causeOf = (state: BrokerState) => (state.kind === 'offline' ? state.cause 
 
 describeWithMosquitto('the link to the broker', () => {
   it('row 36: the broker is down at the start; the house runs without it and is all there once it comes', async () => {
-    const mosquitto = kept(await startMosquitto());
+    const mosquitto = stopAfterTest(await startMosquitto());
     await mosquitto.kill();
-    const house = kept(startHouse(mosquitto.url));
-    expect(await house.state(isOffline)).toMatchObject({ refused: false });
-    const online = house.state(isOnline);
+    const house = stopAfterTest(startMonitorFixture(mosquitto.url));
+    expect(await house.waitForState(isOffline)).toMatchObject({ refused: false });
+    const online = house.waitForState(isOnline);
     await mosquitto.restart();
     await online;
-    await saysOnline(kept(await startSpy(mosquitto.url)));
+    await saysOnline(stopAfterTest(await startMqttSpy(mosquitto.url)));
     expect(await stored(mosquitto.url)).toEqual(WHOLE_TREE);
   });
 
   it('row 37: the broker restarts and has forgotten everything; all of it is back within 5 s of the link', async () => {
-    const mosquitto = kept(await startMosquitto());
-    const house = kept(startHouse(mosquitto.url));
-    await saysOnline(kept(await startSpy(mosquitto.url)));
-    const offline = house.state(isOffline);
+    const mosquitto = stopAfterTest(await startMosquitto());
+    const house = stopAfterTest(startMonitorFixture(mosquitto.url));
+    await saysOnline(stopAfterTest(await startMqttSpy(mosquitto.url)));
+    const offline = house.waitForState(isOffline);
     await mosquitto.kill();
     await offline;
-    house.monitor.decision(decision({ level: 'off', wanted: 'off', why: 'dirty' }), 'index 61: too dirty');
-    const online = house.state(isOnline).then(() => performance.now());
+    house.monitor.publishDecision(sampleDecision({ level: 'off', wanted: 'off', why: 'dirty' }), 'index 61: too dirty');
+    const online = house.waitForState(isOnline).then(() => performance.now());
     await mosquitto.restart();
     const linked = await online;
-    const spy = kept(await startSpy(mosquitto.url));
+    const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
     await saysOnline(spy);
     expect(performance.now() - linked).toBeLessThan(seconds(5));
     expect(await stored(mosquitto.url)).toEqual(WHOLE_TREE);
-    expect(JSON.parse(spy.last('gridtide/cellar/loads/car') ?? '')).toMatchObject({ level: 'off', why: 'dirty' });
+    expect(JSON.parse(spy.lastText('gridtide/cellar/loads/car') ?? '')).toMatchObject({ level: 'off', why: 'dirty' });
   });
 
   it('row 38: Home Assistant restarts; its birth brings everything again, availability included', async () => {
-    const { url } = kept(await startMosquitto());
-    kept(startHouse(url));
-    const spy = kept(await startSpy(url));
+    const { url } = stopAfterTest(await startMosquitto());
+    stopAfterTest(startMonitorFixture(url));
+    const spy = stopAfterTest(await startMqttSpy(url));
     await saysOnline(spy);
     spy.clear();
     await spy.publish('homeassistant/status', 'online');
     await saysOnline(spy);
-    const again = new Set(spy.heard.map(({ topic }) => topic));
+    const again = new Set(spy.messages.map(({ topic }) => topic));
     for (const topic of [...WHOLE_TREE, 'gridtide/cellar/signal']) expect(again).toContain(topic);
   });
 
   it('row 39: the link dies without a word; it is noticed though publishing goes on', async () => {
-    const mosquitto = kept(await startMosquitto());
-    const wire = kept(await startWire(mosquitto.port));
-    const house = kept(startHouse(`mqtt://127.0.0.1:${wire.port}`, { link: { keepalive: seconds(2) } }));
-    await house.state(isOnline);
+    const mosquitto = stopAfterTest(await startMosquitto());
+    const wire = stopAfterTest(await startTcpProxy(mosquitto.port));
+    const house = stopAfterTest(
+      startMonitorFixture(`mqtt://127.0.0.1:${wire.port}`, { link: { keepalive: seconds(2) } }),
+    );
+    await house.waitForState(isOnline);
     const frozen = performance.now();
     wire.freeze();
     let told = 0;
-    const chatter = setInterval(() => house.monitor.health(health({ requests: ++told })), 100);
-    const state = await house.state(isOffline);
+    const chatter = setInterval(() => house.monitor.publishHealth(sampleHealth({ requests: ++told })), 100);
+    const state = await house.waitForState(isOffline);
     clearInterval(chatter);
     // 1.5 × keepalive is 3 s; twice that leaves room for a busy machine and none for an endless postponement.
     expect(performance.now() - frozen).toBeLessThan(seconds(6));
@@ -108,13 +110,13 @@ describeWithMosquitto('the link to the broker', () => {
   });
 
   it('row 40: a long time offline costs one value a topic', async () => {
-    const mosquitto = kept(await startMosquitto());
+    const mosquitto = stopAfterTest(await startMosquitto());
     await mosquitto.kill();
-    const house = kept(startHouse(mosquitto.url));
+    const house = stopAfterTest(startMonitorFixture(mosquitto.url));
     const tell = (from: number, count: number) => {
       for (let n = from; n < from + count; n += 1) {
-        house.monitor.health(health({ requests: n }));
-        house.monitor.decision(decision({ priority: 8 }), `news ${n}`);
+        house.monitor.publishHealth(sampleHealth({ requests: n }));
+        house.monitor.publishDecision(sampleDecision({ priority: 8 }), `news ${n}`);
       }
     };
     tell(0, 20_000);
@@ -123,23 +125,23 @@ describeWithMosquitto('the link to the broker', () => {
     // 100,000 queued messages of 400 bytes would be 40 MB and more.
     expect(heapUsed() - before).toBeLessThan(10e6);
     await mosquitto.restart();
-    const spy = kept(await startSpy(mosquitto.url));
+    const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
     await saysOnline(spy);
-    const loads = spy.heard.filter(({ topic }) => topic === 'gridtide/cellar/loads/car');
+    const loads = spy.messages.filter(({ topic }) => topic === 'gridtide/cellar/loads/car');
     expect(new Set(loads.map(({ text }) => JSON.parse(text).words))).toEqual(new Set(['news 119999']));
   });
 
   it('row 41: two agents with one name; after three rounds one of them says so and waits minutes, the other goes on', async () => {
-    const mosquitto = kept(await startMosquitto());
-    const wire = kept(await startWire(mosquitto.port));
-    const first = kept(startHouse(`mqtt://127.0.0.1:${wire.port}`));
-    await first.state(isOnline);
-    const second = kept(startHouse(`mqtt://127.0.0.1:${wire.port}`));
-    const gaveUp = (house: House) => house.state((state) => state.kind === 'offline' && state.refused);
+    const mosquitto = stopAfterTest(await startMosquitto());
+    const wire = stopAfterTest(await startTcpProxy(mosquitto.port));
+    const first = stopAfterTest(startMonitorFixture(`mqtt://127.0.0.1:${wire.port}`));
+    await first.waitForState(isOnline);
+    const second = stopAfterTest(startMonitorFixture(`mqtt://127.0.0.1:${wire.port}`));
+    const gaveUp = (house: MonitorFixture) => house.waitForState((state) => state.kind === 'offline' && state.refused);
     const state = await Promise.race([gaveUp(first), gaveUp(second)]);
     expect(causeOf(state)).toMatch(/two agents carry one device name; stop one, or give each its own "device"/);
-    await Promise.race([first.state(isOnline), second.state(isOnline)]);
-    expect(wire.taken).toBeLessThanOrEqual(7);
+    await Promise.race([first.waitForState(isOnline), second.waitForState(isOnline)]);
+    expect(wire.connectionCount).toBeLessThanOrEqual(7);
   });
 
   it('row 47: the broker denies topics; that is shown with the cure, the rest goes on, the link stays', async () => {
@@ -149,66 +151,70 @@ describeWithMosquitto('the link to the broker', () => {
       'topic deny gridtide/cellar/loads/+/set',
       '',
     ];
-    const mosquitto = kept(
+    const mosquitto = stopAfterTest(
       await startMosquitto({ lines: ['allow_anonymous true', 'acl_file DIR/acl'], files: { acl: acl.join('\n') } }),
     );
-    const wire = kept(await startWire(mosquitto.port));
-    const house = kept(startHouse(`mqtt://127.0.0.1:${wire.port}`));
-    const state = await house.state((now) => now.kind === 'online' && now.denied.length >= 3);
-    expect(brokerTrouble(state)).toMatch(/denies .*publishing gridtide\/cellar\/health.*let this user write/);
-    const spy = kept(await startSpy(mosquitto.url));
+    const wire = stopAfterTest(await startTcpProxy(mosquitto.port));
+    const house = stopAfterTest(startMonitorFixture(`mqtt://127.0.0.1:${wire.port}`));
+    const state = await house.waitForState((now) => now.kind === 'online' && now.denied.length >= 3);
+    expect(formatBrokerProblem(state)).toMatch(/denies .*publishing gridtide\/cellar\/health.*let this user write/);
+    const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
     await saysOnline(spy);
-    expect(spy.last('gridtide/cellar/loads/car')).toBeDefined();
+    expect(spy.lastText('gridtide/cellar/loads/car')).toBeDefined();
     expect(house.broker.state.kind).toBe('online');
-    expect(wire.taken).toBe(1);
+    expect(wire.connectionCount).toBe(1);
   });
 
   it('row 48: the last will tells of a death, a farewell of a stop, and online comes after the state', async () => {
-    const mosquitto = kept(await startMosquitto());
-    const spy = kept(await startSpy(mosquitto.url));
-    const wire = await startWire(mosquitto.port);
-    const house = kept(startHouse(`mqtt://127.0.0.1:${wire.port}`));
+    const mosquitto = stopAfterTest(await startMosquitto());
+    const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
+    const wire = await startTcpProxy(mosquitto.port);
+    const house = stopAfterTest(startMonitorFixture(`mqtt://127.0.0.1:${wire.port}`));
     await saysOnline(spy);
-    const order = spy.heard.map(({ topic }) => topic).filter((topic) => !topic.endsWith('/set'));
+    const order = spy.messages.map(({ topic }) => topic).filter((topic) => !topic.endsWith('/set'));
     expect(order.indexOf('gridtide/cellar/availability')).toBe(order.length - 1);
     await wire.stop();
-    await spy.until(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'offline');
+    await spy.waitFor(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'offline');
     await house.stop();
 
     spy.clear();
-    const other = startHouse(mosquitto.url);
+    const other = startMonitorFixture(mosquitto.url);
     await saysOnline(spy);
     await other.stop();
-    await spy.until(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'offline');
+    await spy.waitFor(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'offline');
   });
 
   it("row 50: the broker wants TLS; without the authority nothing is told, with it all is, also with a certificate of one's own", async () => {
-    const { cert: certificate, key } = selfSigned();
+    const { cert: certificate, key } = createCertificate();
     const tls = (more: readonly string[]) =>
       startMosquitto({
         lines: ['allow_anonymous true', 'cafile DIR/cert.pem', 'certfile DIR/cert.pem', 'keyfile DIR/key.pem', ...more],
         files: { 'cert.pem': certificate, 'key.pem': key },
       });
-    const reach = (mosquitto: Mosquitto, secrets: object): House =>
-      kept(startHouse(`mqtts://127.0.0.1:${mosquitto.port}`, { link: { credentials: async () => secrets } }));
+    const reach = (mosquitto: Mosquitto, secrets: object): MonitorFixture =>
+      stopAfterTest(
+        startMonitorFixture(`mqtts://127.0.0.1:${mosquitto.port}`, { link: { credentials: async () => secrets } }),
+      );
 
-    const plain = kept(await tls([]));
-    const stranger = await reach(plain, {}).state(isOffline);
+    const plain = stopAfterTest(await tls([]));
+    const stranger = await reach(plain, {}).waitForState(isOffline);
     expect(stranger).toMatchObject({ refused: true });
     expect(causeOf(stranger)).toMatch(
       /is not trusted .*give the certificate of the authority that signed its own as mqtt\.ca/,
     );
-    await reach(plain, { ca: certificate }).state(isOnline);
+    await reach(plain, { ca: certificate }).waitForState(isOnline);
 
-    const strict = kept(await tls(['require_certificate true']));
-    const nameless = await reach(strict, { ca: certificate }).state(isOffline);
+    const strict = stopAfterTest(await tls(['require_certificate true']));
+    const nameless = await reach(strict, { ca: certificate }).waitForState(isOffline);
     expect(causeOf(nameless)).not.toBe('');
-    await reach(strict, { ca: certificate, certificate, key }).state(isOnline);
+    await reach(strict, { ca: certificate, certificate, key }).waitForState(isOnline);
   });
 
   it('a refused password is named, and counts as soon as it is corrected in its file', async () => {
     const port = await freePort();
-    const house = kept(startHouse(`mqtt://127.0.0.1:${port}`, { link: { credentials: async () => undefined } }));
-    expect(causeOf(await house.state(isOffline))).toMatch(/cannot be read.*check usernameFile/);
+    const house = stopAfterTest(
+      startMonitorFixture(`mqtt://127.0.0.1:${port}`, { link: { credentials: async () => undefined } }),
+    );
+    expect(causeOf(await house.waitForState(isOffline))).toMatch(/cannot be read.*check usernameFile/);
   });
 });

@@ -4,84 +4,93 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { fullPipe } from '../doubles/full-pipe.ts';
-import { afterwards, kept } from '../doubles/kept.ts';
+import { createFullPipe } from '../doubles/full-pipe.ts';
 import { describeWithMosquitto } from '../doubles/mosquitto.ts';
-import { agentProgram, type Cellar, environmentOf, isOffline, isOnline, openCellar, STATE, turn } from './cellar.ts';
+import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
+import {
+  type AgentSetup,
+  buildEnvironment,
+  bundleAgentForTests,
+  createAgentSetup,
+  isOffline,
+  isOnline,
+  PLUG_STATE_TOPIC,
+  publishOverride,
+} from './agent-setup.ts';
 
-const program = agentProgram();
+const program = bundleAgentForTests();
 
 /** A life of the agent whose standard output and error go where they are told. */
-function runInto({ config, directory }: Cellar, out: number | 'pipe', before: readonly string[] = []) {
+function runInto({ config, directory }: AgentSetup, out: number | 'pipe', before: readonly string[] = []) {
   const child = spawn(process.execPath, [...before, program.path, 'run', '--config', config], {
     stdio: ['ignore', out, out],
-    env: environmentOf(directory),
+    env: buildEnvironment(directory),
   });
   const gone = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  afterwards(async () => {
+  afterTest(async () => {
     child.kill('SIGKILL');
     await gone;
   });
   return { child, gone };
 }
 
-async function switches({ spy }: Cellar, level: 'on' | 'off') {
-  await turn(spy, level);
-  await spy.until(({ topic, text }) => topic === STATE && text === level);
+async function switches({ spy }: AgentSetup, level: 'on' | 'off') {
+  await publishOverride(spy, level);
+  await spy.waitFor(({ topic, text }) => topic === PLUG_STATE_TOPIC && text === level);
 }
 
 describeWithMosquitto('81 the log', () => {
   it('81 nobody is left to read standard output: control goes on', async () => {
-    const house = await openCellar();
+    const house = await createAgentSetup();
     const { child, gone } = runInto(house, 'pipe');
     child.stdout?.destroy();
     child.stderr?.destroy();
-    await house.spy.until(isOnline);
+    await house.spy.waitFor(isOnline);
     await switches(house, 'on');
     child.kill('SIGTERM');
     expect(await gone).toBe(0);
-    await house.spy.until(isOffline);
+    await house.spy.waitFor(isOffline);
   }, 30_000);
 
   it('81 the reader of the log is stuck from the start: control goes on, and so does the end', async () => {
-    const house = await openCellar({ lines: 'logLevel: debug' });
-    const { child, gone } = runInto(house, kept(fullPipe()).end);
-    await house.spy.until(isOnline);
+    const house = await createAgentSetup({ lines: 'logLevel: debug' });
+    const { child, gone } = runInto(house, stopAfterTest(createFullPipe()).writeEnd);
+    await house.spy.waitFor(isOnline);
     await switches(house, 'on');
     house.spy.clear();
     await switches(house, 'off');
     child.kill('SIGTERM');
     expect(await gone).toBe(0);
-    await house.spy.until(isOffline);
+    await house.spy.waitFor(isOffline);
   }, 30_000);
 
   it('81 the reader comes back: what was said meanwhile is read', async () => {
-    const house = await openCellar();
-    const pipe = kept(fullPipe());
-    const { child, gone } = runInto(house, pipe.end);
-    await house.spy.until(isOnline);
+    const house = await createAgentSetup();
+    const pipe = stopAfterTest(createFullPipe());
+    const { child, gone } = runInto(house, pipe.writeEnd);
+    await house.spy.waitFor(isOnline);
     await switches(house, 'on');
-    const first = JSON.parse(await pipe.line(/runs 1 load/));
+    const first = JSON.parse(await pipe.waitForLine(/runs 1 load/));
     expect(first).toMatchObject({ level: 'info' });
     // Said later, it may come with a later piece.
-    expect(JSON.parse(await pipe.line(/override/))).toMatchObject({ load: 'plug' });
+    expect(JSON.parse(await pipe.waitForLine(/override/))).toMatchObject({ load: 'plug' });
     child.kill('SIGTERM');
     expect(await gone).toBe(0);
   }, 30_000);
 
   it('81 a fault of its own while the reader is stuck: it ends all the same, and the reason is the last line', async () => {
-    const house = await openCellar();
+    const house = await createAgentSetup();
     const plugIn = join(house.directory, 'plug-in.mjs');
     await writeFile(plugIn, `process.on('SIGUSR2', () => { Promise.reject(new Error('a plug-in point broke')); });`);
     for (const isRead of [false, true]) {
       house.spy.clear();
-      const pipe = kept(fullPipe());
-      const { child, gone } = runInto(house, pipe.end, ['--import', plugIn]);
-      await house.spy.until(isOnline);
-      const over = isRead ? pipe.line(/a plug-in point broke/) : undefined;
+      const pipe = stopAfterTest(createFullPipe());
+      const { child, gone } = runInto(house, pipe.writeEnd, ['--import', plugIn]);
+      await house.spy.waitFor(isOnline);
+      const over = isRead ? pipe.waitForLine(/a plug-in point broke/) : undefined;
       child.kill('SIGUSR2');
       expect(await gone).toBe(1);
-      await house.spy.until(isOffline);
+      await house.spy.waitFor(isOffline);
       if (over !== undefined) expect(JSON.parse(await over)).toMatchObject({ level: 'error' });
     }
   }, 30_000);

@@ -3,14 +3,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { createScaledClock } from '../../src/platform/clock.ts';
-import { type Instant, iso } from '../../src/units.ts';
-import { kept } from '../doubles/kept.ts';
+import { formatInstant, type Instant } from '../../src/domain/units.ts';
+import { createScaledClock } from '../../src/platform/system-clock.ts';
 import { describeWithMosquitto } from '../doubles/mosquitto.ts';
-import type { Scripted } from '../doubles/scripted-service.ts';
-import { agentProgram, openCellar, runAgent } from './cellar.ts';
-import { type Bend, startGrid } from './grid.ts';
-import { asJson, ODD_MAPS } from './odd-maps.ts';
+import type { ScriptedResponse } from '../doubles/scripted-service.ts';
+import { stopAfterTest } from '../doubles/stop-after-test.ts';
+import { bundleAgentForTests, createAgentSetup, startAgentProcess } from './agent-setup.ts';
+import { HOSTILE_MAPS, JSON_HEADERS } from './hostile-maps.ts';
+import { type AnswerOverride, startSignalService } from './scripted-signal-service.ts';
 
 const SPEED = 600;
 const MEGABYTE = 1e6;
@@ -20,7 +20,7 @@ const MOST_FOR_A_BOMB = 20 * MEGABYTE;
 const MOST_EVER = 192 * 1024 * 1024;
 const BOMBS = 12;
 
-const program = agentProgram();
+const program = bundleAgentForTests();
 
 const kilobytes = (status: string, row: string) => Number(new RegExp(`${row}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1_024;
 async function memoryOf(pid: number) {
@@ -30,20 +30,22 @@ async function memoryOf(pid: number) {
 /** From here on the peak is counted anew. */
 const forgetPeak = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5');
 
-async function house(bend: Bend) {
+async function house(bend: AnswerOverride) {
   const start = Date.now() as Instant;
   const clock = createScaledClock({ start, speed: SPEED });
-  const grid = await startGrid(clock, bend);
-  kept({ stop: () => grid.close() });
-  const cellar = await openCellar({ service: grid.url });
-  const agent = runAgent(program, cellar, { behind: ['--now', iso(start), '--speed', `${SPEED}`] });
+  const grid = await startSignalService(clock, bend);
+  stopAfterTest({ stop: () => grid.close() });
+  const cellar = await createAgentSetup({ service: grid.url });
+  const agent = startAgentProcess(program, cellar, {
+    agentArguments: ['--now', formatInstant(start), '--speed', `${SPEED}`],
+  });
   return { grid, spy: cellar.spy, agent };
 }
 
 describeWithMosquitto('memory of the agent', () => {
   it(`25 ${BOMBS} bombs of gzip: at most 20 MB more than ordinary work takes`, async () => {
-    const bomb: Scripted = {
-      headers: { ...asJson, 'content-encoding': 'gzip' },
+    const bomb: ScriptedResponse = {
+      headers: { ...JSON_HEADERS, 'content-encoding': 'gzip' },
       body: gzipSync(Buffer.alloc(200_000_000, ' ')),
     };
     let isBad = false;
@@ -61,7 +63,7 @@ describeWithMosquitto('memory of the agent', () => {
       reached();
       return isBad ? bomb : undefined;
     });
-    await spy.until(({ topic, text }) => topic === 'gridtide/cellar/signal' && /"live-index"/.test(text));
+    await spy.waitFor(({ topic, text }) => topic === 'gridtide/cellar/signal' && /"live-index"/.test(text));
     await answers(4 * BOMBS);
     const { peak: now } = await memoryOf(agent.pid);
     await forgetPeak(agent.pid);
@@ -75,11 +77,11 @@ describeWithMosquitto('memory of the agent', () => {
     expect(peak - now).toBeLessThanOrEqual(MOST_FOR_A_BOMB);
   }, 60_000);
 
-  it.each(ODD_MAPS)(
+  it.each(HOSTILE_MAPS)(
     '26 %s: the agent stays within what its unit allows',
     async (name, odd) => {
       const { agent } = await house(({ path }) => (path === '/v3/maps' ? odd() : undefined));
-      await agent.line(/no new map/);
+      await agent.waitForLine(/no new map/);
       const { now, peak } = await memoryOf(agent.pid);
       console.log(`row 26: ${name}: ${Math.round(peak / MEGABYTE)} MB at most, ${Math.round(now / MEGABYTE)} after`);
       expect(peak).toBeLessThanOrEqual(MOST_EVER);

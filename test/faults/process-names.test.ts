@@ -5,17 +5,25 @@ import { createSocket } from 'node:dgram';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createSystemClock } from '../../src/platform/clock.ts';
-import { afterwards, kept } from '../doubles/kept.ts';
+import { createSystemClock } from '../../src/platform/system-clock.ts';
 import { describeWithMosquitto } from '../doubles/mosquitto.ts';
-import { startProcess } from '../doubles/process.ts';
-import { startWire } from '../doubles/tcp-proxy.ts';
-import { agentProgram, type Cellar, environmentOf, isOnline, openCellar, STATE, turn } from './cellar.ts';
-import { startGrid } from './grid.ts';
+import { startProcess } from '../doubles/running-process.ts';
+import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
+import { startTcpProxy } from '../doubles/tcp-proxy.ts';
+import {
+  type AgentSetup,
+  buildEnvironment,
+  bundleAgentForTests,
+  createAgentSetup,
+  isOnline,
+  PLUG_STATE_TOPIC,
+  publishOverride,
+} from './agent-setup.ts';
+import { startSignalService } from './scripted-signal-service.ts';
 
 const NAME_SERVER = '127.9.8.7';
 
-const program = agentProgram();
+const program = bundleAgentForTests();
 
 /** Files of the system that one process sees otherwise. */
 const isRoot = process.getuid?.() === 0;
@@ -26,13 +34,13 @@ if (!canMount) {
 }
 
 /** A life of the agent that finds these names, and the name server that never answers. */
-async function runWithNames({ config, directory }: Cellar, hosts: string) {
+async function runWithNames({ config, directory }: AgentSetup, hosts: string) {
   const files = { 'resolv.conf': `nameserver ${NAME_SERVER}\n`, hosts, 'nsswitch.conf': 'hosts: files dns\n' };
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
   const mounts = Object.keys(files).map((name) => `mount --bind '${join(directory, name)}' /etc/${name}`);
   const words = [process.execPath, program.path, 'run', '--config', config];
   const script = `${mounts.join(' && ')} && exec "$0" "$@"`;
-  return kept(startProcess('unshare', ['-m', 'sh', '-c', script, ...words], environmentOf(directory)));
+  return stopAfterTest(startProcess('unshare', ['-m', 'sh', '-c', script, ...words], buildEnvironment(directory)));
 }
 
 async function silentNameServer() {
@@ -43,7 +51,7 @@ async function silentNameServer() {
   });
   socket.on('message', came);
   await new Promise<void>((ready) => socket.bind(53, NAME_SERVER, ready));
-  afterwards(() => new Promise<void>((closed) => socket.close(closed)));
+  afterTest(() => new Promise<void>((closed) => socket.close(closed)));
   return { asked };
 }
 
@@ -52,14 +60,14 @@ describeWithMosquitto('29 names', () => {
     '29 a name server that never answers: the plug is switched, files are written, and the end does not wait for it',
     async () => {
       const { asked } = await silentNameServer();
-      const house = await openCellar({ service: 'https://service.example' });
+      const house = await createAgentSetup({ service: 'https://service.example' });
       const agent = await runWithNames(house, '127.0.0.1 localhost\n');
-      await house.spy.until(isOnline);
+      await house.spy.waitFor(isOnline);
       await asked;
       for (const level of ['on', 'off', 'on'] as const) {
         house.spy.clear();
-        await turn(house.spy, level);
-        await house.spy.until(({ topic, text }) => topic === STATE && text === level);
+        await publishOverride(house.spy, level);
+        await house.spy.waitFor(({ topic, text }) => topic === PLUG_STATE_TOPIC && text === level);
       }
       expect((await readdir(house.state)).some((name) => name.startsWith('control.'))).toBe(true);
       const from = performance.now();
@@ -82,12 +90,12 @@ describeWithMosquitto('29 names', () => {
   it.skipIf(!canMount).each(rows)(
     '29 a name with %s: the service is reached',
     async (_, hosts, host) => {
-      const grid = await startGrid(createSystemClock());
-      kept({ stop: () => grid.close() });
-      const wire = kept(await startWire(Number(new URL(grid.url).port), undefined, host));
-      const house = await openCellar({ service: `http://localhost:${wire.port}` });
+      const grid = await startSignalService(createSystemClock());
+      stopAfterTest({ stop: () => grid.close() });
+      const wire = stopAfterTest(await startTcpProxy(Number(new URL(grid.url).port), undefined, host));
+      const house = await createAgentSetup({ service: `http://localhost:${wire.port}` });
       const agent = await runWithNames(house, hosts);
-      await house.spy.until(({ topic, text }) => topic === 'gridtide/cellar/info' && /PSCO/.test(text));
+      await house.spy.waitFor(({ topic, text }) => topic === 'gridtide/cellar/info' && /PSCO/.test(text));
       expect(await agent.terminate()).toBe(0);
     },
     30_000,

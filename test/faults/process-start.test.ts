@@ -2,17 +2,26 @@
 
 import { createServer } from 'node:net';
 import { expect, it } from 'vitest';
-import { afterwards } from '../doubles/kept.ts';
 import { describeWithMosquitto } from '../doubles/mosquitto.ts';
-import type { RunningProcess } from '../doubles/process.ts';
-import { AVAILABILITY, agentProgram, COMMAND, isOffline, isOnline, openCellar, runAgent, STATE } from './cellar.ts';
-import { seeded, times } from './seeded.ts';
+import type { RunningProcess } from '../doubles/running-process.ts';
+import { afterTest } from '../doubles/stop-after-test.ts';
+import {
+  AVAILABILITY_TOPIC,
+  bundleAgentForTests,
+  createAgentSetup,
+  isOffline,
+  isOnline,
+  PLUG_COMMAND_TOPIC,
+  PLUG_STATE_TOPIC,
+  startAgentProcess,
+} from './agent-setup.ts';
+import { createTestRandom, readRepetitions } from './test-random.ts';
 
-const LIVES = times('GRIDTIDE_KILLS', 16);
+const LIVES = readRepetitions('GRIDTIDE_KILLS', 16);
 /** Well beyond the whole start. */
 const LONGEST_MS = 900;
 
-const program = agentProgram();
+const program = bundleAgentForTests();
 
 /** SIGTERM, and what came of it. The unit allows ten seconds, the table five. */
 async function ended(agent: RunningProcess): Promise<number | null> {
@@ -30,11 +39,11 @@ async function silentBroker() {
   });
   const server = createServer((socket) => {
     socket.on('error', () => {});
-    afterwards(async () => socket.destroy());
+    afterTest(async () => socket.destroy());
     socket.once('data', came);
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  afterwards(async () => void server.close());
+  afterTest(async () => void server.close());
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');
   return { url: `mqtt://127.0.0.1:${address.port}`, connected };
@@ -43,35 +52,35 @@ async function silentBroker() {
 describeWithMosquitto('63 SIGTERM during the start', () => {
   it('63 while the broker does not answer: it is over at once', async () => {
     const { url, connected } = await silentBroker();
-    const house = await openCellar({ brokerUrl: url });
-    const agent = runAgent(program, house);
+    const house = await createAgentSetup({ brokerUrl: url });
+    const agent = startAgentProcess(program, house);
     await connected;
     expect(await ended(agent)).toBe(0);
     expect(agent.lines.filter((line) => /runs 1 load|"level":"error"/.test(line))).toEqual([]);
   }, 30_000);
 
   it('63 while the plug does not say what it is: it is told its fail-safe level, and the broker the farewell', async () => {
-    const house = await openCellar();
+    const house = await createAgentSetup();
     const { spy, mosquitto } = house;
     house.isDeaf = true;
-    await spy.publish(STATE, '', { retain: true });
+    await spy.publish(PLUG_STATE_TOPIC, '', { retain: true });
     spy.clear();
-    const asked = mosquitto.logs(/Sending SUBACK to gridtide-cellar/);
-    const agent = runAgent(program, house);
+    const asked = mosquitto.nextLogLine(/Sending SUBACK to gridtide-cellar/);
+    const agent = startAgentProcess(program, house);
     await asked;
     expect(await ended(agent)).toBe(0);
-    await spy.until(isOffline);
-    expect(spy.heard.filter(isOnline)).toEqual([]);
-    expect(spy.last(COMMAND)).toBe('off');
+    await spy.waitFor(isOffline);
+    expect(spy.messages.filter(isOnline)).toEqual([]);
+    expect(spy.lastText(PLUG_COMMAND_TOPIC)).toBe('off');
   }, 30_000);
 
   it(`63 at ${LIVES} moments by chance: nothing is left on or online, and the next life reads all it needs`, async () => {
-    const random = seeded('process-start');
-    const house = await openCellar();
+    const random = createTestRandom('process-start');
+    const house = await createAgentSetup();
     const { spy } = house;
     let unbegun = 0;
     for (let life = 0; life < LIVES; life += 1) {
-      const agent = runAgent(program, house);
+      const agent = startAgentProcess(program, house);
       await new Promise((resume) => setTimeout(resume, random.fraction() * LONGEST_MS));
       const code = await ended(agent);
       // Before its first line Node itself ends on the signal.
@@ -81,12 +90,12 @@ describeWithMosquitto('63 SIGTERM during the start', () => {
     }
     console.log(`row 63: ${LIVES} ends during the start, ${unbegun} before it began`);
     await spy.publish('end/of/list', 'x');
-    await spy.until(({ topic }) => topic === 'end/of/list');
-    expect(spy.last(AVAILABILITY) ?? 'offline').toBe('offline');
-    expect(spy.heard.filter(({ topic, text }) => topic === COMMAND && text !== 'off')).toEqual([]);
+    await spy.waitFor(({ topic }) => topic === 'end/of/list');
+    expect(spy.lastText(AVAILABILITY_TOPIC) ?? 'offline').toBe('offline');
+    expect(spy.messages.filter(({ topic, text }) => topic === PLUG_COMMAND_TOPIC && text !== 'off')).toEqual([]);
     expect(unbegun).toBeLessThan(LIVES);
     spy.clear();
-    runAgent(program, house);
-    await spy.until(isOnline);
+    startAgentProcess(program, house);
+    await spy.waitFor(isOnline);
   }, 120_000);
 });

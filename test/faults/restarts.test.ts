@@ -1,26 +1,26 @@
 /** Rows 62, 68 and 69 for the loads: however often the agent is killed or the power is cut, minimum times hold and no restart moves a line. */
 
 import { describe, expect, it } from 'vitest';
-import { minutes } from '../../src/units.ts';
-import { type Edge, openHouse } from './house.ts';
-import { seeded, times } from './seeded.ts';
+import { minutes } from '../../src/domain/units.ts';
+import { createCrashableAgent, type LineEdgeOfLife } from './crashable-agent.ts';
+import { createTestRandom, readRepetitions } from './test-random.ts';
 
-const KILLS = times('GRIDTIDE_KILLS', 200);
-const CUTS = times('GRIDTIDE_POWER_CUTS', 50);
+const KILLS = readRepetitions('GRIDTIDE_KILLS', 200);
+const CUTS = readRepetitions('GRIDTIDE_POWER_CUTS', 50);
 
 const MIN_ON = minutes(20);
 const MIN_OFF = minutes(15);
 /** Lines 22 and 24: relays with these least times; nothing but the signal moves them. */
 const LOADS = `
 loads:
-  water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, maxStartsPerHour: 60, maxStartsPerDay: 1000, failSafe: off, boot: off, output: {kind: relay, pin: 22}}
-  pump: {type: generic, powerKw: 1, onBelow: 30, offAbove: 40, minOn: 20m, minOff: 15m, maxStartsPerHour: 60, maxStartsPerDay: 1000, failSafe: off, boot: off, output: {kind: relay, pin: 24}}
+  water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, maxStartsPerHour: 60, maxStartsPerDay: 1000, failSafe: off, initialLevel: off, output: {kind: relay, pin: 22}}
+  pump: {type: generic, powerKw: 1, onBelow: 30, offAbove: 40, minOn: 20m, minOff: 15m, maxStartsPerHour: 60, maxStartsPerDay: 1000, failSafe: off, initialLevel: off, output: {kind: relay, pin: 24}}
   heating: {type: heat-pump, powerKw: 2, output: {kind: sg-ready, pins: [17, 27]}}
 `;
 const RELAYS = [22, 24];
 
 /** Edges that came sooner after the one before than the load allows; a loss of power and a boot count as edges. */
-function breaches(edges: readonly Edge[], boots: readonly number[]): string[] {
+function breaches(edges: readonly LineEdgeOfLife[], boots: readonly number[]): string[] {
   return RELAYS.flatMap((line) => {
     const own = edges.filter((edge) => edge.line === line);
     return own.flatMap((edge, n) => {
@@ -37,13 +37,13 @@ function breaches(edges: readonly Edge[], boots: readonly number[]): string[] {
   });
 }
 
-const madeAt = (edges: readonly Edge[], at: number) =>
+const madeAt = (edges: readonly LineEdgeOfLife[], at: number) =>
   edges.filter((edge) => edge.at === at && edge.life !== undefined);
 
 describe('rows 62, 68, 69: lives of the agent', () => {
   it(`${KILLS} kills: 0 breaches of a least time, 0 edges by a restart`, async () => {
-    const random = seeded('restarts: kills');
-    const house = await openHouse({ random, loads: LOADS });
+    const random = createTestRandom('restarts: kills');
+    const house = await createCrashableAgent({ random, loads: LOADS });
     try {
       await house.start();
       for (let kill = 0; kill < KILLS; kill += 1) {
@@ -59,13 +59,13 @@ describe('rows 62, 68, 69: lives of the agent', () => {
       // A house in which nothing ever switches would pass as well.
       expect(switched).toBeGreaterThan(KILLS / 20);
     } finally {
-      await house.end();
+      await house.close();
     }
   }, 600_000);
 
   it(`${CUTS} power cuts: 0 breaches of a least time, counted from the boot`, async () => {
-    const random = seeded('restarts: power cuts');
-    const house = await openHouse({ random, loads: LOADS });
+    const random = createTestRandom('restarts: power cuts');
+    const house = await createCrashableAgent({ random, loads: LOADS });
     try {
       await house.start();
       for (let cut = 0; cut < CUTS; cut += 1) {
@@ -82,14 +82,14 @@ describe('rows 62, 68, 69: lives of the agent', () => {
       expect(breaches(house.edges, house.boots)).toEqual([]);
       expect(switched).toBeGreaterThan(CUTS / 20);
     } finally {
-      await house.end();
+      await house.close();
     }
   }, 600_000);
 
   it('the count sees a breach', () => {
-    const at = (n: number) => (house0 + minutes(n)) as Edge['at'];
+    const at = (n: number) => (house0 + minutes(n)) as LineEdgeOfLife['at'];
     const house0 = 1_000_000;
-    const edge = (n: number, high: boolean, by: 'agent' | 'power' = 'agent'): Edge => {
+    const edge = (n: number, high: boolean, by: 'agent' | 'power' = 'agent'): LineEdgeOfLife => {
       return { line: 22, high, at: at(n), life: by === 'agent' ? 1 : undefined };
     };
     expect(breaches([edge(20, true), edge(30, false)], [house0])).toEqual(['line 22 went off after 10 min']);

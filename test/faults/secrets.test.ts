@@ -3,11 +3,23 @@
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { kept } from '../doubles/kept.ts';
 import { describeWithMosquitto } from '../doubles/mosquitto.ts';
-import { startProcess } from '../doubles/process.ts';
-import { type Asked, json, type Scripted, startScripted } from '../doubles/scripted-service.ts';
-import { agentProgram, type Cellar, isOnline, openCellar, runAgent, turn } from './cellar.ts';
+import { startProcess } from '../doubles/running-process.ts';
+import {
+  type ScriptedRequest,
+  type ScriptedResponse,
+  scriptedJson,
+  startScriptedService,
+} from '../doubles/scripted-service.ts';
+import { stopAfterTest } from '../doubles/stop-after-test.ts';
+import {
+  type AgentSetup,
+  bundleAgentForTests,
+  createAgentSetup,
+  isOnline,
+  publishOverride,
+  startAgentProcess,
+} from './agent-setup.ts';
 
 const PASSWORD = 'canary-%pass "wörd/7731';
 const BROKER_PASSWORD = 'canary+broker&word=8842';
@@ -15,7 +27,7 @@ const WRONG_BROKER_PASSWORD = 'canary~refused?word/5519';
 const TOKEN = 'canary.token-9953/abcdefghijklmnop+qrstuvwxyz==';
 const SECRETS = [PASSWORD, BROKER_PASSWORD, WRONG_BROKER_PASSWORD, TOKEN];
 
-const program = agentProgram();
+const program = bundleAgentForTests();
 
 /** The part of the base64 of a longer text that does not depend on what stands around `secret` in it. */
 function insideBase64(secret: string, before: number): string {
@@ -41,19 +53,21 @@ const hits = (text: string): string[] =>
   SECRETS.flatMap((secret) => formsOf(secret).filter((form) => text.includes(form)));
 
 /** Says back whatever it was sent, in every way an error may. */
-function echo({ headers, path }: Asked, status: number): Scripted {
+function echo({ headers, path }: ScriptedRequest, status: number): ScriptedResponse {
   const said = headers.authorization ?? '';
   const [scheme, proof = ''] = said.split(' ');
   const password = scheme === 'Basic' ? Buffer.from(proof, 'base64').toString().replace('owner:', '') : proof;
   const words = `${said} ${password} ${encodeURIComponent(password)} ${encodeURIComponent(said)}`;
-  return json({ error: words, message: `no: ${words}` }, status, { location: `/elsewhere${path}?token=${said}` });
+  return scriptedJson({ error: words, message: `no: ${words}` }, status, {
+    location: `/elsewhere${path}?token=${said}`,
+  });
 }
 
 type Phase = 'login-refused' | 'unwell' | 'not-found' | 'moved' | 'nonsense' | 'page';
-const isLogin = ({ path }: Asked) => path === '/login';
-function answer(asked: Asked, phase: Phase): Scripted {
+const isLogin = ({ path }: ScriptedRequest) => path === '/login';
+function answer(asked: ScriptedRequest, phase: Phase): ScriptedResponse {
   if (phase === 'login-refused') return echo(asked, 401);
-  if (isLogin(asked)) return json({ token: TOKEN });
+  if (isLogin(asked)) return scriptedJson({ token: TOKEN });
   switch (phase) {
     case 'unwell':
       return echo(asked, 500);
@@ -62,7 +76,7 @@ function answer(asked: Asked, phase: Phase): Scripted {
     case 'moved':
       return echo(asked, 302);
     case 'nonsense':
-      return json({ region: { [asked.headers.authorization ?? '']: asked.headers.authorization } });
+      return scriptedJson({ region: { [asked.headers.authorization ?? '']: asked.headers.authorization } });
     case 'page':
       return { status: 403, headers: { 'content-type': 'text/html' }, body: `<p>${asked.headers.authorization}</p>` };
   }
@@ -79,7 +93,7 @@ const PHASES: readonly (readonly [Phase, RegExp])[] = [
 ];
 
 /** Every file below, but for those that hold the words by right. */
-async function filesOf({ directory, config }: Cellar): Promise<Record<string, string>> {
+async function filesOf({ directory, config }: AgentSetup): Promise<Record<string, string>> {
   const owned = ['username', 'password', 'broker-username', 'broker-password'].map((name) => join(directory, name));
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
@@ -117,9 +131,9 @@ describeWithMosquitto('84 secrets', () => {
 
   it('84 refused logins, errors that say everything back, a crash: no secret in log, files, MQTT, arguments or status', async () => {
     let phase: Phase = 'login-refused';
-    const service = await startScripted((asked) => answer(asked, phase));
-    kept({ stop: () => service.close() });
-    const house = await openCellar({
+    const service = await startScriptedService((asked) => answer(asked, phase));
+    stopAfterTest({ stop: () => service.close() });
+    const house = await createAgentSetup({
       service: service.url,
       lines: 'logLevel: debug',
       account: { username: 'owner', password: PASSWORD },
@@ -141,36 +155,36 @@ describeWithMosquitto('84 secrets', () => {
     for (const [next, words] of PHASES) {
       phase = next;
       spy.clear();
-      const agent = runAgent(program, house, {
-        behind: ['--now', new Date().toISOString(), '--speed', '600'],
-        before: ['--import', plugIn],
+      const agent = startAgentProcess(program, house, {
+        agentArguments: ['--now', new Date().toISOString(), '--speed', '600'],
+        nodeArguments: ['--import', plugIn],
         env,
       });
-      await spy.until(isOnline);
+      await spy.waitFor(isOnline);
       said[`ps in ${next}`] = await seenFromOutside(agent.pid);
-      await agent.line(words);
-      await spy.until(({ topic, text }) => topic === 'gridtide/cellar/health' && words.test(text));
-      await turn(spy, 'on');
-      await spy.until(({ topic }) => topic.endsWith('plug/result'));
+      await agent.waitForLine(words);
+      await spy.waitFor(({ topic, text }) => topic === 'gridtide/cellar/health' && words.test(text));
+      await publishOverride(spy, 'on');
+      await spy.waitFor(({ topic }) => topic.endsWith('plug/result'));
       if (next === 'login-refused') {
         agent.signal('SIGUSR2');
         await agent.exit();
         expect(agent.lines.join('\n')).toContain('a crash that knows [hidden]');
       } else expect(await agent.terminate()).toBe(0);
       said[`log in ${next}`] = agent.lines.join('\n');
-      said[`broker in ${next}`] = spy.heard.map(({ topic, text }) => `${topic} ${text}`).join('\n');
+      said[`broker in ${next}`] = spy.messages.map(({ topic, text }) => `${topic} ${text}`).join('\n');
     }
 
     await writeFile(join(directory, 'broker-password'), WRONG_BROKER_PASSWORD);
-    const agent = runAgent(program, house, { env });
-    await agent.line(/"subject":"broker"/);
+    const agent = startAgentProcess(program, house, { env });
+    await agent.waitForLine(/"subject":"broker"/);
     await agent.terminate();
     said['log of a refused broker link'] = agent.lines.join('\n');
 
     // Each secret was really in use.
-    expect(service.asked.some((one) => one.headers.authorization === `Bearer ${TOKEN}`)).toBe(true);
+    expect(service.requests.some((one) => one.headers.authorization === `Bearer ${TOKEN}`)).toBe(true);
     const basic = `Basic ${Buffer.from(`owner:${PASSWORD}`).toString('base64')}`;
-    expect(service.asked.some((one) => one.headers.authorization === basic)).toBe(true);
+    expect(service.requests.some((one) => one.headers.authorization === basic)).toBe(true);
     const files = await filesOf(house);
     expect(Object.keys(files).some((path) => path.includes('control.'))).toBe(true);
     expect(files[join(directory, 'notified')]).toContain('STATUS=');
@@ -189,21 +203,21 @@ describeWithMosquitto('84 secrets', () => {
   ];
   it('84 the commands, told no in every way: no secret in what they print', async () => {
     let phase: Phase = 'login-refused';
-    const service = await startScripted((asked) => answer(asked, phase));
-    kept({ stop: () => service.close() });
-    const house = await openCellar({ service: service.url, account: { username: 'owner', password: PASSWORD } });
+    const service = await startScriptedService((asked) => answer(asked, phase));
+    stopAfterTest({ stop: () => service.close() });
+    const house = await createAgentSetup({ service: service.url, account: { username: 'owner', password: PASSWORD } });
     for (const [next] of PHASES) {
       phase = next;
       // The token is what a login is for.
       const commands = next === 'login-refused' ? COMMANDS : COMMANDS.filter((command) => command !== 'account login');
       for (const command of commands) {
-        const run = kept(
+        const run = stopAfterTest(
           startProcess(process.execPath, [program.path, ...command.split(' '), '--config', house.config]),
         );
         await run.exit();
         expect(hits(run.lines.join('\n')), `${command} in ${next}`).toEqual([]);
       }
     }
-    expect(service.asked.length).toBeGreaterThan(PHASES.length);
+    expect(service.requests.length).toBeGreaterThan(PHASES.length);
   }, 60_000);
 });

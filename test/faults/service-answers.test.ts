@@ -2,14 +2,27 @@
 
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createVirtualClock, type VirtualClock } from '../../src/replay/clock.ts';
-import { hours, type Instant, minutes, seconds } from '../../src/units.ts';
-import { html, type Scripted, startScripted } from '../doubles/scripted-service.ts';
-import { type Bend, json, rateAt, slotOf, startGrid } from './grid.ts';
-import { type Home, type HomeOptions, openHome, START, tooSoon, WATER } from './home.ts';
-import { seeded } from './seeded.ts';
+import { hours, type Instant, minutes, seconds } from '../../src/domain/units.ts';
+import { createVirtualClock, type VirtualClock } from '../../src/simulation/virtual-clock.ts';
+import { type ScriptedResponse, scriptedHtml, startScriptedService } from '../doubles/scripted-service.ts';
+import {
+  type AnswerOverride,
+  rateAt,
+  scriptedJson,
+  startOfSlot,
+  startSignalService,
+} from './scripted-signal-service.ts';
+import { createTestRandom } from './test-random.ts';
+import {
+  createVirtualAgent,
+  findShortCycles,
+  START,
+  type VirtualAgent,
+  type VirtualAgentOptions,
+  WATER_LINE,
+} from './virtual-agent.ts';
 
-const random = seeded('service answers');
+const random = createTestRandom('service answers');
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -22,42 +35,44 @@ loads:
   water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, failSafe: off, boot: off, onStop: hold, output: {kind: relay, pin: 17}}
 `;
 
-async function onGrid(bend: Bend, options: Partial<HomeOptions> = {}) {
+async function onGrid(bend: AnswerOverride, options: Partial<VirtualAgentOptions> = {}) {
   const clock = createVirtualClock(Date.parse(options.start ?? MORNING) as Instant);
-  const grid = await startGrid(clock, bend);
+  const grid = await startSignalService(clock, bend);
   undo.push(() => grid.close());
-  const home = await openHome({ seed: 1, clock, url: grid.url, loads: TANK, ...options });
-  undo.push(() => home.end());
+  const home = await createVirtualAgent({ seed: 1, clock, url: grid.url, loads: TANK, ...options });
+  undo.push(() => home.close());
   return { home, grid };
 }
 
-async function onReference(options: Partial<HomeOptions> = {}): Promise<Home & { readonly clock: VirtualClock }> {
-  const home = await openHome({ seed: Math.floor(random.fraction() * 1e6), loads: TANK, ...options });
-  undo.push(() => home.end());
+async function onReference(
+  options: Partial<VirtualAgentOptions> = {},
+): Promise<VirtualAgent & { readonly clock: VirtualClock }> {
+  const home = await createVirtualAgent({ seed: Math.floor(random.fraction() * 1e6), loads: TANK, ...options });
+  undo.push(() => home.close());
   return home;
 }
 
 const isForecast = (path: string) => path === '/v3/forecast';
 const isData = (path: string) => path.startsWith('/v3/');
-const unauthorised = json({ error: 'Unauthorized' }, 401);
+const unauthorised = scriptedJson({ error: 'Unauthorized' }, 401);
 
 it('15 a token that dies in the middle of its life: one login and one retry each time, no answer missed', async () => {
   const home = await onReference();
   await home.start();
   await home.pass(minutes(7));
-  home.fault({ fault: '401-mid-life', value: 12 });
+  home.setFaults({ fault: '401-mid-life', value: 12 });
   const logins = home.agent.snapshot().logins;
   await home.pass(hours(2));
-  expect(home.troubles('service:forecast')).toEqual([]);
-  expect(home.troubles('service:live-index')).toEqual([]);
+  expect(home.warningsAbout('service:forecast')).toEqual([]);
+  expect(home.warningsAbout('service:live-index')).toEqual([]);
   const more = home.agent.snapshot().logins - logins;
   expect(more).toBeGreaterThanOrEqual(7);
   expect(more).toBeLessThanOrEqual(11);
 });
 
 describe('16 refused credentials', () => {
-  const logins = ({ asked }: Home) => asked.filter(({ path }) => path === '/login');
-  const mostInAnHour = (home: Home) =>
+  const logins = ({ requests: asked }: VirtualAgent) => asked.filter(({ path }) => path === '/login');
+  const mostInAnHour = (home: VirtualAgent) =>
     Math.max(
       ...logins(home).map(({ at }) => logins(home).filter((one) => one.at >= at && one.at < at + hours(1)).length),
     );
@@ -69,8 +84,8 @@ describe('16 refused credentials', () => {
     await home.pass(hours(6));
     expect(mostInAnHour(home)).toBeLessThanOrEqual(6);
     expect(logins(home).filter(({ at }) => at > START + hours(1)).length).toBeLessThanOrEqual(25);
-    expect(home.troubles('map').length).toBe(1);
-    expect(home.troubles('map')[0]).toMatch(/does not accept the credentials/);
+    expect(home.warningsAbout('map').length).toBe(1);
+    expect(home.warningsAbout('map')[0]).toMatch(/does not accept the credentials/);
     expect(home.edges.filter(({ high }) => high)).toEqual([]);
     home.credentials.password = 'clean-grid-1';
     await home.pass(minutes(6));
@@ -88,7 +103,7 @@ describe('16 refused credentials', () => {
     const stormed = logins(home).filter(({ at }) => at >= from);
     for (const { at } of stormed.slice(2))
       expect(stormed.filter((one) => one.at >= at && one.at < at + hours(1)).length).toBeLessThanOrEqual(5);
-    expect(home.troubles('service:forecast').length).toBe(1);
+    expect(home.warningsAbout('service:forecast').length).toBe(1);
     isStorm = false;
     await home.pass(minutes(24));
     expect(home.agent.snapshot().view?.index?.basis).toBe('live-index');
@@ -100,10 +115,12 @@ describe('17 limits without a word on how long', () => {
     '17 a bare 429 at %s: the waits grow to ten minutes, and end when it ends',
     async (where) => {
       let isLimited = true;
-      const { home } = await onGrid(({ path }) => (isLimited && path.startsWith(where) ? json({}, 429) : undefined));
+      const { home } = await onGrid(({ path }) =>
+        isLimited && path.startsWith(where) ? scriptedJson({}, 429) : undefined,
+      );
       await home.start();
       await home.pass(hours(3));
-      const tries = home.asked.filter(({ path }) => path.startsWith(where)).map(({ at }) => at);
+      const tries = home.requests.filter(({ path }) => path.startsWith(where)).map(({ at }) => at);
       const gaps = tries.slice(1).map((at, i) => at - (tries[i] ?? 0));
       expect(Math.max(...gaps)).toBeGreaterThan(minutes(3));
       expect(Math.max(...gaps)).toBeLessThanOrEqual(minutes(16));
@@ -117,24 +134,26 @@ describe('17 limits without a word on how long', () => {
   it('17 thirty devices told so at once do not come back at once', async () => {
     const clock = createVirtualClock(START);
     const end = START + minutes(40);
-    const grid = await startGrid(clock, ({ path }, now) => (isData(path) && now < end ? json({}, 429) : undefined));
+    const grid = await startSignalService(clock, ({ path }, now) =>
+      isData(path) && now < end ? scriptedJson({}, 429) : undefined,
+    );
     undo.push(() => grid.close());
     const returns: number[] = [];
     for (let n = 0; n < 30; n++) {
-      const home = await openHome({
+      const home = await createVirtualAgent({
         seed: Math.floor(random.fraction() * 1e9),
         clock,
         url: grid.url,
         loads: TANK,
         device: `house-${n}`,
       });
-      undo.push(() => home.end());
+      undo.push(() => home.close());
       await home.start();
       returns.push(n);
       homes.push(home);
     }
     await clock.runUntil((end + minutes(20)) as Instant);
-    const first = homes.map(({ asked }) => asked.find(({ path, at }) => isData(path) && at >= end)?.at ?? 0);
+    const first = homes.map(({ requests: asked }) => asked.find(({ path, at }) => isData(path) && at >= end)?.at ?? 0);
     homes.length = 0;
     const perMinute = new Map<number, number>();
     for (const at of first) perMinute.set(slotMinute(at), (perMinute.get(slotMinute(at)) ?? 0) + 1);
@@ -142,7 +161,7 @@ describe('17 limits without a word on how long', () => {
     expect(perMinute.size).toBeGreaterThan(3);
     expect(Math.max(...perMinute.values())).toBeLessThanOrEqual(18);
   });
-  const homes: Home[] = [];
+  const homes: VirtualAgent[] = [];
   const slotMinute = (at: number) => Math.floor(at / minutes(1));
 });
 
@@ -162,15 +181,15 @@ describe('18 a 429 that says how long', () => {
     const { home } = await onGrid(({ path }, now) => {
       if (!isForecast(path) || limitedAt !== undefined) return undefined;
       limitedAt = now;
-      return json({}, 429, { 'retry-after': header });
+      return scriptedJson({}, 429, { 'retry-after': header });
     });
     await home.start();
     await home.pass(hours(1.1));
     const at = limitedAt ?? 0;
-    const next = home.asked.find((one) => isData(one.path) && one.at > at)?.at ?? Number.POSITIVE_INFINITY;
+    const next = home.requests.find((one) => isData(one.path) && one.at > at)?.at ?? Number.POSITIVE_INFINITY;
     expect(next - at).toBeGreaterThanOrEqual(shortest);
     expect(next - at).toBeLessThanOrEqual(longest);
-    expect(home.agent.snapshot().view?.outlook?.basis).toMatch(/forecast/);
+    expect(home.agent.snapshot().view?.horizon?.basis).toMatch(/forecast/);
   });
 });
 
@@ -181,29 +200,31 @@ describe('19 a plan without forecast or map', () => {
       plan: 'pro',
       place: '{latitude: 39.7, longitude: -105, timezone: America/Denver}',
     });
-    home.fault({ fault: 'plan-change', value: 'free' });
+    home.setFaults({ fault: 'plan-change', value: 'free' });
     await home.start();
     await home.pass(hours(26));
     expect(home.agent.snapshot().view?.index?.basis).toBe('live-index');
     expect(home.agent.snapshot().region?.source).toBe('service');
-    expect(home.count('/v3/forecast')).toBeLessThanOrEqual(3);
-    expect(home.count('/v3/my-access')).toBe(2);
-    expect(home.count('/v3/maps')).toBe(1);
-    expect(home.said.filter(({ message }) => /does not include the forecast/.test(message)).length).toBe(1);
-    expect(home.troubles('service:forecast')).toEqual([]);
-    home.fault();
+    expect(home.countRequests('/v3/forecast')).toBeLessThanOrEqual(3);
+    expect(home.countRequests('/v3/my-access')).toBe(2);
+    expect(home.countRequests('/v3/maps')).toBe(1);
+    expect(home.logEntries.filter(({ message }) => /does not include the forecast/.test(message)).length).toBe(1);
+    expect(home.warningsAbout('service:forecast')).toEqual([]);
+    home.setFaults();
     await home.pass(hours(25));
-    expect(home.said.filter(({ message }) => /the account now includes the forecast/.test(message)).length).toBe(1);
-    expect(home.agent.snapshot().view?.outlook?.basis).toBe('fresh-forecast');
+    expect(home.logEntries.filter(({ message }) => /the account now includes the forecast/.test(message)).length).toBe(
+      1,
+    );
+    expect(home.agent.snapshot().view?.horizon?.basis).toBe('fresh-forecast');
   });
 
   it('19 a forecast gated although the plan lists it: one try a day, never a login for it', async () => {
     const { home } = await onGrid(({ path }) =>
-      isForecast(path) ? json({ error: 'Invalid scope.' }, 403) : undefined,
+      isForecast(path) ? scriptedJson({ error: 'Invalid scope.' }, 403) : undefined,
     );
     await home.start();
     await home.pass(hours(26));
-    expect(home.count('/v3/forecast')).toBeLessThanOrEqual(4);
+    expect(home.countRequests('/v3/forecast')).toBeLessThanOrEqual(4);
     expect(home.agent.snapshot().logins).toBeLessThanOrEqual(54);
     expect(home.agent.snapshot().view?.index?.basis).toBe('live-index');
   });
@@ -212,22 +233,22 @@ describe('19 a plan without forecast or map', () => {
 describe('20 to 25 answers that are none', () => {
   let bomb: Buffer | undefined;
   const body = () => JSON.stringify({ data: [] }).slice(0, -4);
-  const drip = (response: Parameters<Extract<Scripted, (response: never) => void>>[0]) => {
+  const drip = (response: Parameters<Extract<ScriptedResponse, (response: never) => void>>[0]) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const one = setInterval(() => response.write(' '), 20);
     response.on('close', () => clearInterval(one));
   };
-  const cut: Scripted = (response) => {
+  const cut: ScriptedResponse = (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' });
     response.write('{"data":[{"point_time":"2026-', () => response.destroy());
   };
   const isJson = { 'content-type': 'application/json' };
   //  fault                                       answer                                                         said
-  const rows: readonly (readonly [string, () => Scripted, RegExp])[] = [
-    ['20 status 500', () => json({ error: 'Oops' }, 500), /trouble of its own \(500/],
-    ['20 status 502 with a page', () => html(502), /trouble of its own \(502/],
-    ['20 status 503', () => json({}, 503), /trouble of its own \(503/],
-    ['21 a captive portal: 200 and a page', () => html(200), /in the service's place/],
+  const rows: readonly (readonly [string, () => ScriptedResponse, RegExp])[] = [
+    ['20 status 500', () => scriptedJson({ error: 'Oops' }, 500), /trouble of its own \(500/],
+    ['20 status 502 with a page', () => scriptedHtml(502), /trouble of its own \(502/],
+    ['20 status 503', () => scriptedJson({}, 503), /trouble of its own \(503/],
+    ['21 a captive portal: 200 and a page', () => scriptedHtml(200), /in the service's place/],
     ['21 a portal that lies about its type', () => ({ headers: isJson, body: '<html>Sign in</html>' }), /is a page/],
     ['23 half a document', () => ({ headers: isJson, body: body() }), /whole JSON/],
     ['23 a body that is cut', () => cut, /was not reached/],
@@ -256,35 +277,35 @@ describe('20 to 25 answers that are none', () => {
       await home.pass(minutes(7));
       const edges = home.edges.length;
       isBad = true;
-      if (/within/.test(words.source)) home.patience.ms = 100;
+      if (/within/.test(words.source)) home.deadlineOverride.ms = 100;
       const from = home.clock.now().wall;
       await home.pass(minutes(28));
       for (const source of ['forecast', 'live-index']) {
-        expect(home.troubles(`service:${source}`).length).toBe(1);
-        expect(home.troubles(`service:${source}`)[0]).toMatch(words);
+        expect(home.warningsAbout(`service:${source}`).length).toBe(1);
+        expect(home.warningsAbout(`service:${source}`)[0]).toMatch(words);
       }
-      const tries = home.asked.filter(({ path, at }) => isForecast(path) && at >= from);
+      const tries = home.requests.filter(({ path, at }) => isForecast(path) && at >= from);
       expect(tries.length).toBeGreaterThanOrEqual(2);
       expect(tries.length).toBeLessThanOrEqual(40);
       expect(Math.max(...tries.map(({ deadline }) => deadline))).toBeLessThanOrEqual(seconds(30));
       // The answer held before goes on: its rate of this slot, on the next rung.
       const { view } = home.agent.snapshot();
-      expect(view?.rate?.value).toBe(rateAt(slotOf(home.clock.now().wall)));
+      expect(view?.rate?.value).toBe(rateAt(startOfSlot(home.clock.now().wall)));
       expect(view?.index?.basis).toBe('ageing-forecast');
       isBad = false;
-      home.patience.ms = undefined;
+      home.deadlineOverride.ms = undefined;
       await home.pass(minutes(64));
       expect(home.agent.snapshot().view).toMatchObject({
         index: { basis: 'live-index' },
-        outlook: { basis: 'fresh-forecast' },
+        horizon: { basis: 'fresh-forecast' },
       });
-      expect(tooSoon(home.edges, WATER, { on: minutes(20), off: minutes(15) })).toEqual([]);
+      expect(findShortCycles(home.edges, WATER_LINE, { on: minutes(20), off: minutes(15) })).toEqual([]);
       expect(home.edges.length).toBeGreaterThanOrEqual(edges);
     },
   );
 
   it('22 a redirect: not followed, and the token is sent to nobody else', async () => {
-    const stranger = await startScripted(() => json({ data: [] }));
+    const stranger = await startScriptedService(() => scriptedJson({ data: [] }));
     undo.push(() => stranger.close());
     let isMoved = false;
     const { home } = await onGrid(({ path }) =>
@@ -296,9 +317,9 @@ describe('20 to 25 answers that are none', () => {
     await home.pass(minutes(7));
     isMoved = true;
     await home.pass(hours(1));
-    expect(stranger.asked).toEqual([]);
-    expect(home.troubles('service:forecast').length).toBe(1);
-    expect(home.troubles('service:forecast')[0]).toMatch(/a redirect \(302\)/);
+    expect(stranger.requests).toEqual([]);
+    expect(home.warningsAbout('service:forecast').length).toBe(1);
+    expect(home.warningsAbout('service:forecast')[0]).toMatch(/a redirect \(302\)/);
     expect(home.agent.snapshot().view?.index?.basis).toBe('ageing-forecast');
   });
 });

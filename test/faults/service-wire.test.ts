@@ -1,17 +1,17 @@
 /** Rows 29 to 35 of the fault table: names, certificates and links that fail, answers of another shape, and a fleet that boots at once. */
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config/read.ts';
-import { createVirtualClock } from '../../src/replay/clock.ts';
-import { hours, type Instant, minutes, seconds } from '../../src/units.ts';
-import { selfSigned } from '../doubles/certificate.ts';
-import { html } from '../doubles/scripted-service.ts';
-import { startWire } from '../doubles/tcp-proxy.ts';
-import { type Bend, json, startGrid } from './grid.ts';
-import { type Home, type HomeOptions, openHome, START } from './home.ts';
-import { seeded } from './seeded.ts';
+import { parseConfig } from '../../src/config/parse-config.ts';
+import { hours, type Instant, minutes, seconds } from '../../src/domain/units.ts';
+import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
+import { createCertificate } from '../doubles/certificate.ts';
+import { scriptedHtml } from '../doubles/scripted-service.ts';
+import { startTcpProxy } from '../doubles/tcp-proxy.ts';
+import { type AnswerOverride, scriptedJson, startSignalService } from './scripted-signal-service.ts';
+import { createTestRandom } from './test-random.ts';
+import { createVirtualAgent, START, type VirtualAgent, type VirtualAgentOptions } from './virtual-agent.ts';
 
-const random = seeded('service wire');
+const random = createTestRandom('service wire');
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -24,20 +24,20 @@ loads:
   water: {type: tank, powerKw: 3, failSafe: off, boot: off, onStop: hold, output: {kind: relay, pin: 17}}
 `;
 
-async function homeAt(url: string, options: Partial<HomeOptions> = {}): Promise<Home> {
-  const home = await openHome({ seed: 1, start: MORNING, url, loads: TANK, ...options });
-  undo.push(() => home.end());
+async function homeAt(url: string, options: Partial<VirtualAgentOptions> = {}): Promise<VirtualAgent> {
+  const home = await createVirtualAgent({ seed: 1, start: MORNING, url, loads: TANK, ...options });
+  undo.push(() => home.close());
   return home;
 }
 
-async function onGrid(bend: Bend, options: Partial<HomeOptions> = {}) {
+async function onGrid(bend: AnswerOverride, options: Partial<VirtualAgentOptions> = {}) {
   const clock = createVirtualClock(Date.parse(MORNING) as Instant);
-  const grid = await startGrid(clock, bend);
+  const grid = await startSignalService(clock, bend);
   undo.push(() => grid.close());
   return { home: await homeAt(grid.url, { clock, ...options }), grid, clock };
 }
 
-const wellAfter = async (home: Home) => {
+const wellAfter = async (home: VirtualAgent) => {
   await home.pass(minutes(9));
   expect(home.agent.snapshot().view?.index?.basis).toBe('live-index');
 };
@@ -46,21 +46,21 @@ describe('29 names that lead nowhere', () => {
   it('29 a name that is not known: said, asked again within bounds, the loads rest', async () => {
     // A name under .invalid never resolves (RFC 2606).
     const home = await homeAt('https://service.gridtide.invalid');
-    home.patience.ms = 5_000;
+    home.deadlineOverride.ms = 5_000;
     await home.start();
     await home.pass(minutes(30));
-    expect(home.troubles('map')[0]).toMatch(/was not reached/);
-    expect(home.asked.length).toBeGreaterThan(3);
-    expect(home.asked.length).toBeLessThan(90);
+    expect(home.warningsAbout('map')[0]).toMatch(/was not reached/);
+    expect(home.requests.length).toBeGreaterThan(3);
+    expect(home.requests.length).toBeLessThan(90);
     expect(home.edges.filter(({ high }) => high)).toEqual([]);
   });
 
   it('29 a provider that answers for every name with a page of its own: no datum, no credential trouble', async () => {
-    const { home } = await onGrid(() => html(200));
+    const { home } = await onGrid(() => scriptedHtml(200));
     await home.start();
     await home.pass(minutes(30));
     expect(home.agent.snapshot().view?.index).toBeUndefined();
-    expect(home.troubles('map')[0]).toMatch(/sign in to the network/);
+    expect(home.warningsAbout('map')[0]).toMatch(/sign in to the network/);
   });
 
   it('29 a name with an address that is dead and one that lives: the living one is used', async () => {
@@ -73,22 +73,34 @@ describe('29 names that lead nowhere', () => {
 });
 
 describe('30 certificates', () => {
-  const GOOD = selfSigned();
+  const GOOD = createCertificate();
   const rows = [
     [
       'that has run out',
-      selfSigned({ until: '200601000000Z' }),
+      createCertificate({ until: '200601000000Z' }),
       '127.0.0.1',
       true,
       /certificate has expired|is not accepted/,
     ],
-    ['for another name', selfSigned({ host: 'other.example' }), '127.0.0.1', true, /certificate is for another name/],
-    ['that is not valid yet', selfSigned({ from: '480101000000Z' }), '127.0.0.1', true, /certificate is not valid yet/],
+    [
+      'for another name',
+      createCertificate({ host: 'other.example' }),
+      '127.0.0.1',
+      true,
+      /certificate is for another name/,
+    ],
+    [
+      'that is not valid yet',
+      createCertificate({ from: '480101000000Z' }),
+      '127.0.0.1',
+      true,
+      /certificate is not valid yet/,
+    ],
     ['of an authority nobody knows', GOOD, '127.0.0.1', false, /certificate/],
   ] as const;
   it.each(rows)('30 one %s: refused, said once, nothing is sent', async (_, certificate, host, isKnown, words) => {
     const clock = createVirtualClock(Date.parse(MORNING) as Instant);
-    const grid = await startGrid(clock, () => undefined, certificate);
+    const grid = await startSignalService(clock, () => undefined, certificate);
     undo.push(() => grid.close());
     const home = await homeAt(grid.url.replace('127.0.0.1', host), {
       clock,
@@ -96,28 +108,28 @@ describe('30 certificates', () => {
     });
     await home.start();
     await home.pass(minutes(30));
-    expect(grid.asked).toEqual([]);
+    expect(grid.requests).toEqual([]);
     expect(home.edges.filter(({ high }) => high)).toEqual([]);
-    expect(home.troubles('map').length).toBe(1);
-    expect(home.troubles('map')[0]).toMatch(words);
+    expect(home.warningsAbout('map').length).toBe(1);
+    expect(home.warningsAbout('map')[0]).toMatch(words);
   });
 
   it('30 one that cannot be judged because the time is not known: that is what is said, and it is tried again', async () => {
     const clock = createVirtualClock(Date.parse('1970-01-01T00:01:00Z') as Instant);
-    const early = selfSigned({ until: '200601000000Z' });
-    const grid = await startGrid(clock, () => undefined, early);
+    const early = createCertificate({ until: '200601000000Z' });
+    const grid = await startSignalService(clock, () => undefined, early);
     undo.push(() => grid.close());
     const home = await homeAt(grid.url, { clock, ca: early.cert });
     home.device.trusted = false;
     await home.start();
     await home.pass(minutes(30));
-    expect(home.troubles('map')[0]).toMatch(/cannot be checked while this device does not know the time/);
-    expect(home.asked.length).toBeGreaterThan(3);
+    expect(home.warningsAbout('map')[0]).toMatch(/cannot be checked while this device does not know the time/);
+    expect(home.requests.length).toBeGreaterThan(3);
   });
 
   it('30 a good one of an own authority: the service answers', async () => {
     const clock = createVirtualClock(Date.parse(MORNING) as Instant);
-    const grid = await startGrid(clock, () => undefined, GOOD);
+    const grid = await startSignalService(clock, () => undefined, GOOD);
     undo.push(() => grid.close());
     const home = await homeAt(grid.url, { clock, ca: GOOD.cert });
     await home.start();
@@ -127,26 +139,26 @@ describe('30 certificates', () => {
 
 it('31 a link that is half open: the deadline frees it, and the next request takes a new one', async () => {
   const clock = createVirtualClock(Date.parse(MORNING) as Instant);
-  const grid = await startGrid(clock);
+  const grid = await startSignalService(clock);
   undo.push(() => grid.close());
-  const wire = await startWire(Number(new URL(grid.url).port));
+  const wire = await startTcpProxy(Number(new URL(grid.url).port));
   const home = await homeAt(`http://127.0.0.1:${wire.port}`, { clock });
   undo.push(() => wire.stop());
   await home.start();
   await wellAfter(home);
   wire.freeze();
-  home.patience.ms = 100;
+  home.deadlineOverride.ms = 100;
   await home.pass(minutes(16));
-  expect(home.troubles('service:live-index')[0]).toMatch(/no whole answer within/);
+  expect(home.warningsAbout('service:live-index')[0]).toMatch(/no whole answer within/);
   expect(home.agent.snapshot().view?.index?.basis).toBe('ageing-forecast');
   expect(
-    Math.max(...home.asked.filter(({ path }) => path !== '/v3/maps').map(({ deadline }) => deadline)),
+    Math.max(...home.requests.filter(({ path }) => path !== '/v3/maps').map(({ deadline }) => deadline)),
   ).toBeLessThanOrEqual(seconds(30));
 });
 
 describe('32 addresses without encryption', () => {
   const configured = (url: string) =>
-    readConfig(`
+    parseConfig(`
 device: house
 place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
 service: {url: "${url}", usernameFile: u, passwordFile: p}
@@ -170,25 +182,28 @@ it('33 more than is documented in every answer: as if it were not there', async 
     if (path === '/v3/maps') return undefined;
     const { data, meta, ...rest } = usual();
     const points = data.map((point: object) => ({ ...point, ...more, confidence: 0.5 }));
-    return json({ ...rest, ...more, data: points, meta: { ...meta, ...more } });
+    return scriptedJson({ ...rest, ...more, data: points, meta: { ...meta, ...more } });
   });
   await home.start();
   await wellAfter(home);
-  expect(home.agent.snapshot().view?.outlook?.basis).toBe('fresh-forecast');
+  expect(home.agent.snapshot().view?.horizon?.basis).toBe('fresh-forecast');
   expect('polluted' in {}).toBe(false);
 });
 
 describe('34 a service whose answers have another shape', () => {
   //  where                       what goes on
   const rows = [
-    ['/v3/forecast', (home: Home) => expect(home.agent.snapshot().view?.index?.basis).toBe('live-index')],
-    ['/v3/signal-index', (home: Home) => expect(home.agent.snapshot().view?.index?.basis).toBe('fresh-forecast')],
-    ['/v3/my-access', (home: Home) => expect(home.agent.snapshot().view?.index?.basis).toBe('live-index')],
-    ['/v3/region-from-loc', (home: Home) => expect(home.agent.snapshot().view?.index).toBeUndefined()],
+    ['/v3/forecast', (home: VirtualAgent) => expect(home.agent.snapshot().view?.index?.basis).toBe('live-index')],
+    [
+      '/v3/signal-index',
+      (home: VirtualAgent) => expect(home.agent.snapshot().view?.index?.basis).toBe('fresh-forecast'),
+    ],
+    ['/v3/my-access', (home: VirtualAgent) => expect(home.agent.snapshot().view?.index?.basis).toBe('live-index')],
+    ['/v3/region-from-loc', (home: VirtualAgent) => expect(home.agent.snapshot().view?.index).toBeUndefined()],
   ] as const;
   it.each(rows)('34 at %s: that one is refused whole, the others go on', async (where, goesOn) => {
     const { home } = await onGrid(({ path }, _, usual) =>
-      path === where ? json({ version: 4, items: usual() }) : undefined,
+      path === where ? scriptedJson({ version: 4, items: usual() }) : undefined,
     );
     await home.start();
     await home.pass(minutes(9));
@@ -200,9 +215,9 @@ describe('34 a service whose answers have another shape', () => {
 it('35 forty devices boot together after a blackout: their first logins spread, and what the disk holds carries them', async () => {
   const DEVICES = 40;
   const clock = createVirtualClock(START);
-  const grid = await startGrid(clock);
+  const grid = await startSignalService(clock);
   undo.push(() => grid.close());
-  const homes: Home[] = [];
+  const homes: VirtualAgent[] = [];
   for (let n = 0; n < DEVICES; n++) {
     const options = {
       seed: Math.floor(random.fraction() * 1e9),
@@ -216,16 +231,16 @@ it('35 forty devices boot together after a blackout: their first logins spread, 
     await home.start();
   }
   await clock.runUntil((START + minutes(6)) as Instant);
-  for (const home of homes) await clock.during(home.agent.stop());
+  for (const home of homes) await clock.runUntilDone(home.agent.stop());
   await clock.runUntil((START + hours(1)) as Instant);
   const boot = clock.now().wall;
   const logins = () =>
-    homes.flatMap(({ asked }) =>
+    homes.flatMap(({ requests: asked }) =>
       asked.filter(({ path, at }) => path === '/login' && at >= boot).map(({ at }) => at - boot),
     );
   for (const home of homes) {
     await home.restart();
-    expect(home.agent.snapshot().view?.outlook).toMatchObject({ basis: 'ageing-forecast' });
+    expect(home.agent.snapshot().view?.horizon).toMatchObject({ basis: 'ageing-forecast' });
   }
   const SPAN = Math.max(seconds(60), seconds(6) * DEVICES);
   await clock.runUntil((boot + SPAN + minutes(1)) as Instant);

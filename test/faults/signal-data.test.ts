@@ -2,15 +2,33 @@
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createVirtualClock, type VirtualClock } from '../../src/replay/clock.ts';
-import { decodeForecast } from '../../src/service/envelopes.ts';
-import type { Basis } from '../../src/signal/view.ts';
-import { days, hours, type Instant, iso, minutes } from '../../src/units.ts';
-import { type Bend, forecastAt, json, PERIOD, REGION, rateAt, slotOf, startGrid, type Usual } from './grid.ts';
-import { CAR, type Home, type HomeOptions, openHome, START, tooSoon, WATER } from './home.ts';
-import { seeded } from './seeded.ts';
+import { days, formatInstant, hours, type Instant, minutes } from '../../src/domain/units.ts';
+import { decodeForecast } from '../../src/service/api/decode-data.ts';
+import type { Basis } from '../../src/signal/signal-view.ts';
+import { createVirtualClock, type VirtualClock } from '../../src/simulation/virtual-clock.ts';
+import {
+  type AnswerOverride,
+  buildForecastBody,
+  PERIOD,
+  REGION,
+  rateAt,
+  type ServiceBody,
+  scriptedJson,
+  startOfSlot,
+  startSignalService,
+} from './scripted-signal-service.ts';
+import { createTestRandom } from './test-random.ts';
+import {
+  CAR_LINE,
+  createVirtualAgent,
+  findShortCycles,
+  START,
+  type VirtualAgent,
+  type VirtualAgentOptions,
+  WATER_LINE,
+} from './virtual-agent.ts';
 
-const random = seeded('signal data');
+const random = createTestRandom('signal data');
 const seed = () => Math.floor(random.fraction() * 2 ** 31);
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -19,21 +37,22 @@ afterEach(async () => {
 });
 
 async function onGrid(
-  bend: Bend,
-  options: Partial<HomeOptions> = {},
-): Promise<Home & { readonly clock: VirtualClock }> {
+  bend: AnswerOverride,
+  options: Partial<VirtualAgentOptions> = {},
+): Promise<VirtualAgent & { readonly clock: VirtualClock }> {
   const clock = createVirtualClock(options.start === undefined ? START : (Date.parse(options.start) as Instant));
-  const grid = await startGrid(clock, bend);
+  const grid = await startSignalService(clock, bend);
   undo.push(() => grid.close());
-  const home = await openHome({ seed: 1, clock, url: grid.url, ...options });
-  undo.push(() => home.end());
+  const home = await createVirtualAgent({ seed: 1, clock, url: grid.url, ...options });
+  undo.push(() => home.close());
   return home;
 }
 
 const MORNING = '2026-03-03T06:00:00Z';
-const shape = (home: Home) => home.edges.map(({ line, high, at }) => `${line} ${high} ${Math.round(at / minutes(1))}`);
+const shape = (home: VirtualAgent) =>
+  home.edges.map(({ line, high, at }) => `${line} ${high} ${Math.round(at / minutes(1))}`);
 const isForecast = (path: string) => path === '/v3/forecast';
-const usual: Bend = () => undefined;
+const usual: AnswerOverride = () => undefined;
 
 /** The edges of the same house and hours with nothing wrong. */
 async function edgesOfAGoodDay(length = hours(8)): Promise<readonly string[]> {
@@ -83,18 +102,18 @@ loads:
     }
     // Without data the tank rests; the car still has its two hours each night.
     const late = home.edges.filter(({ at }) => at > from + hours(80));
-    expect(late.filter(({ line }) => line === WATER)).toEqual([]);
-    expect(late.filter(({ line }) => line === CAR).length).toBeGreaterThan(0);
-    expect(home.troubles('service:forecast').length).toBe(1);
-    expect(home.troubles('service:live-index').length).toBe(1);
+    expect(late.filter(({ line }) => line === WATER_LINE)).toEqual([]);
+    expect(late.filter(({ line }) => line === CAR_LINE).length).toBeGreaterThan(0);
+    expect(home.warningsAbout('service:forecast').length).toBe(1);
+    expect(home.warningsAbout('service:live-index').length).toBe(1);
 
     home.network.isDown = false;
     await home.pass(minutes(11));
     expect(home.agent.snapshot().view).toMatchObject({
       index: { basis: 'live-index' },
-      outlook: { basis: 'fresh-forecast' },
+      horizon: { basis: 'fresh-forecast' },
     });
-    expect(tooSoon(home.edges, WATER, { on: minutes(20), off: minutes(15) })).toEqual([]);
+    expect(findShortCycles(home.edges, WATER_LINE, { on: minutes(20), off: minutes(15) })).toEqual([]);
   });
 
   it('5 after four days of data the own profile stands in between', async () => {
@@ -105,7 +124,7 @@ loads:
   });
 
   it('5 the forecast alone is gone: the live index drives the tank for as long as it answers', async () => {
-    const home = await onGrid(({ path }) => (isForecast(path) && isOut ? json({}, 503) : undefined));
+    const home = await onGrid(({ path }) => (isForecast(path) && isOut ? scriptedJson({}, 503) : undefined));
     let isOut = false;
     await home.start();
     // Each look is late in a slot: this device's own moment to ask has come by then.
@@ -115,7 +134,7 @@ loads:
       await home.pass(hours(1));
       expect(home.agent.snapshot().view?.index?.basis).toBe('live-index');
     }
-    expect(home.agent.snapshot().view?.outlook?.basis).toBe('ageing-forecast');
+    expect(home.agent.snapshot().view?.horizon?.basis).toBe('ageing-forecast');
   });
 });
 
@@ -123,10 +142,10 @@ it('6 gaps: a missing slot is unknown for as long as it lasts, and nothing is pu
   const isMissing = (at: number) => Math.floor(at / PERIOD) % 4 === 1;
   const home = await onGrid(
     ({ path }, _, usual) => {
-      if (path === '/v3/signal-index') return json({}, 503);
+      if (path === '/v3/signal-index') return scriptedJson({}, 503);
       if (!isForecast(path)) return undefined;
       const { data, meta } = usual();
-      return json({
+      return scriptedJson({
         data: data.filter(({ point_time }) => !isMissing(Date.parse(point_time))),
         meta,
       });
@@ -142,10 +161,10 @@ it('6 gaps: a missing slot is unknown for as long as it lasts, and nothing is pu
     if (isMissing(now)) {
       seen.unknown++;
       expect([view?.rate, view?.index]).toEqual([undefined, undefined]);
-      expect(view?.outlook?.values[0]).toBeNaN();
+      expect(view?.horizon?.values[0]).toBeNaN();
     } else {
       seen.known++;
-      expect(view?.rate?.value).toBe(rateAt(slotOf(now)));
+      expect(view?.rate?.value).toBe(rateAt(startOfSlot(now)));
     }
   }
   expect(seen.known).toBeGreaterThan(100);
@@ -153,7 +172,7 @@ it('6 gaps: a missing slot is unknown for as long as it lasts, and nothing is pu
 });
 
 describe('7 points in any order, once or twice', () => {
-  const body = forecastAt(START);
+  const body = buildForecastBody(START);
   const asked = { region: REGION, signalType: 'co2_moer' };
   const read = (data: readonly unknown[]) => decodeForecast({ ...body, data }, asked);
 
@@ -185,7 +204,7 @@ describe('7 points in any order, once or twice', () => {
         if (!isForecast(path)) return undefined;
         const { data, meta } = usual();
         const odd = data.map((_: unknown, i: number) => data[(i * 431) % data.length]);
-        return json({ data: [...odd, ...data.slice(0, 90)], meta });
+        return scriptedJson({ data: [...odd, ...data.slice(0, 90)], meta });
       },
       { start: MORNING },
     );
@@ -196,7 +215,7 @@ describe('7 points in any order, once or twice', () => {
 });
 
 describe('8 values that are none', () => {
-  const body = forecastAt(START);
+  const body = buildForecastBody(START);
   const broken = fc.oneof(
     fc.constantFrom(null, 'NaN', 'n/a', '', true, [], {}, 1e7, -1e7),
     fc.string(),
@@ -226,12 +245,15 @@ describe('8 values that are none', () => {
     const home = await onGrid(
       ({ path }, now, usual) => {
         if (path === '/v3/signal-index' && ++turn < odd.length) {
-          const text = JSON.stringify({ ...usual(), data: [{ point_time: iso(slotOf(now)), value: 'HERE' }] });
+          const text = JSON.stringify({
+            ...usual(),
+            data: [{ point_time: formatInstant(startOfSlot(now)), value: 'HERE' }],
+          });
           return { headers: { 'content-type': 'application/json' }, body: text.replace('"HERE"', odd[turn] ?? '') };
         }
         if (!isForecast(path)) return undefined;
         const { data, meta } = usual();
-        return json({ data: data.map((point) => ({ ...point, value: Number(point.value) - 500 })), meta });
+        return scriptedJson({ data: data.map((point) => ({ ...point, value: Number(point.value) - 500 })), meta });
       },
       { start: MORNING },
     );
@@ -250,7 +272,7 @@ describe('8 values that are none', () => {
 });
 
 describe('9 a forecast that is not what was asked for', () => {
-  const rows: readonly (readonly [string, (usual: Usual) => Usual, RegExp])[] = [
+  const rows: readonly (readonly [string, (usual: ServiceBody) => ServiceBody, RegExp])[] = [
     ['another region', (u) => ({ ...u, meta: { ...u.meta, region: 'ERCOT' } }), /meta\.region is ERCOT, expected PSCO/],
     ['another unit', (u) => ({ ...u, meta: { ...u.meta, units: 'kg_per_kwh' } }), /meta\.units is kg_per_kwh/],
     ['percentiles', (u) => ({ ...u, meta: { ...u.meta, units: 'percentile' } }), /meta\.units is percentile/],
@@ -259,31 +281,35 @@ describe('9 a forecast that is not what was asked for', () => {
   ];
   it.each(rows)('9 %s: refused with received and expected, the one held stays', async (_, bend, words) => {
     let isOdd = false;
-    const home = await onGrid(({ path }, __, usual) => (isForecast(path) && isOdd ? json(bend(usual())) : undefined));
+    const home = await onGrid(({ path }, __, usual) =>
+      isForecast(path) && isOdd ? scriptedJson(bend(usual())) : undefined,
+    );
     await home.start();
     await home.pass(minutes(7));
     isOdd = true;
-    const held = home.agent.snapshot().view?.outlook?.generatedAt;
+    const held = home.agent.snapshot().view?.horizon?.generatedAt;
     await home.pass(minutes(40));
     const { view } = home.agent.snapshot();
-    expect(view?.outlook?.generatedAt).toBe(held);
-    expect(view?.outlook?.basis).toBe('ageing-forecast');
-    expect(view?.outlook?.values[0]).toBe(rateAt(slotOf(home.clock.now().wall)));
-    expect(home.troubles('service:forecast').length).toBe(1);
-    expect(home.troubles('service:forecast')[0]).toMatch(words);
+    expect(view?.horizon?.generatedAt).toBe(held);
+    expect(view?.horizon?.basis).toBe('ageing-forecast');
+    expect(view?.horizon?.values[0]).toBe(rateAt(startOfSlot(home.clock.now().wall)));
+    expect(home.warningsAbout('service:forecast').length).toBe(1);
+    expect(home.warningsAbout('service:forecast')[0]).toMatch(words);
   });
 });
 
 it('10 a cache hands out old forecasts: the newer one held is never given up for them', async () => {
   let turn = 0;
   const home = await onGrid(({ path }, now, _) =>
-    isForecast(path) && ++turn % 3 !== 1 ? json(forecastAt((now - minutes(60 * (turn % 5))) as Instant)) : undefined,
+    isForecast(path) && ++turn % 3 !== 1
+      ? scriptedJson(buildForecastBody((now - minutes(60 * (turn % 5))) as Instant))
+      : undefined,
   );
   await home.start();
   let newest = 0;
   for (let step = 0; step < 60; step++) {
     await home.pass(minutes(3));
-    const at = home.agent.snapshot().view?.outlook?.generatedAt ?? 0;
+    const at = home.agent.snapshot().view?.horizon?.generatedAt ?? 0;
     expect(at).toBeGreaterThanOrEqual(newest);
     newest = at;
   }
@@ -297,14 +323,15 @@ it('11 the model changes in the night: noted once, and no line moves by it', asy
     ({ path }, now, usual) => {
       if (!isForecast(path) || now < change) return undefined;
       const { data, meta } = usual();
-      return json({ data, meta: { ...meta, model: { date: '2027-03-01' } } });
+      return scriptedJson({ data, meta: { ...meta, model: { date: '2027-03-01' } } });
     },
     { start: MORNING },
   );
   await home.start();
   await home.pass(hours(8));
   expect(
-    home.said.filter(({ message }) => /the data model changed from 2026-03-01 to 2027-03-01/.test(message)).length,
+    home.logEntries.filter(({ message }) => /the data model changed from 2026-03-01 to 2027-03-01/.test(message))
+      .length,
   ).toBe(1);
   expect(shape(home)).toEqual(await edgesOfAGoodDay());
 });
@@ -314,15 +341,15 @@ it('12 warnings in each answer: said once, and nothing is stopped by them', asyn
   const home = await onGrid(
     ({ path }, _, usual) =>
       path.startsWith('/v3/forecast') || path.startsWith('/v3/signal')
-        ? json({ ...usual(), meta: { ...usual().meta, warnings } })
+        ? scriptedJson({ ...usual(), meta: { ...usual().meta, warnings } })
         : undefined,
     { start: MORNING },
   );
   await home.start();
   await home.pass(hours(8));
-  expect(home.said.filter(({ message }) => /Some inputs were late/.test(message)).map(({ level }) => level)).toEqual([
-    'warn',
-  ]);
+  expect(
+    home.logEntries.filter(({ message }) => /Some inputs were late/.test(message)).map(({ level }) => level),
+  ).toEqual(['warn']);
   expect(shape(home)).toEqual(await edgesOfAGoodDay());
 });
 
@@ -335,11 +362,11 @@ loads:
 
   /** A day after the forecast was closed, or of a house that never had one; looked at each minute. */
   async function dayAfter(reference: number, plan: 'basic' | 'free') {
-    const home = await openHome({ seed: reference, plan, place: COAL, loads: TANK });
-    undo.push(() => home.end());
+    const home = await createVirtualAgent({ seed: reference, plan, place: COAL, loads: TANK });
+    undo.push(() => home.close());
     await home.start();
     await home.pass(hours(1));
-    home.fault({ fault: 'plan-change', value: 'free' });
+    home.setFaults({ fault: 'plan-change', value: 'free' });
     await home.pass(minutes(30));
     const from = home.clock.now().wall;
     const seen = new Set<string | undefined>();
@@ -347,8 +374,8 @@ loads:
       await home.pass(minutes(1));
       seen.add(home.agent.snapshot().view?.index?.basis);
     }
-    const edges = home.edges.filter(({ line, at }) => line === WATER && at >= from);
-    return { seen: [...seen], edges, outlook: home.agent.snapshot().view?.outlook?.basis };
+    const edges = home.edges.filter(({ line, at }) => line === WATER_LINE && at >= from);
+    return { seen: [...seen], edges, outlook: home.agent.snapshot().view?.horizon?.basis };
   }
 
   it.each([1, 2, 3])(
@@ -363,15 +390,21 @@ loads:
 
   it('13 the index alone: a start is spread, though its moment comes while the next index is due', async () => {
     const clock = createVirtualClock(START);
-    const grid = await startGrid(clock, ({ path }, now, usual) => {
-      if (isForecast(path)) return json({ error: 'Invalid scope.' }, 403);
+    const grid = await startSignalService(clock, ({ path }, now, usual) => {
+      if (isForecast(path)) return scriptedJson({ error: 'Invalid scope.' }, 403);
       if (path !== '/v3/signal-index') return undefined;
-      return json({ ...usual(), data: [{ point_time: iso(slotOf(now)), value: 10 }] });
+      return scriptedJson({ ...usual(), data: [{ point_time: formatInstant(startOfSlot(now)), value: 10 }] });
     });
     undo.push(() => grid.close());
     for (let house = 0; house < 12; house++) {
-      const home = await openHome({ seed: house, clock, url: grid.url, loads: TANK, device: `house-${house}` });
-      undo.push(() => home.end());
+      const home = await createVirtualAgent({
+        seed: house,
+        clock,
+        url: grid.url,
+        loads: TANK,
+        device: `house-${house}`,
+      });
+      undo.push(() => home.close());
       await home.start();
       await home.pass(minutes(16));
       expect([house, home.edges.filter(({ high }) => high).length]).toEqual([house, 1]);
@@ -386,11 +419,11 @@ loads:
 `;
   const home = await onGrid(
     ({ path }, now) => {
-      if (isForecast(path)) return json({ error: 'Invalid scope.' }, 403);
+      if (isForecast(path)) return scriptedJson({ error: 'Invalid scope.' }, 403);
       if (path !== '/v3/signal-index') return undefined;
       const value = random.fraction() < 0.5 ? 5 : 95;
-      return json({
-        data: [{ point_time: iso(slotOf(now)), value }],
+      return scriptedJson({
+        data: [{ point_time: formatInstant(startOfSlot(now)), value }],
         meta: {
           region: REGION,
           signal_type: 'co2_moer',
@@ -411,7 +444,7 @@ loads:
   }
   const starts = home.edges.filter(({ high }) => high).map(({ at }) => at);
   expect(starts.length).toBeGreaterThan(8);
-  expect(tooSoon(home.edges, WATER, { on: minutes(20), off: minutes(15) })).toEqual([]);
+  expect(findShortCycles(home.edges, WATER_LINE, { on: minutes(20), off: minutes(15) })).toEqual([]);
   for (const at of starts) {
     expect(starts.filter((other) => other >= at && other < at + hours(1)).length).toBeLessThanOrEqual(1);
     expect(starts.filter((other) => other >= at && other < at + days(1)).length).toBeLessThanOrEqual(8);
@@ -421,10 +454,10 @@ loads:
 it('14 a region whose values come two hours late: what is past is never taken for now', async () => {
   const home = await onGrid(
     ({ path }, now, _) => {
-      if (isForecast(path)) return json({ error: 'Invalid scope.' }, 403);
+      if (isForecast(path)) return scriptedJson({ error: 'Invalid scope.' }, 403);
       if (path !== '/v3/signal-index') return undefined;
-      return json({
-        data: [{ point_time: iso(slotOf(now - hours(2))), value: 3 }],
+      return scriptedJson({
+        data: [{ point_time: formatInstant(startOfSlot(now - hours(2))), value: 3 }],
         meta: {
           region: REGION,
           signal_type: 'co2_moer',
@@ -438,7 +471,7 @@ it('14 a region whose values come two hours late: what is past is never taken fo
   );
   await home.start();
   await home.pass(hours(3));
-  expect(home.count('/v3/signal-index')).toBeGreaterThan(30);
+  expect(home.countRequests('/v3/signal-index')).toBeGreaterThan(30);
   expect(home.agent.snapshot().view?.index).toBeUndefined();
-  expect(home.edges.filter(({ line, high }) => line === WATER && high)).toEqual([]);
+  expect(home.edges.filter(({ line, high }) => line === WATER_LINE && high)).toEqual([]);
 });

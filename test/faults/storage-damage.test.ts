@@ -4,10 +4,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createStore } from '../../src/agent/store.ts';
-import { readLines } from '../../src/ledger/lines.ts';
-import { createDisk } from '../../src/platform/disk.ts';
-import { inspect, openDiary } from './diary.ts';
+import { createDocumentStore } from '../../src/agent/document-store.ts';
+import { parseLedger } from '../../src/ledger/ledger-lines.ts';
+import { createFileDisk } from '../../src/platform/file-disk.ts';
+import { createNumberedWriter, findWriteLosses } from './numbered-writer.ts';
 
 const LAST = 3;
 const LEDGER = 'ledger-2026-03.jsonl';
@@ -16,14 +16,14 @@ describe('row 74: damage', () => {
   let directory: string;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'gridtide-damage-'));
-    const diary = openDiary(createDisk(directory));
+    const diary = createNumberedWriter(createFileDisk(directory));
     for (let n = 1; n <= LAST; n += 1) await diary.write(n);
   });
   afterEach(() => rm(directory, { recursive: true }));
 
   const path = (name: string) => join(directory, name);
   const ratesOf = (bytes: Uint8Array) => {
-    const { entries, damaged } = readLines(new TextDecoder().decode(bytes));
+    const { entries, damaged } = parseLedger(new TextDecoder().decode(bytes));
     return { rates: entries.flatMap((entry) => (entry.kind === 'seen' ? [entry.rate] : [])), damaged };
   };
 
@@ -43,14 +43,14 @@ describe('row 74: damage', () => {
     const whole = await readFile(path(newest));
     for (const [what, bytes] of damaged(whole)) {
       await writeFile(path(newest), bytes);
-      const loaded = await createStore(createDisk(directory), () => {}).load('control');
-      expect(loaded?.older, what).toBe(true);
+      const loaded = await createDocumentStore(createFileDisk(directory), () => {}).load('control');
+      expect(loaded?.isPrevious, what).toBe(true);
       expect(JSON.parse(new TextDecoder().decode(loaded?.bytes)).n, what).toBe(LAST - 1);
     }
-    const diary = openDiary(createDisk(directory));
-    expect(await diary.resume()).toBe(LAST - 1);
+    const diary = createNumberedWriter(createFileDisk(directory));
+    expect(await diary.readLastNumber()).toBe(LAST - 1);
     await diary.write(LAST);
-    expect(await openDiary(createDisk(directory)).resume()).toBe(LAST);
+    expect(await createNumberedWriter(createFileDisk(directory)).readLastNumber()).toBe(LAST);
   });
 
   it('any flipped bit of the ledger costs at most the two lines it touches, any cut the last', async () => {
@@ -68,8 +68,8 @@ describe('row 74: damage', () => {
   it('after a torn line the next life begins on a line of its own', async () => {
     const whole = await readFile(path(LEDGER));
     await writeFile(path(LEDGER), whole.subarray(0, whole.length - 20));
-    const diary = openDiary(createDisk(directory));
-    await diary.resume();
+    const diary = createNumberedWriter(createFileDisk(directory));
+    await diary.readLastNumber();
     await diary.write(4);
     expect(ratesOf(await readFile(path(LEDGER)))).toEqual({ rates: [1, 2, 4], damaged: 1 });
   });
@@ -78,11 +78,11 @@ describe('row 74: damage', () => {
     const whole = await readFile(path(LEDGER));
     await writeFile(path(LEDGER), whole.subarray(0, whole.length - 20));
     const said = (numbers: readonly number[]) => numbers.map((n) => ({ n, document: true, ledger: true }));
-    expect(await inspect(createDisk(directory), said([1, 2, 3]))).toMatchObject({
+    expect(await findWriteLosses(createFileDisk(directory), said([1, 2, 3]))).toMatchObject({
       lostEntries: [3],
       unexplained: [expect.stringMatching(/^\w{8} /)],
     });
-    expect(await inspect(createDisk(directory), said([1, 2]))).toMatchObject({
+    expect(await findWriteLosses(createFileDisk(directory), said([1, 2]))).toMatchObject({
       lostEntries: [],
       damagedLines: 1,
       unexplained: [],

@@ -5,9 +5,9 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createDisk } from '../../src/platform/disk.ts';
-import { makeProgram, type Program } from '../doubles/program.ts';
-import { inspect, type Written } from './diary.ts';
+import { createFileDisk } from '../../src/platform/file-disk.ts';
+import { type BundledProgram, bundleProgram } from '../doubles/bundle-program.ts';
+import { findWriteLosses, type WriteResult } from './numbered-writer.ts';
 
 const canInject = spawnSync('strace', ['-qq', '-o', '/dev/null', 'true']).status === 0;
 if (!canInject) {
@@ -16,12 +16,12 @@ if (!canInject) {
 }
 
 describe.skipIf(!canInject)('errors of system calls', () => {
-  let writer: Program;
-  let opener: Program;
+  let writer: BundledProgram;
+  let opener: BundledProgram;
   let directory: string;
   beforeAll(async () => {
-    writer = await makeProgram(join(import.meta.dirname, 'diary-writer.ts'));
-    opener = await makeProgram(join(import.meta.dirname, 'file-opener.ts'));
+    writer = await bundleProgram(join(import.meta.dirname, 'numbered-writer.program.ts'));
+    opener = await bundleProgram(join(import.meta.dirname, 'open-file.program.ts'));
   });
   afterAll(() => Promise.all([writer.remove(), opener.remove()]));
   beforeEach(async () => {
@@ -30,7 +30,7 @@ describe.skipIf(!canInject)('errors of system calls', () => {
   afterEach(() => rm(directory, { recursive: true }));
 
   /** Writes numbers while every third call of these names fails. */
-  function writeWithErrors(calls: string, error: string, count: number): Written[] {
+  function writeWithErrors(calls: string, error: string, count: number): WriteResult[] {
     const { status, stdout, stderr } = spawnSync(
       'strace',
       ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:error=${error}:when=2+3`].concat([
@@ -63,14 +63,14 @@ describe.skipIf(!canInject)('errors of system calls', () => {
     expect(refused.length).toBeLessThan(40);
 
     // strace cannot lose the data as a broken device would: what must hold is that each claim of success is true.
-    const found = await inspect(createDisk(directory), written);
+    const found = await findWriteLosses(createFileDisk(directory), written);
     expect(found).toEqual({ unreadable: [], lostDocument: false, lostEntries: [], damagedLines: 0, unexplained: [] });
     expect((await readdir(directory)).filter((name) => name.endsWith('.new'))).toEqual([]);
   });
 
   it('row 72: a refused ledger line is taken back, so that a later try does not write it twice', async () => {
     const written = writeWithErrors('fdatasync', 'EIO', 20);
-    const ledger = new TextDecoder().decode(await createDisk(directory).read('ledger-2026-03.jsonl'));
+    const ledger = new TextDecoder().decode(await createFileDisk(directory).read('ledger-2026-03.jsonl'));
     const numbers = [...ledger.matchAll(/"rate":(\d+)/g)].map(([, n]) => Number(n));
     expect(numbers).toEqual(written.filter((one) => one.ledger).map(({ n }) => n));
   });

@@ -3,19 +3,21 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createDisk } from '../../src/platform/disk.ts';
-import { type Diary, inspect, openDiary, type Written } from './diary.ts';
-import { canMountImages, type LoopImage, makeImage } from './loop-image.ts';
+import { createFileDisk } from '../../src/platform/file-disk.ts';
+import { canMountImages, createLoopImage, type LoopImage } from './loop-image.ts';
+import { createNumberedWriter, findWriteLosses, type NumberedWriter, type WriteResult } from './numbered-writer.ts';
 
 describe.skipIf(!(await canMountImages()))('a device in trouble', () => {
   let image: LoopImage;
   let said: string[];
-  let diary: Diary;
+  let diary: NumberedWriter;
   beforeEach(async () => {
-    image = await makeImage(8);
+    image = await createLoopImage(8);
     await image.mount();
     said = [];
-    diary = openDiary(createDisk(image.directory), (failure) => said.push(failure?.failure.kind ?? 'fine'));
+    diary = createNumberedWriter(createFileDisk(image.directory), (failure) =>
+      said.push(failure?.failure.kind ?? 'fine'),
+    );
   });
   afterEach(() => image.remove());
 
@@ -31,8 +33,8 @@ describe.skipIf(!(await canMountImages()))('a device in trouble', () => {
         );
   }
 
-  async function writeSome(from: number, count: number): Promise<Written[]> {
-    const written: Written[] = [];
+  async function writeSome(from: number, count: number): Promise<WriteResult[]> {
+    const written: WriteResult[] = [];
     for (let n = from; n < from + count; n += 1) written.push(await diary.write(n));
     return written;
   }
@@ -46,7 +48,7 @@ describe.skipIf(!(await canMountImages()))('a device in trouble', () => {
     expect(during.some(({ document }) => !document)).toBe(true);
     expect(said).toContain('full');
     expect(new Set(said)).toEqual(new Set(['fine', 'full']));
-    expect(await inspect(createDisk(image.directory), [...before, ...during])).toEqual(nothingLost);
+    expect(await findWriteLosses(createFileDisk(image.directory), [...before, ...during])).toEqual(nothingLost);
     expect((await readdir(image.directory)).filter((name) => name.endsWith('.new'))).toEqual([]);
 
     await rm(ballast());
@@ -54,7 +56,9 @@ describe.skipIf(!(await canMountImages()))('a device in trouble', () => {
     const after = await writeSome(61, 20);
     expect(after.every(({ document, ledger }) => document && ledger)).toBe(true);
     expect(new Set(said)).toEqual(new Set(['fine']));
-    expect(await inspect(createDisk(image.directory), [...before, ...during, ...after])).toEqual(nothingLost);
+    expect(await findWriteLosses(createFileDisk(image.directory), [...before, ...during, ...after])).toEqual(
+      nothingLost,
+    );
   });
 
   it('row 71: read-only, it says so, reads on, starts anew, and recovers by itself', async () => {
@@ -65,12 +69,12 @@ describe.skipIf(!(await canMountImages()))('a device in trouble', () => {
     expect(during.some(({ document, ledger }) => document || ledger)).toBe(false);
     expect(new Set(said)).toEqual(new Set(['read-only']));
     // A new life on the read-only device finds all of it.
-    expect(await openDiary(createDisk(image.directory)).resume()).toBe(20);
-    expect(await inspect(createDisk(image.directory), before)).toEqual(nothingLost);
+    expect(await createNumberedWriter(createFileDisk(image.directory)).readLastNumber()).toBe(20);
+    expect(await findWriteLosses(createFileDisk(image.directory), before)).toEqual(nothingLost);
 
     image.remount('rw');
     const after = await writeSome(26, 5);
     expect(after.every(({ document, ledger }) => document && ledger)).toBe(true);
-    expect(await inspect(createDisk(image.directory), [...before, ...after])).toEqual(nothingLost);
+    expect(await findWriteLosses(createFileDisk(image.directory), [...before, ...after])).toEqual(nothingLost);
   });
 });

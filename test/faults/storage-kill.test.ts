@@ -5,22 +5,22 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createDisk } from '../../src/platform/disk.ts';
-import { makeProgram, type Program } from '../doubles/program.ts';
-import { inspect, type Written } from './diary.ts';
-import { seeded, times } from './seeded.ts';
+import { createFileDisk } from '../../src/platform/file-disk.ts';
+import { type BundledProgram, bundleProgram } from '../doubles/bundle-program.ts';
+import { findWriteLosses, type WriteResult } from './numbered-writer.ts';
+import { createTestRandom, readRepetitions } from './test-random.ts';
 
-const KILLS = times('GRIDTIDE_KILLS', 200);
+const KILLS = readRepetitions('GRIDTIDE_KILLS', 200);
 const LANES = 2;
 
-let writer: Program;
+let writer: BundledProgram;
 beforeAll(async () => {
-  writer = await makeProgram(join(import.meta.dirname, 'diary-writer.ts'));
+  writer = await bundleProgram(join(import.meta.dirname, 'numbered-writer.program.ts'));
 });
 afterAll(() => writer.remove());
 
 /** One life of the writer, ended `delay` ms after its first word. */
-async function lifeAndDeath(directory: string, delay: number): Promise<Written[]> {
+async function lifeAndDeath(directory: string, delay: number): Promise<WriteResult[]> {
   const child = spawn(process.execPath, [writer.path, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.on('data', (chunk) => {
@@ -38,21 +38,21 @@ async function lifeAndDeath(directory: string, delay: number): Promise<Written[]
 it(
   `row 68: ${KILLS} kills lose no acknowledged record and leave no unreadable file`,
   async () => {
-    const random = seeded('storage-kill');
+    const random = createTestRandom('storage-kill');
     const lane = async () => {
       const directory = await mkdtemp(join(tmpdir(), 'gridtide-kill-'));
-      const acknowledged: Written[] = [];
+      const acknowledged: WriteResult[] = [];
       let torn = 0;
       for (let kill = 0; kill < KILLS / LANES; kill += 1) {
         acknowledged.push(...(await lifeAndDeath(directory, random.fraction() * 25)));
-        const found = await inspect(createDisk(directory), acknowledged);
+        const found = await findWriteLosses(createFileDisk(directory), acknowledged);
         // A line cut off by a kill is the beginning of one that was never acknowledged, and costs itself alone.
         expect(found).toMatchObject({ unreadable: [], lostDocument: false, lostEntries: [], unexplained: [] });
         expect(found.damagedLines).toBeLessThanOrEqual(kill + 1);
         torn = found.damagedLines;
       }
       // What the dead were making does not gather: the next life clears it away with its first write.
-      await createDisk(directory).replace('next', new Uint8Array(1));
+      await createFileDisk(directory).replace('next', new Uint8Array(1));
       const left = await readdir(directory);
       expect(left.filter((name) => name.endsWith('.new'))).toEqual([]);
       await rm(directory, { recursive: true });

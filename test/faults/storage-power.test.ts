@@ -3,15 +3,15 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createDisk } from '../../src/platform/disk.ts';
-import { inspect, openDiary, type Written } from './diary.ts';
-import { canMountImages, type LoopImage, makeImage } from './loop-image.ts';
-import { seeded, times } from './seeded.ts';
+import { createFileDisk } from '../../src/platform/file-disk.ts';
+import { canMountImages, createLoopImage, type LoopImage } from './loop-image.ts';
+import { createNumberedWriter, findWriteLosses, type WriteResult } from './numbered-writer.ts';
+import { createTestRandom, readRepetitions } from './test-random.ts';
 
-const CUTS = times('GRIDTIDE_POWER_CUTS', 100);
+const CUTS = readRepetitions('GRIDTIDE_POWER_CUTS', 100);
 
 async function withImage(megabytes: number, use: (image: LoopImage) => Promise<void>): Promise<void> {
-  const image = await makeImage(megabytes);
+  const image = await createLoopImage(megabytes);
   try {
     await use(image);
   } finally {
@@ -23,15 +23,15 @@ async function withImage(megabytes: number, use: (image: LoopImage) => Promise<v
  * Writes until the power goes, after `delay` ms. What is heard later counts for nothing: without power nobody hears it, while here a
  * sync that was under way may still answer that all is well.
  */
-async function lifeAndCut(image: LoopImage, delay: number): Promise<Written[]> {
-  const acknowledged: Written[] = [];
+async function lifeAndCut(image: LoopImage, delay: number): Promise<WriteResult[]> {
+  const acknowledged: WriteResult[] = [];
   let isCut = false;
   const cut = new Promise<void>((resume) => setTimeout(resume, delay)).then(() => {
     isCut = true;
     image.cutPower();
   });
-  const diary = openDiary(createDisk(image.directory));
-  const from = await diary.resume();
+  const diary = createNumberedWriter(createFileDisk(image.directory));
+  const from = await diary.readLastNumber();
   for (let n = from + 1; !isCut; n += 1) {
     const written = await diary.write(n);
     if (!isCut) acknowledged.push(written);
@@ -45,15 +45,15 @@ describe.skipIf(!(await canMountImages()))('row 69', () => {
     `${CUTS} power cuts lose no acknowledged record and leave no unreadable file`,
     () =>
       withImage(16, async (image) => {
-        const random = seeded('storage-power');
-        const acknowledged: Written[] = [];
+        const random = createTestRandom('storage-power');
+        const acknowledged: WriteResult[] = [];
         let torn = 0;
         for (let cut = 0; cut < CUTS; cut += 1) {
           await image.mount();
           acknowledged.push(...(await lifeAndCut(image, random.fraction() * 60)));
           image.unmount();
           await image.mount();
-          const found = await inspect(createDisk(image.directory), acknowledged);
+          const found = await findWriteLosses(createFileDisk(image.directory), acknowledged);
           expect(found).toMatchObject({ unreadable: [], lostDocument: false, lostEntries: [], unexplained: [] });
           torn = found.damagedLines;
           image.unmount();

@@ -1,11 +1,11 @@
 /** Row 83: what a day of the agent writes to the device, measured at the block device, so that an SD card lives for years. */
 
 import { describe, expect, it } from 'vitest';
-import { createDisk } from '../../src/platform/disk.ts';
-import { hours } from '../../src/units.ts';
-import { openHouse } from './house.ts';
-import { canMountImages, makeImage } from './loop-image.ts';
-import { seeded } from './seeded.ts';
+import { hours } from '../../src/domain/units.ts';
+import { createFileDisk } from '../../src/platform/file-disk.ts';
+import { createCrashableAgent } from './crashable-agent.ts';
+import { canMountImages, createLoopImage } from './loop-image.ts';
+import { createTestRandom } from './test-random.ts';
 
 const MOST = 4 * 1024 * 1024;
 
@@ -18,20 +18,20 @@ loads:
 
 describe.skipIf(!(await canMountImages()))('row 83', () => {
   it('a day, the first map included, writes at most 4 MiB', async () => {
-    const image = await makeImage(64);
+    const image = await createLoopImage(64);
     try {
       await image.mount();
-      const house = await openHouse({
-        random: seeded('storage-wear'),
+      const house = await createCrashableAgent({
+        random: createTestRandom('storage-wear'),
         loads: LOADS,
-        disk: createDisk(image.directory),
+        disk: createFileDisk(image.directory),
       });
       await house.start();
       await house.pass(hours(1));
       const first = image.bytesWritten();
       await house.pass(hours(23));
       const bytes = image.bytesWritten();
-      await house.end();
+      await house.close();
       console.log(
         `a day wrote ${(bytes / 1024).toFixed(0)} KiB, ${(first / 1024).toFixed(0)} KiB of it in the first hour`,
       );

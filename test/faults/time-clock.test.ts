@@ -4,13 +4,22 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../src/replay/clock.ts';
-import { hours, type Instant, minutes } from '../../src/units.ts';
+import { hours, type Instant, minutes } from '../../src/domain/units.ts';
+import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
+import { type BundledProgram, bundleProgram } from '../doubles/bundle-program.ts';
 import { freePort } from '../doubles/mosquitto.ts';
-import { startProcess } from '../doubles/process.ts';
-import { makeProgram, type Program } from '../doubles/program.ts';
-import { startGrid } from './grid.ts';
-import { CAR, type Home, type HomeOptions, openHome, START, timeOn, tooSoon, WATER } from './home.ts';
+import { startProcess } from '../doubles/running-process.ts';
+import { startSignalService } from './scripted-signal-service.ts';
+import {
+  CAR_LINE,
+  createVirtualAgent,
+  findShortCycles,
+  START,
+  sumTimeOn,
+  type VirtualAgent,
+  type VirtualAgentOptions,
+  WATER_LINE,
+} from './virtual-agent.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -18,22 +27,23 @@ afterEach(async () => {
 });
 
 /** A house on a grid without chance, that may differ in its clock alone. */
-async function onGrid(options: Partial<HomeOptions> = {}): Promise<Home> {
+async function onGrid(options: Partial<VirtualAgentOptions> = {}): Promise<VirtualAgent> {
   const clock = createVirtualClock(options.start === undefined ? START : (Date.parse(options.start) as Instant));
-  const grid = await startGrid(clock);
+  const grid = await startSignalService(clock);
   undo.push(() => grid.close());
-  const home = await openHome({ seed: 1, clock, url: grid.url, ...options });
-  undo.push(() => home.end());
+  const home = await createVirtualAgent({ seed: 1, clock, url: grid.url, ...options });
+  undo.push(() => home.close());
   return home;
 }
 
 const LEAST = { on: minutes(20), off: minutes(15) };
-const shape = (home: Home) => home.edges.map(({ line, high, at }) => `${line} ${high} ${Math.round(at / minutes(1))}`);
+const shape = (home: VirtualAgent) =>
+  home.edges.map(({ line, high, at }) => `${line} ${high} ${Math.round(at / minutes(1))}`);
 
 describe('1 boot without a clock', () => {
-  let program: Program;
+  let program: BundledProgram;
   beforeAll(async () => {
-    program = await makeProgram(join(import.meta.dirname, '..', '..', 'src', 'main.ts'), ['onoff', 'pino-pretty']);
+    program = await bundleProgram(join(import.meta.dirname, '..', '..', 'src', 'main.ts'), ['onoff', 'pino-pretty']);
   });
   afterAll(() => program.remove());
 
@@ -48,10 +58,12 @@ describe('1 boot without a clock', () => {
       await home.pass(hours(2));
       // Low from the first moment on, although the grid is at its cleanest.
       expect(home.edges.filter(({ high }) => high)).toEqual([]);
-      expect(home.troubles('clock')[0]).toMatch(/nothing vouches for this device's clock, which says (1970|2014)-/);
-      expect(home.troubles('clock').length).toBe(1);
+      expect(home.warningsAbout('clock')[0]).toMatch(
+        /nothing vouches for this device's clock, which says (1970|2014)-/,
+      );
+      expect(home.warningsAbout('clock').length).toBe(1);
       expect(home.agent.snapshot().decisions.map(({ why }) => why)).toEqual(['untrusted-clock', 'untrusted-clock']);
-      const asked = home.count('/');
+      const asked = home.countRequests('/');
       expect(asked).toBeGreaterThan(10);
 
       home.network.isDown = false;
@@ -68,7 +80,7 @@ describe('1 boot without a clock', () => {
       expect(Math.abs((home.agent.snapshot().view?.index?.at ?? 0) - home.clock.now().wall)).toBeLessThan(minutes(11));
       await home.pass(minutes(20));
       expect(home.edges.length).toBe(before);
-      expect(home.said.at(-1)?.message).not.toMatch(/clock/);
+      expect(home.logEntries.at(-1)?.message).not.toMatch(/clock/);
     },
   );
 
@@ -81,12 +93,12 @@ describe('1 boot without a clock', () => {
     home.device.trusted = false;
     await home.restart();
     await home.pass(minutes(5));
-    expect(home.agent.snapshot().view?.outlook).toBeUndefined();
+    expect(home.agent.snapshot().view?.horizon).toBeUndefined();
     home.device.ahead = 0;
     home.device.trusted = true;
     await home.pass(minutes(1));
-    expect(home.agent.snapshot().view?.outlook?.basis).toBe('fresh-forecast');
-    expect(tooSoon(home.edges, WATER, LEAST)).toEqual([]);
+    expect(home.agent.snapshot().view?.horizon?.basis).toBe('fresh-forecast');
+    expect(findShortCycles(home.edges, WATER_LINE, LEAST)).toEqual([]);
   });
 
   it('1 as a process whose clock says 1970: it starts, names the clock, and switches nothing on', async () => {
@@ -121,9 +133,9 @@ loads:
       join(directory, 'gridtide.yaml'),
     ]);
     undo.push(() => agent.stop());
-    await agent.line(/gridtide .* runs 1 load/);
-    expect(await agent.line(/"time":"1970-01-01/)).toContain('1970');
-    await agent.line(/no new map|was not reached/);
+    await agent.waitForLine(/gridtide .* runs 1 load/);
+    expect(await agent.waitForLine(/"time":"1970-01-01/)).toContain('1970');
+    await agent.waitForLine(/no new map|was not reached/);
     expect(agent.lines.filter((line) => /water on/.test(line))).toEqual([]);
     expect(await agent.terminate()).toBe(0);
   });
@@ -138,18 +150,18 @@ describe('2 the clock steps by hours', () => {
     const at = home.clock.now().wall;
     home.device.ahead = hours(step);
     await home.pass(minutes(25));
-    expect(home.troubles('clock')).toEqual([
+    expect(home.warningsAbout('clock')).toEqual([
       `this device's clock is 3h ${step > 0 ? 'ahead of' : 'behind'} the service's though it is synchronised; the signal drives nothing until they agree; check the time source`,
     ]);
     expect(home.agent.snapshot().view?.index).toBeUndefined();
-    for (const line of [WATER, CAR])
+    for (const line of [WATER_LINE, CAR_LINE])
       expect(home.edges.filter((edge) => edge.line === line && edge.at >= at).length).toBeLessThanOrEqual(1);
     expect(home.agent.snapshot().logins - logins).toBeLessThanOrEqual(1);
     home.device.ahead = 0;
     await home.pass(minutes(11));
     expect(home.agent.snapshot().view?.index?.basis).toBe('live-index');
-    expect(tooSoon(home.edges, WATER, LEAST)).toEqual([]);
-    expect(tooSoon(home.edges, CAR, { on: minutes(15), off: minutes(15) })).toEqual([]);
+    expect(findShortCycles(home.edges, WATER_LINE, LEAST)).toEqual([]);
+    expect(findShortCycles(home.edges, CAR_LINE, { on: minutes(15), off: minutes(15) })).toEqual([]);
   });
 
   it.each([5, -5])("2 by %d h where nobody vouches for it: the service's time goes on, nothing moves", async (step) => {
@@ -177,7 +189,9 @@ describe('3 a device some minutes off', () => {
         await one.start();
         await one.pass(hours(8));
       }
-      const [said = '', ...more] = wrong.said.flatMap(({ message }) => (/going by/.test(message) ? [message] : []));
+      const [said = '', ...more] = wrong.logEntries.flatMap(({ message }) =>
+        /going by/.test(message) ? [message] : [],
+      );
       // The service tells its time in whole seconds.
       expect(said.replace('4m31s', '4m30s')).toBe(
         `going by the service's time, 4m30s ${off > 0 ? 'behind' : 'ahead of'} this device's clock`,
@@ -208,7 +222,7 @@ describe('4 odd days', () => {
     const home = await onGrid({ start });
     await home.start();
     await home.pass((Date.parse(by) - Date.parse(start)) as ReturnType<typeof hours>);
-    const on = timeOn(home.edges, CAR, Date.parse(start), Date.parse(by));
+    const on = sumTimeOn(home.edges, CAR_LINE, Date.parse(start), Date.parse(by));
     expect(on / hours(1)).toBeGreaterThanOrEqual(4 - 1 / 60);
     expect(on / hours(1)).toBeLessThanOrEqual(4 + 6 / 60);
   });

@@ -2,11 +2,17 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Level } from '../../src/config/config.ts';
-import { isFailure, type Output } from '../../src/outputs/output.ts';
-import { createDryPins } from '../../src/replay/pins.ts';
-import { type Cellar, cellar, load, output, quiet } from './cellar.ts';
+import { isOutputFailure, type Output } from '../../src/outputs/output.ts';
+import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';
+import {
+  buildLoad,
+  createOfflineParts,
+  createOutputFixture,
+  createTestOutput,
+  type OutputFixture,
+} from './output-fixture.ts';
 
-const cellars: Cellar[] = [];
+const cellars: OutputFixture[] = [];
 afterEach(async () => {
   for (const one of cellars.splice(0)) await one.close();
 });
@@ -18,15 +24,15 @@ interface Kind {
 }
 
 const mqtt = async () => {
-  const here = await cellar();
+  const here = await createOutputFixture();
   cellars.push(here);
   here.addDevice('cmnd/car/POWER', 'stat/car/POWER');
   await here.embedded.publish('stat/car/POWER', 'OFF', { retain: true });
-  return output(load(here.tasmota), here);
+  return createTestOutput(buildLoad(here.tasmota), here);
 };
 
-const overPins = async (config: Parameters<typeof load>[0]) =>
-  output(load(config), { ...quiet(), pins: createDryPins() });
+const overPins = async (config: Parameters<typeof buildLoad>[0]) =>
+  createTestOutput(buildLoad(config), { ...createOfflineParts(), pins: createSimulatedLines() });
 
 const kinds: readonly Kind[] = [
   { name: 'dry run', levels: ['on', 'off'], make: () => overPins({ kind: 'dry-run', as: 'relay' }) },
@@ -57,7 +63,7 @@ const kinds: readonly Kind[] = [
 describe.each(kinds)('$name', ({ levels, make }) => {
   it('opens, takes each level and reads it back', async () => {
     const under = await make();
-    expect(isFailure(await under.open())).toBe(false);
+    expect(isOutputFailure(await under.open())).toBe(false);
     for (const level of [...levels, ...levels.toReversed()]) {
       expect(await under.apply(level)).toBeUndefined();
       expect(await under.read()).toBe(level);
@@ -78,7 +84,7 @@ describe.each(kinds)('$name', ({ levels, make }) => {
 
   it('takes a level also when nobody opened it before', async () => {
     const under = await make();
-    for (const level of levels.slice(0, 1)) expect(isFailure(await under.apply(level))).toBe(false);
+    for (const level of levels.slice(0, 1)) expect(isOutputFailure(await under.apply(level))).toBe(false);
     await under.close();
   });
 

@@ -1,8 +1,8 @@
 /** What every clock promises: the machine's, the scaled and the virtual one. */
 
 import { describe, expect, it } from 'vitest';
-import { after, milliseconds } from '../../src/units.ts';
-import type { Clock } from '../../src/world.ts';
+import type { Clock } from '../../src/domain/ports.ts';
+import { addDuration, milliseconds } from '../../src/domain/units.ts';
 
 export interface ClockUnderTest {
   readonly clock: Clock & { waiting(): readonly string[] };
@@ -12,13 +12,13 @@ export interface ClockUnderTest {
 
 export function describeClock(name: string, open: () => ClockUnderTest) {
   describe(`${name} keeps the contract of a clock`, () => {
-    const inSteps = (clock: Clock, steps: number) => after(clock.now().uptime, milliseconds(steps * 20));
+    const uptimeIn = (clock: Clock, steps: number) => addDuration(clock.now().uptime, milliseconds(steps * 20));
 
     it('wakes in order of time, never early', async () => {
       const { clock, until } = open();
       const woken: string[] = [];
       const wake = (steps: number) => {
-        const at = inSteps(clock, steps);
+        const at = uptimeIn(clock, steps);
         clock.wakeAt(at, `step ${steps}`, () => woken.push(`${steps} ${clock.now().uptime >= at ? 'due' : 'early'}`));
       };
       [3, 1, 2].forEach(wake);
@@ -31,7 +31,7 @@ export function describeClock(name: string, open: () => ClockUnderTest) {
     it('wakes once for a time that is past, but not before the asker has gone on', async () => {
       const { clock, until } = open();
       const seen: string[] = [];
-      clock.wakeAt(after(clock.now().uptime, milliseconds(-5_000)), 'past', () => seen.push('woken'));
+      clock.wakeAt(addDuration(clock.now().uptime, milliseconds(-5_000)), 'past', () => seen.push('woken'));
       seen.push('asked');
       await until(() => seen.length === 2);
       expect(seen).toEqual(['asked', 'woken']);
@@ -40,8 +40,8 @@ export function describeClock(name: string, open: () => ClockUnderTest) {
     it('a cancelled wake-up never runs; cancelling twice or after it ran is nothing', async () => {
       const { clock, until } = open();
       const seen: string[] = [];
-      const cancel = clock.wakeAt(inSteps(clock, 1), 'cancelled', () => seen.push('cancelled'));
-      const ran = clock.wakeAt(inSteps(clock, 2), 'kept', () => seen.push('kept'));
+      const cancel = clock.wakeAt(uptimeIn(clock, 1), 'cancelled', () => seen.push('cancelled'));
+      const ran = clock.wakeAt(uptimeIn(clock, 2), 'kept', () => seen.push('kept'));
       cancel();
       cancel();
       expect(clock.waiting()).toEqual(['kept']);
@@ -53,10 +53,10 @@ export function describeClock(name: string, open: () => ClockUnderTest) {
     it('what is woken may ask for the next and take back another', async () => {
       const { clock, until } = open();
       const seen: string[] = [];
-      const other = clock.wakeAt(inSteps(clock, 3), 'other', () => seen.push('other'));
-      clock.wakeAt(inSteps(clock, 1), 'first', () => {
+      const other = clock.wakeAt(uptimeIn(clock, 3), 'other', () => seen.push('other'));
+      clock.wakeAt(uptimeIn(clock, 1), 'first', () => {
         other();
-        clock.wakeAt(inSteps(clock, 4), 'second', () => seen.push('second'));
+        clock.wakeAt(uptimeIn(clock, 4), 'second', () => seen.push('second'));
       });
       await until(() => seen.length > 0);
       expect(seen).toEqual(['second']);
@@ -68,7 +68,7 @@ export function describeClock(name: string, open: () => ClockUnderTest) {
       let last = first;
       let woken = 0;
       for (const steps of [1, 2, 3])
-        clock.wakeAt(inSteps(clock, steps), `step ${steps}`, () => {
+        clock.wakeAt(uptimeIn(clock, steps), `step ${steps}`, () => {
           const now = clock.now();
           expect(now.uptime).toBeGreaterThanOrEqual(last.uptime);
           last = now;
@@ -84,8 +84,8 @@ export function describeClock(name: string, open: () => ClockUnderTest) {
       const listen = (warning: Error) => warnings.push(warning.name);
       process.on('warning', listen);
       const seen: string[] = [];
-      const cancel = clock.wakeAt(after(clock.now().uptime, milliseconds(5e12)), 'far', () => seen.push('far'));
-      clock.wakeAt(inSteps(clock, 1), 'near', () => seen.push('near'));
+      const cancel = clock.wakeAt(addDuration(clock.now().uptime, milliseconds(5e12)), 'far', () => seen.push('far'));
+      clock.wakeAt(uptimeIn(clock, 1), 'near', () => seen.push('near'));
       await until(() => seen.length > 0);
       cancel();
       process.off('warning', listen);

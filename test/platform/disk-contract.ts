@@ -1,7 +1,7 @@
 /** What every disk promises; run over the real one and the one in memory. */
 
 import { describe, expect, it } from 'vitest';
-import { type Disk, DiskError } from '../../src/world.ts';
+import { type Disk, DiskError } from '../../src/domain/ports.ts';
 
 export interface DiskUnderTest {
   readonly disk: Disk;
@@ -13,7 +13,7 @@ export interface DiskUnderTest {
 const bytes = (text: string) => new TextEncoder().encode(text);
 const text = (found: Uint8Array | undefined) => (found === undefined ? undefined : new TextDecoder().decode(found));
 
-export const failureOf = async (work: Promise<unknown>) => {
+export const readFailureKind = async (work: Promise<unknown>) => {
   try {
     await work;
   } catch (error) {
@@ -26,7 +26,7 @@ export const failureOf = async (work: Promise<unknown>) => {
 const BAD_NAMES = ['', '.', '..', '.hidden', 'a/b', '../up', 'a\0b', 'a b', 'a\n', 'é', 'x'.repeat(201)];
 
 export function describeDisk(name: string, open: () => Promise<DiskUnderTest>) {
-  const on = (what: string, check: (under: DiskUnderTest) => Promise<void>) =>
+  const itOnDisk = (what: string, check: (under: DiskUnderTest) => Promise<void>) =>
     it(what, async () => {
       const under = await open();
       try {
@@ -37,34 +37,34 @@ export function describeDisk(name: string, open: () => Promise<DiskUnderTest>) {
     });
 
   describe(`${name} keeps the contract of a disk`, () => {
-    on('a file that is not there reads as undefined', async ({ disk }) => {
+    itOnDisk('a file that is not there reads as undefined', async ({ disk }) => {
       expect(await disk.read('none')).toBeUndefined();
       expect(await disk.open('none')).toBeUndefined();
       expect(await disk.list()).toEqual([]);
       await disk.remove('none');
     });
 
-    on('reading does not stand in the way of the first writing', async ({ disk, again }) => {
+    itOnDisk('reading does not stand in the way of the first writing', async ({ disk, again }) => {
       const reader = again();
       expect([await reader.read('a'), await reader.list()]).toEqual([undefined, []]);
       await disk.append('a', bytes('x'), { sync: true });
       expect([text(await reader.read('a')), await reader.list()]).toEqual(['x', ['a']]);
     });
 
-    on('replaced content is read back, also by the next process', async ({ disk, again }) => {
+    itOnDisk('replaced content is read back, also by the next process', async ({ disk, again }) => {
       await disk.replace('state.json', bytes('first, and longer'));
       await disk.replace('state.json', bytes('second'));
       expect(text(await disk.read('state.json'))).toBe('second');
       expect(text(await again().read('state.json'))).toBe('second');
     });
 
-    on('an empty file is a file', async ({ disk }) => {
+    itOnDisk('an empty file is a file', async ({ disk }) => {
       await disk.replace('empty', new Uint8Array(0));
       expect((await disk.read('empty'))?.length).toBe(0);
       expect(await disk.list()).toEqual(['empty']);
     });
 
-    on('what is read belongs to the reader', async ({ disk }) => {
+    itOnDisk('what is read belongs to the reader', async ({ disk }) => {
       const given = bytes('abc');
       await disk.replace('a', given);
       given[0] = 0;
@@ -72,19 +72,19 @@ export function describeDisk(name: string, open: () => Promise<DiskUnderTest>) {
       expect(text(await disk.read('a'))).toBe('abc');
     });
 
-    on('appends stand in the order of the calls', async ({ disk }) => {
+    itOnDisk('appends stand in the order of the calls', async ({ disk }) => {
       const records = Array.from({ length: 50 }, (_, n) => `record ${n}\n`);
       await Promise.all(records.map((record, n) => disk.append('ledger', bytes(record), { sync: n % 7 === 0 })));
       expect(text(await disk.read('ledger'))).toBe(records.join(''));
     });
 
-    on('of replaces side by side the last call stays', async ({ disk }) => {
+    itOnDisk('of replaces side by side the last call stays', async ({ disk }) => {
       await Promise.all(Array.from({ length: 20 }, (_, n) => disk.replace('a', bytes(`${n}`))));
       expect(text(await disk.read('a'))).toBe('19');
       expect(await disk.list()).toEqual(['a']);
     });
 
-    on('an open file is read at any offset, short only at its end', async ({ disk }) => {
+    itOnDisk('an open file is read at any offset, short only at its end', async ({ disk }) => {
       await disk.replace('map', bytes('0123456789'));
       const file = await disk.open('map');
       expect(file?.size).toBe(10);
@@ -100,7 +100,7 @@ export function describeDisk(name: string, open: () => Promise<DiskUnderTest>) {
       await file?.close();
     });
 
-    on('an open file stays what it was when another takes its name', async ({ disk }) => {
+    itOnDisk('an open file stays what it was when another takes its name', async ({ disk }) => {
       await disk.replace('map', bytes('old'));
       const file = await disk.open('map');
       await disk.replace('map', bytes('new and longer'));
@@ -108,7 +108,7 @@ export function describeDisk(name: string, open: () => Promise<DiskUnderTest>) {
       await file?.close();
     });
 
-    on('a file being made is seen after its commit only', async ({ disk, again }) => {
+    itOnDisk('a file being made is seen after its commit only', async ({ disk, again }) => {
       const file = await disk.create('map');
       await file.write(bytes('....body'));
       await file.write(bytes(' and end'));
@@ -121,7 +121,7 @@ export function describeDisk(name: string, open: () => Promise<DiskUnderTest>) {
       expect(await disk.list()).toEqual(['map']);
     });
 
-    on('an abandoned file leaves the old one', async ({ disk }) => {
+    itOnDisk('an abandoned file leaves the old one', async ({ disk }) => {
       await disk.replace('map', bytes('old'));
       const file = await disk.create('map');
       await file.write(bytes('half'));
@@ -131,7 +131,7 @@ export function describeDisk(name: string, open: () => Promise<DiskUnderTest>) {
       expect(await disk.list()).toEqual(['map']);
     });
 
-    on('two makers of one name do not mix: the last commit stays', async ({ disk }) => {
+    itOnDisk('two makers of one name do not mix: the last commit stays', async ({ disk }) => {
       const [one, two] = await Promise.all([disk.create('map'), disk.create('map')]);
       await one.write(bytes('one'));
       await two.write(bytes('two'));
@@ -140,21 +140,21 @@ export function describeDisk(name: string, open: () => Promise<DiskUnderTest>) {
       expect(text(await disk.read('map'))).toBe('one');
     });
 
-    on('nothing is written beyond what was written', async ({ disk }) => {
+    itOnDisk('nothing is written beyond what was written', async ({ disk }) => {
       const file = await disk.create('map');
       await file.write(bytes('1234'));
       await expect(file.writeAt(3, bytes('xx'))).rejects.toThrow('beyond');
       await file.abandon();
     });
 
-    on('a removed file is gone, others stay', async ({ disk }) => {
+    itOnDisk('a removed file is gone, others stay', async ({ disk }) => {
       await disk.replace('a', bytes('1'));
       await disk.replace('b', bytes('2'));
       await disk.remove('a');
       expect(await disk.list()).toEqual(['b']);
     });
 
-    on('a name that could leave the directory is a broken law', async ({ disk }) => {
+    itOnDisk('a name that could leave the directory is a broken law', async ({ disk }) => {
       for (const bad of BAD_NAMES) {
         await expect(disk.read(bad), bad).rejects.toThrow('is no name');
         await expect(disk.replace(bad, bytes('x')), bad).rejects.toThrow('is no name');
@@ -182,10 +182,10 @@ export function describeFullDisk(
         await disk.append('ledger', bytes('record\n'), { sync: true });
         await disk.replace('ballast', half);
 
-        expect(await failureOf(disk.replace('state', large))).toBe('full');
-        expect(await failureOf(disk.append('ledger', large, { sync: true }))).toBe('full');
+        expect(await readFailureKind(disk.replace('state', large))).toBe('full');
+        expect(await readFailureKind(disk.append('ledger', large, { sync: true }))).toBe('full');
         const file = await disk.create('map');
-        expect(await failureOf(file.write(large))).toBe('full');
+        expect(await readFailureKind(file.write(large))).toBe('full');
         await file.abandon();
         expect(text(await disk.read('state'))).toBe('good');
         expect(text(await disk.read('ledger'))).toBe('record\n');

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createFailsafeFile, failsafeText } from '../../src/platform/failsafe-file.ts';
+import { createFailsafeFile, formatFailsafe } from '../../src/platform/failsafe-file.ts';
 import { HEADER_CHIPS } from '../../src/platform/gpio-chip.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'systemd', 'failsafe');
@@ -44,7 +44,7 @@ function run(text: string, shell = 'sh') {
 describe('the fail-safe program', () => {
   it.each(HEADER_CHIPS)('sets each line of the file on %s', (label) => {
     layOut(label, [17, 22, 27]);
-    const text = failsafeText([
+    const text = formatFailsafe([
       { line: 17, high: true },
       { line: 27, high: false },
     ]);
@@ -96,8 +96,8 @@ describe('the fail-safe program', () => {
 describe('the file left for it', () => {
   it('stands whole under its name until it is cleared', async () => {
     const file = createFailsafeFile(base);
-    expect(await file.leave([{ line: 17, high: true }])).toBe(true);
-    expect(await file.leave([{ line: 17, high: false }])).toBe(true);
+    expect(await file.save([{ line: 17, high: true }])).toBe(true);
+    expect(await file.save([{ line: 17, high: false }])).toBe(true);
     expect(readdirSync(base)).toEqual(['failsafe']);
     layOut('pinctrl-bcm2835', [17]);
     expect(spawnSync('sh', [PROGRAM, join(base, 'failsafe'), gpio]).status).toBe(0);
@@ -108,7 +108,7 @@ describe('the file left for it', () => {
   });
 
   it('is not written where nobody would read it, and says when it cannot be', async () => {
-    expect(await createFailsafeFile(undefined).leave([])).toBe(false);
-    expect(await createFailsafeFile(join(base, 'none')).leave([])).toBe(false);
+    expect(await createFailsafeFile(undefined).save([])).toBe(false);
+    expect(await createFailsafeFile(join(base, 'none')).save([])).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { headerLine, holderOf } from '../../src/platform/gpio-chip.ts';
+import { findHeaderLine, findLineHolder } from '../../src/platform/gpio-chip.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -43,14 +43,14 @@ describe('the line of the header', () => {
   ];
   it.each(rows)('on %j: %d is %s', async (chips, line, wanted) => {
     withChips(chips);
-    const found = await headerLine(line, directory);
+    const found = await findHeaderLine(line, directory);
     if (typeof wanted === 'number') return expect(found).toMatchObject({ number: wanted, offset: line });
     expect(found).toMatchObject({ kind: 'missing' });
     expect(found).toHaveProperty('detail', expect.stringContaining(wanted));
   });
 
   it('says so where the kernel offers no GPIO', async () => {
-    expect(await headerLine(17, join(directory, 'none'))).toMatchObject({ kind: 'missing' });
+    expect(await findHeaderLine(17, join(directory, 'none'))).toMatchObject({ kind: 'missing' });
   });
 });
 
@@ -86,10 +86,10 @@ gpiochip1: 54 GPIOs, parent: platform/gpio, pinctrl-bcm2835, can sleep:
   it.each(rows)('%s kernel, line %d: %s', async (kernel, offset, holder) => {
     const path = join(directory, 'gpio');
     writeFileSync(path, kernel === 'old' ? old : recent);
-    expect(await holderOf({ offset, number: 512 + offset, chip: 'pinctrl-bcm2835' }, path)).toBe(holder);
+    expect(await findLineHolder({ offset, number: 512 + offset, chip: 'pinctrl-bcm2835' }, path)).toBe(holder);
   });
 
   it('is unknown where it may not be read', async () => {
-    expect(await holderOf({ offset: 7, number: 519, chip: 'x' }, join(directory, 'none'))).toBeUndefined();
+    expect(await findLineHolder({ offset: 7, number: 519, chip: 'x' }, join(directory, 'none'))).toBeUndefined();
   });
 });

@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openAccounts, passwordFault } from '../../src/reference/accounts.ts';
-import { ask, basic, NOW, startPlain } from '../contract/plain-http.ts';
+import { findPasswordMistake, openAccounts } from '../../src/reference/accounts/accounts.ts';
+import { basicAuthorization, NOW, sendPlainRequest, startPlainService } from '../contract/plain-http.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -25,10 +25,10 @@ describe('a data directory', () => {
   it('keeps an account, its plan and its v1 token over a restart', async () => {
     const first = await openAccounts(folder);
     expect(await first.create(home)).toBe(true);
-    const token = first.named('home')?.apiToken;
+    const token = first.findByName('home')?.apiToken;
     const second = await openAccounts(folder);
     expect((await second.verify('home', home.password))?.plan).toBe('basic');
-    expect(second.holding(String(token))?.username).toBe('home');
+    expect(second.findByApiToken(String(token))?.username).toBe('home');
     expect(await second.verify('home', 'secret-word-1')).toBeUndefined();
     expect(await second.create(home)).toBe(false);
   });
@@ -58,32 +58,34 @@ describe('a data directory', () => {
     const accounts = await openAccounts(folder);
     await accounts.create(home);
     expect((await readdir(folder)).sort()).toEqual(['accounts.json', 'outbox']);
-    expect((await openAccounts(folder)).named('home')?.plan).toBe('basic');
+    expect((await openAccounts(folder)).findByName('home')?.plan).toBe('basic');
   });
   it('an account that could not be kept was not made', async () => {
     const accounts = await openAccounts(folder);
     await mkdir(join(folder, 'accounts.json.part'));
     await expect(accounts.create(home)).rejects.toThrow(/EISDIR/);
-    expect(accounts.named('home')).toBeUndefined();
+    expect(accounts.findByName('home')).toBeUndefined();
     await rmdir(join(folder, 'accounts.json.part'));
     expect(await accounts.create(home)).toBe(true);
   });
   it('puts the reset mail into the outbox', async () => {
-    const service = await startPlain({ data: folder });
-    await ask(`${service.url}/password?username=free`);
+    const service = await startPlainService({ data: folder });
+    await sendPlainRequest(`${service.url}/password?username=free`);
     const [mail = ''] = await readdir(join(folder, 'outbox'));
     expect(mail).toMatch(/^2026-06-10T180230/);
     expect(await readFile(join(folder, 'outbox', mail), 'utf8')).toContain('To: free@example.invalid');
     await service.close();
   });
   it('a name from outside chooses no file', async () => {
-    const service = await startPlain({ data: folder });
+    const service = await startPlainService({ data: folder });
     const username = '../../../etc/evil';
-    await ask(`${service.url}/register`, {
+    await sendPlainRequest(`${service.url}/register`, {
       method: 'POST',
       body: JSON.stringify({ username, password: home.password, email: home.email }),
     });
-    expect((await ask(`${service.url}/password?username=${encodeURIComponent(username)}`)).status).toBe(200);
+    expect((await sendPlainRequest(`${service.url}/password?username=${encodeURIComponent(username)}`)).status).toBe(
+      200,
+    );
     expect((await readdir(join(folder, 'outbox'))).length).toBe(1);
     await service.close();
   });
@@ -91,14 +93,16 @@ describe('a data directory', () => {
 
 describe('two services, one directory after the other', () => {
   it('register here, log in there', async () => {
-    const before = await startPlain({ data: folder, newPlan: 'analyst' });
+    const before = await startPlainService({ data: folder, newPlan: 'analyst' });
     const body = JSON.stringify({ username: 'mover', password: home.password, email: home.email });
-    await ask(`${before.url}/register`, { method: 'POST', body });
+    await sendPlainRequest(`${before.url}/register`, { method: 'POST', body });
     await before.close();
-    const after = await startPlain({ data: folder });
-    const login = await ask(`${after.url}/login`, { headers: { authorization: basic('mover', home.password) } });
+    const after = await startPlainService({ data: folder });
+    const login = await sendPlainRequest(`${after.url}/login`, {
+      headers: { authorization: basicAuthorization('mover', home.password) },
+    });
     const headers = { authorization: `Bearer ${JSON.parse(login.text).token}` };
-    expect((await ask(`${after.url}/v3/maps?signal_type=co2_aoer`, { headers })).status).toBe(200);
+    expect((await sendPlainRequest(`${after.url}/v3/maps?signal_type=co2_aoer`, { headers })).status).toBe(200);
     expect(after.reference.counts().logins).toBe(1);
     expect(NOW).toBe(after.now());
     await after.close();
@@ -116,7 +120,7 @@ describe('the password rule', () => {
     ['abcdefg1', 'special'],
     ['1234567-', 'alphabetic'],
   ])('%s: %s', (password, missing) => {
-    const fault = passwordFault(password);
+    const fault = findPasswordMistake(password);
     if (missing === undefined) expect(fault).toBeUndefined();
     else expect(fault).toContain(missing);
   });
@@ -131,7 +135,7 @@ describe('the v1 token of an account given at each start', () => {
     for (const password of [home.password, home.password, 'Other-word-2']) {
       const accounts = await openAccounts(where());
       await accounts.create({ ...home, password }, { replace: true });
-      tokens.push(accounts.named('home')?.apiToken);
+      tokens.push(accounts.findByName('home')?.apiToken);
     }
     expect(tokens[0]).toMatch(/^[0-9a-f]{40}$/);
     expect(tokens[1]).toBe(tokens[0]);

@@ -1,12 +1,12 @@
 /** What clients ask beyond the specification is there when asked for, and only then. */
 
 import { describe, expect, it } from 'vitest';
-import { type PlainService, query, startPlain } from '../contract/plain-http.ts';
+import { encodeQuery, type PlainService, startPlainService } from '../contract/plain-http.ts';
 
-const MIX = `/v3/fuel-mix?${query({ region: 'CAISO_NORTH', signal_type: 'marginal_fuel_mix', start: '2026-06-01T00:00Z', end: '2026-06-01T01:00Z' })}`;
+const MIX = `/v3/fuel-mix?${encodeQuery({ region: 'CAISO_NORTH', signal_type: 'marginal_fuel_mix', start: '2026-06-01T00:00Z', end: '2026-06-01T01:00Z' })}`;
 
 async function withService(extras: boolean, run: (service: PlainService) => Promise<void>): Promise<void> {
-  const service = await startPlain({ extras });
+  const service = await startPlainService({ extras });
   try {
     await run(service);
   } finally {

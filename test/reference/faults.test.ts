@@ -1,23 +1,31 @@
 /** Each fault does to the wire what its name says, where and as often as its rule says. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type FaultName, type FaultRule, readFaultScript } from '../../src/reference/fault-rules.ts';
-import { contains, type Polygon, type Position } from '../../src/reference/lattice.ts';
-import { ask, basic, NOW, PASSWORD, type PlainService, query, startPlain } from '../contract/plain-http.ts';
+import { type FaultName, type FaultRule, parseFaultScript } from '../../src/reference/faults/fault-rules.ts';
+import { isInsideRing, type Polygon, type Position } from '../../src/reference/world/map-geometry.ts';
+import {
+  basicAuthorization,
+  encodeQuery,
+  NOW,
+  PASSWORD,
+  type PlainService,
+  sendPlainRequest,
+  startPlainService,
+} from '../contract/plain-http.ts';
 
 let service: PlainService;
 beforeAll(async () => {
-  service = await startPlain();
+  service = await startPlainService();
 });
 beforeEach(() => {
-  service.at(NOW);
+  service.setTime(NOW);
   service.reference.setFaults([]);
 });
 afterAll(() => service.close());
 
 const moer = { region: 'PSCO', signal_type: 'co2_moer' };
-const FORECAST = `/v3/forecast?${query({ region: 'CAISO_NORTH', signal_type: 'co2_moer' })}`;
-const INDEX = `/v3/signal-index?${query(moer)}`;
+const FORECAST = `/v3/forecast?${encodeQuery({ region: 'CAISO_NORTH', signal_type: 'co2_moer' })}`;
+const INDEX = `/v3/signal-index?${encodeQuery(moer)}`;
 
 /** The answer whole and healthy, then struck. */
 async function struck(rule: FaultRule, path = FORECAST) {
@@ -55,17 +63,19 @@ describe('instead of the answer', () => {
   ] as const)('%s kills a token of 10 minutes, and a new one lives', async (fault, status, type) => {
     service.reference.setFaults([{ fault }]);
     const login = async () => {
-      const reply = await ask(`${service.url}/login`, { headers: { authorization: basic('basic', PASSWORD) } });
+      const reply = await sendPlainRequest(`${service.url}/login`, {
+        headers: { authorization: basicAuthorization('basic', PASSWORD) },
+      });
       return { authorization: `Bearer ${JSON.parse(reply.text).token}` };
     };
     const headers = await login();
-    service.at(NOW + 599_000);
-    expect((await ask(service.url + INDEX, { headers })).status).toBe(200);
-    service.at(NOW + 600_000);
-    const reply = await ask(service.url + INDEX, { headers });
+    service.setTime(NOW + 599_000);
+    expect((await sendPlainRequest(service.url + INDEX, { headers })).status).toBe(200);
+    service.setTime(NOW + 600_000);
+    const reply = await sendPlainRequest(service.url + INDEX, { headers });
     expect(reply.status).toBe(status);
     expect(reply.headers['content-type']).toContain(type);
-    expect((await ask(service.url + INDEX, { headers: await login() })).status).toBe(200);
+    expect((await sendPlainRequest(service.url + INDEX, { headers: await login() })).status).toBe(200);
   });
 });
 
@@ -116,8 +126,8 @@ describe('on the values', () => {
   const range = { ...moer, start: '2026-06-01T00:00Z', end: '2026-06-01T01:00Z' };
   it.each([
     ['forecast', FORECAST],
-    ['past forecasts', `/v3/forecast/historical?${query(range)}`],
-    ['history', `/v3/historical?${query(range)}`],
+    ['past forecasts', `/v3/forecast/historical?${encodeQuery(range)}`],
+    ['history', `/v3/historical?${encodeQuery(range)}`],
     ['index', INDEX],
   ])('warnings and their absence, in the envelope of the %s', async (_, path) => {
     expect((await struck({ fault: 'warnings' }, path)).sick.json.meta.warnings).toEqual([
@@ -140,12 +150,16 @@ describe('on the account', () => {
     expect((await maps()).status).toBe(200);
     expect((await service.get('/v3/my-access?region=PSCO', 'basic')).text).toContain('v3/maps');
     service.reference.setFaults([{ fault: 'plan-change' }]);
-    expect((await service.get(`/v3/forecast?${query(moer)}`, 'pro')).status).toBe(403);
+    expect((await service.get(`/v3/forecast?${encodeQuery(moer)}`, 'pro')).status).toBe(403);
     const form = { 'content-type': 'application/json' };
     const body = JSON.stringify({ username: 'pro', password: PASSWORD });
-    const obtained = await ask(`${service.url}/api/v1/obtain-token-auth/`, { method: 'POST', headers: form, body });
+    const obtained = await sendPlainRequest(`${service.url}/api/v1/obtain-token-auth/`, {
+      method: 'POST',
+      headers: form,
+      body,
+    });
     const headers = { authorization: `Token ${JSON.parse(obtained.text).token}` };
-    const marginal = () => ask(`${service.url}/api/v1/marginal/?ba=CAISO&page_size=1`, { headers });
+    const marginal = () => sendPlainRequest(`${service.url}/api/v1/marginal/?ba=CAISO&page_size=1`, { headers });
     expect((await marginal()).status).toBe(403);
     service.reference.setFaults([]);
     expect((await marginal()).status).toBe(200);
@@ -155,7 +169,7 @@ describe('on the account', () => {
 describe('on the map', () => {
   const MAP = '/v3/maps?signal_type=co2_moer';
   const lookup = (longitude: number) =>
-    service.get(`/v3/region-from-loc?${query({ signal_type: 'co2_moer', latitude: 39.7522, longitude })}`);
+    service.get(`/v3/region-from-loc?${encodeQuery({ signal_type: 'co2_moer', latitude: 39.7522, longitude })}`);
   it('map-border: every border half a degree east, and the lookup with it', async () => {
     const { healthy, sick } = await struck({ fault: 'map-border' }, MAP);
     const corner = (reply: typeof sick) => reply.json.features[0].geometry.coordinates[0][0][0];
@@ -196,10 +210,10 @@ describe('on the map', () => {
     for (const longitude of [-180, -179.99, -178, -169.6, -150.1, -105, -98.3, 12.5, 170.2, 175.5, 179.4, 179.99])
       for (const latitude of [-17, 38.2, 48.1, 58.9, 65.3]) {
         const at: Position = [longitude, latitude];
-        const holds = (polygon: Polygon) => polygon.filter((ring) => contains(ring, at)).length === 1;
+        const holds = (polygon: Polygon) => polygon.filter((ring) => isInsideRing(ring, at)).length === 1;
         const found = features.find(({ geometry }) => geometry.coordinates.some(holds))?.properties.region;
         const fields = { signal_type: 'co2_moer', latitude, longitude };
-        const { json } = await service.get(`/v3/region-from-loc?${query(fields)}`);
+        const { json } = await service.get(`/v3/region-from-loc?${encodeQuery(fields)}`);
         expect(json.region, `${at}`).toBe(found);
       }
     const line = features.flatMap(({ geometry }) => geometry.coordinates.flat(2)).filter(([x]) => Math.abs(x) === 180);
@@ -218,7 +232,7 @@ describe('on the map', () => {
 
 describe('on the wire', () => {
   const asked = async (accept = 'identity') =>
-    ask(service.url + FORECAST, {
+    sendPlainRequest(service.url + FORECAST, {
       headers: { authorization: `Bearer ${await service.login('pro')}`, 'accept-encoding': accept },
     });
   it('cut-body: the connection ends half way', async () => {
@@ -252,7 +266,7 @@ describe('on the wire', () => {
     expect((await service.get(INDEX)).status).toBe(200);
     await service.close();
     await expect(waiting).rejects.toThrow();
-    service = await startPlain();
+    service = await startPlainService();
   });
 });
 
@@ -273,7 +287,7 @@ describe('rules', () => {
     await service.login('pro');
     service.reference.setFaults([{ fault: '500', from: NOW + 1_000, until: NOW + 2_000 }]);
     const at = async (time: number) => {
-      service.at(time);
+      service.setTime(time);
       return (await service.get(INDEX)).status;
     };
     expect([await at(NOW), await at(NOW + 1_000), await at(NOW + 2_000)]).toEqual([200, 500, 200]);
@@ -305,11 +319,11 @@ describe('rules', () => {
     ['[{"fault":"429","value":true}]', /value is not a number of seconds of at least 0, or a text/],
     ['[{"fault":"500","from":"2026-06-10T01:00Z","until":"2026-06-10T00:00Z"}]', /until is not after from/],
   ])('a script of %s is refused', (text, mistake) => {
-    const read = readFaultScript(text);
+    const read = parseFaultScript(text);
     expect('mistakes' in read ? read.mistakes.join('\n') : '').toMatch(mistake);
   });
   it('a script is read with its times', () => {
-    expect(readFaultScript('[{"fault":"429","path":"/v3/","from":"2026-06-10T00:00Z","skip":1}]')).toEqual([
+    expect(parseFaultScript('[{"fault":"429","path":"/v3/","from":"2026-06-10T00:00Z","skip":1}]')).toEqual([
       { fault: '429', path: '/v3/', from: Date.parse('2026-06-10T00:00Z'), skip: 1 },
     ]);
   });

@@ -1,15 +1,15 @@
 /** What the tests of the region floor share: chunks of a text, an import into memory, the whole-file answer by turf. */
 
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
-import { importMap } from '../../src/region/import.ts';
+import type { Disk } from '../../src/domain/ports.ts';
+import type { Instant, Latitude, Longitude, Place } from '../../src/domain/units.ts';
+import { importMap } from '../../src/region/import-map.ts';
 import { openMap } from '../../src/region/lookup.ts';
-import type { ImportOptions, RegionMap } from '../../src/region/map.ts';
-import { createMemoryDisk } from '../../src/replay/disk.ts';
-import type { Instant, Latitude, Longitude, Place } from '../../src/units.ts';
-import type { Disk } from '../../src/world.ts';
+import type { ImportOptions, RegionMap } from '../../src/region/region-types.ts';
+import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { featuresOf, type MapShape } from '../fixtures/region-map.ts';
 
-export const at = (latitude: number, longitude: number): Place => ({
+export const placeAt = (latitude: number, longitude: number): Place => ({
   latitude: latitude as Latitude,
   longitude: longitude as Longitude,
 });
@@ -17,7 +17,7 @@ export const at = (latitude: number, longitude: number): Place => ({
 export const NOW = Date.UTC(2026, 2, 2) as Instant;
 
 /** The text in chunks of `size` bytes, in one buffer that is used again for each. */
-export async function* chunksOf(text: string | Iterable<string>, size = 65_536): AsyncGenerator<Uint8Array> {
+export async function* splitChunks(text: string | Iterable<string>, size = 65_536): AsyncGenerator<Uint8Array> {
   const reused = new Uint8Array(size);
   let filled = 0;
   for (const part of typeof text === 'string' ? [text] : text) {
@@ -40,10 +40,10 @@ export const importText = (
   text: string | Iterable<string>,
   options: Partial<ImportOptions> & { readonly disk: Disk },
   size?: number,
-) => importMap({ signalType: 'co2_moer', now: NOW, chunks: chunksOf(text, size), ...options });
+) => importMap({ signalType: 'co2_moer', now: NOW, chunks: splitChunks(text, size), ...options });
 
 /** The map of a text, opened; throws when it is not taken. */
-export async function mapOf(text: string | Iterable<string>, size?: number): Promise<RegionMap> {
+export async function importAndOpen(text: string | Iterable<string>, size?: number): Promise<RegionMap> {
   const disk = createMemoryDisk();
   const result = await importText(text, { disk }, size);
   if (!result.ok) throw new Error(result.failure.message);
@@ -53,7 +53,7 @@ export async function mapOf(text: string | Iterable<string>, size?: number): Pro
 }
 
 /** The number of the first feature that covers the place by turf over whole polygons, asked at both names of the antimeridian. */
-export function judgeOf(shape: MapShape): (place: Place) => number | undefined {
+export function createTurfLookup(shape: MapShape): (place: Place) => number | undefined {
   const features = [...featuresOf(shape)].map(({ polygons }) => ({
     type: 'MultiPolygon' as const,
     coordinates: polygons.map((rings) => rings.map((ring) => ring.map(([x, y]) => [x, y]))),

@@ -2,25 +2,25 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createRingGatherer } from '../../src/region/arena.ts';
-import { createPacker, createUnpacker } from '../../src/region/blob.ts';
-import { createByteRing } from '../../src/region/byte-ring.ts';
-import { RING } from '../../src/region/cell.ts';
-import { createJsonReader, type JsonEvents } from '../../src/region/json-reader.ts';
-import { PARTS, partLine, partOf } from '../../src/region/survey.ts';
+import { createJsonReader, type JsonEvents } from '../../src/region/geojson/json-reader.ts';
+import { createRingBuffer } from '../../src/region/geojson/ring-buffer.ts';
+import { RING_START } from '../../src/region/index/clip.ts';
+import { PARTS, partLine, partOf } from '../../src/region/index/coverage-mask.ts';
+import { createPageCache } from '../../src/region/index/page-cache.ts';
+import { createVertexDecoder, createVertexEncoder } from '../../src/region/index/vertex-codec.ts';
 
 /** The numbers of a text, read in chunks of `size` bytes. */
 function numbersIn(text: string, size: number): number[] {
   const numbers: number[] = [];
   const events: JsonEvents = {
-    openObject() {},
-    openArray() {},
-    close: () => false,
-    key() {},
+    onOpenObject() {},
+    onOpenArray() {},
+    onClose: () => false,
+    onKey() {},
     wantsText: () => false,
-    text() {},
-    number: () => numbers.push(reader.number[0] as number),
-    literal() {},
+    onText() {},
+    onNumber: () => numbers.push(reader.number[0] as number),
+    onLiteral() {},
   };
   const reader = createJsonReader(events, { depth: 8, textBytes: 100 });
   const bytes = new TextEncoder().encode(text);
@@ -80,17 +80,17 @@ describe('numbers', () => {
 describe('gathered rings', () => {
   //  most vertices of a polygon; the first would fill an array that grows by half at an odd length: 3^13 numbers are no positions
   it.each([1_000_000, 1 << 21, 5_000, 100])('are whole up to %d vertices, and refused beyond', (most) => {
-    const gatherer = createRingGatherer(most);
+    const gatherer = createRingBuffer(most);
     const position = new Float64Array(2);
     const vertex = (x: number, y: number) => {
       position.set([x, y]);
-      gatherer.vertex(position);
+      gatherer.addVertex(position);
     };
     gatherer.startRing();
     for (let i = 0; i < most - 1; i++) vertex((i % 360) - 180, i / most);
     vertex(-180, 0);
     gatherer.endRing();
-    const { xy, vertices } = gatherer.arena;
+    const { xy, vertexCount: vertices } = gatherer.polygon;
     expect(vertices).toBe(most - 1);
     expect([xy[2 * most - 4], xy[2 * most - 3]]).toEqual([((most - 2) % 360) - 180, (most - 2) / most]);
     vertex(1, 1);
@@ -127,14 +127,14 @@ describe('packed rings', () => {
     'far too small': positions((n) => n * 1e-300),
   };
   it.each(Object.entries(kinds))('%s', (_, rings) => {
-    const packer = createPacker();
-    const unpack = createUnpacker();
+    const packer = createVertexEncoder();
+    const unpack = createVertexDecoder();
     fc.assert(
       fc.property(rings, (all) => {
         const xy = Float64Array.from(all.flat(2));
-        const list = Uint32Array.from(all.flatMap((ring) => ring.map((_, i) => (i === 0 ? RING : 0))));
+        const list = Uint32Array.from(all.flatMap((ring) => ring.map((_, i) => (i === 0 ? RING_START : 0))));
         for (let i = 0; i < list.length; i++) list[i] = ((list[i] as number) | i) >>> 0;
-        const back = unpack(packer.pack(xy, list, 0, list.length).slice());
+        const back = unpack(packer.encode(xy, list, 0, list.length).slice());
         expect(back.to).toBe(list.length);
         expect([...back.list.subarray(0, back.to)]).toEqual([...list]);
         // -0 and 0 are the same coordinate.
@@ -174,7 +174,7 @@ describe('the ring of bytes', () => {
     const step = fc.tuple(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 1, max: longest }));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const ring = createByteRing(capacity);
+        const ring = createPageCache(capacity);
         const put = new Map<number, { readonly length: number; readonly mark: number }>();
         for (const [i, [key, length]] of steps.entries()) {
           const mark = i % 251;
@@ -199,7 +199,7 @@ describe('the ring of bytes', () => {
   });
 
   it('keeps a part that could not be filled out of the way', () => {
-    const ring = createByteRing(2_000);
+    const ring = createPageCache(2_000);
     expect(() =>
       ring.add(1, 100, () => {
         throw new Error('unreadable');

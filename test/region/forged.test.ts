@@ -1,42 +1,50 @@
 /** Index files that nobody wrote by accident: every seal is right, what stands under it is not. One sentence each, no crash, no memory beyond the file's own. */
 
 import { describe, expect, it } from 'vitest';
-import { checksumOf } from '../../src/region/checksum.ts';
-import { isWhole, mapInfo } from '../../src/region/held.ts';
-import { homeRegion } from '../../src/region/home.ts';
+import { DiskError } from '../../src/domain/ports.ts';
+import { resolveHome } from '../../src/region/home-region.ts';
+import { computeChecksum } from '../../src/region/index/checksum.ts';
 import {
   BOX_WORDS,
-  countsOf,
+  countParts,
+  decodeHeader,
+  GROUP_BYTES,
   HEADER_BYTES,
-  type Header,
+  type IndexHeader,
   PAGE_BYTES,
   ROW,
   ROW_WORDS,
-  SHELF_BYTES,
-  unpackHeader,
-} from '../../src/region/layout.ts';
+} from '../../src/region/index/index-layout.ts';
+import { isIndexIntact, readMapInfo } from '../../src/region/index/index-reader.ts';
 import { openMap } from '../../src/region/lookup.ts';
-import { createMemoryDisk, type MemoryDisk } from '../../src/replay/disk.ts';
-import { DiskError } from '../../src/world.ts';
+import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { chance } from '../fixtures/region-map.ts';
-import { at, importText } from './doubles.ts';
-import { feature, hole, square, textOf } from './texts.ts';
+import { importText, placeAt } from './doubles.ts';
+import { createMapText, feature, hole, square } from './texts.ts';
 
 const FILE = 'map.co2_moer.idx';
 /** A ring with a hole, so that borders are asked; numbers that need all their digits, and so many features that names stand in two blocks. */
-const TEXT = textOf(
+const TEXT = createMapText(
   feature('RING', [square(0, 0, 10), hole(4, 4, 2)]),
   feature('THIRD', [square(1 / 3, 10 + 1e-300, 10 / 3)]),
   ...Array.from({ length: 18 }, (_, i) => feature(`R${i}`, [square(20 + i, 0, 1)])),
 );
-const PLACES = [at(0, 5), at(4, 5), at(5, 5), at(11, 1 / 3), at(0.5, 20), at(1, 37), at(-50, 100)];
+const PLACES = [
+  placeAt(0, 5),
+  placeAt(4, 5),
+  placeAt(5, 5),
+  placeAt(11, 1 / 3),
+  placeAt(0.5, 20),
+  placeAt(1, 37),
+  placeAt(-50, 100),
+];
 
 /** A part of the file: where it starts, and how long it is, both in words; the last is its seal. */
 type Part = readonly [from: number, length: number];
 interface Index {
   readonly bytes: Uint8Array;
   readonly words: Uint32Array;
-  readonly header: Header;
+  readonly header: IndexHeader;
   /** Of header, directory, names, pages, shelves and blobs, all there are. */
   readonly parts: readonly Part[];
 }
@@ -51,8 +59,8 @@ async function written(): Promise<Uint8Array> {
 function indexOf(whole: Uint8Array): Index {
   const bytes = whole.slice();
   const words = new Uint32Array(bytes.buffer);
-  const header = unpackHeader(words.slice(0, HEADER_BYTES / 4), bytes.length);
-  const { pages, shelves, shelvesAt, blocks } = countsOf(header);
+  const header = decodeHeader(words.slice(0, HEADER_BYTES / 4), bytes.length);
+  const { pages, pageGroups: shelves, shelvesAt, blocks } = countParts(header);
   const part = (offset: number, length: number): Part => [offset / 4, length / 4];
   const ends = words.subarray(header.directoryAt / 4 + shelves * BOX_WORDS).subarray(0, blocks);
   const rows = Array.from({ length: header.pieces }, (_, i) => header.pagesAt / 4 + i * ROW_WORDS);
@@ -65,7 +73,7 @@ function indexOf(whole: Uint8Array): Index {
       part(header.directoryAt, header.directoryBytes),
       ...[...ends].map((end, i) => part(header.namesAt + (ends[i - 1] ?? 0), end - (ends[i - 1] ?? 0))),
       ...Array.from({ length: pages }, (_, i) => part(header.pagesAt + i * PAGE_BYTES, PAGE_BYTES)),
-      ...Array.from({ length: shelves }, (_, i) => part(shelvesAt + i * SHELF_BYTES, SHELF_BYTES)),
+      ...Array.from({ length: shelves }, (_, i) => part(shelvesAt + i * GROUP_BYTES, GROUP_BYTES)),
       ...rows.map((row) => part(words[row + ROW.offset] ?? 0, words[row + ROW.length] ?? 0)),
     ].filter(([, length]) => length > 0),
   };
@@ -73,20 +81,21 @@ function indexOf(whole: Uint8Array): Index {
 
 /** Makes the seals right again; the header last, for it holds that of the directory. */
 function sealed({ words, parts }: Index): void {
-  for (const [from, length] of [...parts].reverse()) words[from + length - 1] = checksumOf(words, from, length - 1);
+  for (const [from, length] of [...parts].reverse())
+    words[from + length - 1] = computeChecksum(words, from, length - 1);
 }
 
 /** All that reads an index; gives what each said, and lets through what is not meant to be thrown. */
 async function saidOf(disk: MemoryDisk): Promise<readonly string[]> {
   const said: string[] = [];
-  const info = await mapInfo(disk, 'co2_moer');
+  const info = await readMapInfo(disk, 'co2_moer');
   if (info !== undefined && 'kind' in info) said.push(info.message);
-  await isWhole(disk, 'co2_moer');
+  await isIndexIntact(disk, 'co2_moer');
   const map = await openMap(disk, 'co2_moer');
   for (const place of PLACES) {
     const ask = [
-      async () => void (map !== undefined && !('kind' in map) && (await map.regionAt(place))),
-      async () => void (await homeRegion(disk, 'co2_moer', place)),
+      async () => void (map !== undefined && !('kind' in map) && (await map.findRegion(place))),
+      async () => void (await resolveHome(disk, 'co2_moer', place)),
     ];
     for (const one of ask)
       await one().catch((error: unknown) => {
@@ -122,10 +131,10 @@ describe('a forged index', () => {
     const room = index.bytes.subarray((from + skip(index)) * 4, (from + length - 1) * 4);
     room.fill(0x20).set(new TextEncoder().encode(what));
   };
-  const boxesAndEnds = ({ header }: Index) => countsOf(header).shelves * BOX_WORDS + countsOf(header).blocks;
+  const boxesAndEnds = ({ header }: Index) => countParts(header).pageGroups * BOX_WORDS + countParts(header).blocks;
   const endOfNames = (nth: number, value: number) => (index: Index) => {
     const { directoryAt } = index.header;
-    index.words[directoryAt / 4 + countsOf(index.header).shelves * BOX_WORDS + nth] = value;
+    index.words[directoryAt / 4 + countParts(index.header).pageGroups * BOX_WORDS + nth] = value;
   };
 
   //  what, the forgery, the sentence

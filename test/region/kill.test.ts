@@ -6,21 +6,21 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createDisk } from '../../src/platform/disk.ts';
+import { createFileDisk } from '../../src/platform/file-disk.ts';
 import { openMap } from '../../src/region/lookup.ts';
-import { makeProgram, type Program } from '../doubles/program.ts';
+import { type BundledProgram, bundleProgram } from '../doubles/bundle-program.ts';
 import { chance, featuresOf, geojsonOf, type MapShape } from '../fixtures/region-map.ts';
-import { at, importText } from './doubles.ts';
+import { importText, placeAt } from './doubles.ts';
 
 const SHAPE: MapShape = { seed: 3, columns: 30, rows: 20, regions: 60, depth: 5 };
 const OLD = '2026-01-01T00:00:00+00:00';
 const NEW = '2026-02-01T00:00:00+00:00';
 const MOMENTS = 16;
 
-let program: Program;
+let program: BundledProgram;
 let directory = '';
 beforeAll(async () => {
-  program = await makeProgram(join(import.meta.dirname, 'import.program.ts'));
+  program = await bundleProgram(join(import.meta.dirname, 'import.program.ts'));
   directory = await mkdtemp(join(tmpdir(), 'gridtide-kill-'));
 });
 afterAll(async () => {
@@ -45,17 +45,17 @@ async function killedImport(text: Buffer, share: number): Promise<void> {
 }
 
 it('leaves the old or the new map', { timeout: 120_000 }, async () => {
-  await importText(geojsonOf({ ...SHAPE, lastUpdated: OLD }), { disk: createDisk(directory) });
+  await importText(geojsonOf({ ...SHAPE, lastUpdated: OLD }), { disk: createFileDisk(directory) });
   const text = Buffer.from([...geojsonOf({ ...SHAPE, lastUpdated: NEW })].join(''));
   const [x = 0, y = 0] = [...featuresOf(SHAPE)][7]?.polygons[0]?.[0]?.[3] ?? [];
   const seen = new Set<number | undefined>();
   for (let i = 0; i < MOMENTS; i++) {
     await killedImport(text, i % 4 === 3 ? 1 : chance(5, i));
-    const disk = createDisk(directory);
+    const disk = createFileDisk(directory);
     const map = await openMap(disk, 'co2_moer');
     if (map === undefined || 'kind' in map) throw new Error('no map answers');
     seen.add(map.info.lastUpdated);
-    expect((await map.regionAt(at(y, x)))?.candidates).toContain('R7');
+    expect((await map.findRegion(placeAt(y, x)))?.candidates).toContain('R7');
     await map.close();
     await disk.append('next', new Uint8Array(1), { sync: false }); // what a writer meets, a reader leaves
     expect((await readdir(directory)).sort()).toEqual(['map.co2_moer.idx', 'next']);

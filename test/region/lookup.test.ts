@@ -3,8 +3,8 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { describe, expect, it } from 'vitest';
 import { chance, featuresOf, geojsonOf, type MapShape } from '../fixtures/region-map.ts';
-import { at, judgeOf, mapOf } from './doubles.ts';
-import { feature, square, textOf } from './texts.ts';
+import { createTurfLookup, importAndOpen, placeAt } from './doubles.ts';
+import { createMapText, feature, square } from './texts.ts';
 
 /** Anywhere, near a vertex, at a vertex, near and on an edge. */
 function* placesOf(shape: MapShape, count: number) {
@@ -20,7 +20,7 @@ function* placesOf(shape: MapShape, count: number) {
     const far = [0, 10 ** (-1 - 11 * draw(2)), 1, 200][Math.floor(draw(3) * 4)] ?? 0;
     const x = a[0] + (b[0] - a[0]) * along + (draw(4) - 0.5) * far;
     const y = a[1] + (b[1] - a[1]) * along + (draw(5) - 0.5) * far;
-    yield at(Math.max(-90, Math.min(90, y)), Math.max(-180, Math.min(180, x)));
+    yield placeAt(Math.max(-90, Math.min(90, y)), Math.max(-180, Math.min(180, x)));
   }
 }
 
@@ -35,12 +35,12 @@ describe('the index answers as turf over the whole map', () => {
     ['one large polygon', { seed: 5, columns: 12, rows: 12, regions: 1, depth: 8, islands: 20 }],
   ];
   it.each(rows)('%s', async (_, shape) => {
-    const map = await mapOf(geojsonOf(shape), 1 + Math.floor(chance(shape.seed) * 5_000));
-    const judge = judgeOf(shape);
+    const map = await importAndOpen(geojsonOf(shape), 1 + Math.floor(chance(shape.seed) * 5_000));
+    const judge = createTurfLookup(shape);
     const wrong: unknown[] = [];
     for (const place of placesOf(shape, 3_000)) {
       const expected = judge(place);
-      const found = await map.regionAt(place);
+      const found = await map.findRegion(place);
       if (found?.feature !== expected) wrong.push({ ...place, expected, found });
     }
     expect(wrong).toEqual([]);
@@ -50,15 +50,19 @@ describe('the index answers as turf over the whole map', () => {
 describe('pages, shelves and blocks of names that are just full, or just not', () => {
   it.each([1, 2, 15, 16, 17, 63, 64, 65, 1_023, 1_024, 1_025])('%d regions of one piece each', async (count) => {
     const corner = (i: number): [number, number] => [-170 + (i % 40) * 8, -80 + Math.floor(i / 40) * 5];
-    const map = await mapOf(
-      textOf(...Array.from({ length: count }, (_, i) => feature(`R${i}`, [square(...corner(i), 4)]))),
+    const map = await importAndOpen(
+      createMapText(...Array.from({ length: count }, (_, i) => feature(`R${i}`, [square(...corner(i), 4)]))),
     );
     expect(map.info).toMatchObject({ pieces: count, features: count });
     const wrong: unknown[] = [];
     for (let i = 0; i < count; i++) {
       const [west, south] = corner(i);
-      const [inside, onCorner, beside] = [at(south + 2, west + 2), at(south, west), at(south + 2, west + 5)];
-      const found = [await map.regionAt(inside), await map.regionAt(onCorner), await map.regionAt(beside)];
+      const [inside, onCorner, beside] = [
+        placeAt(south + 2, west + 2),
+        placeAt(south, west),
+        placeAt(south + 2, west + 5),
+      ];
+      const found = [await map.findRegion(inside), await map.findRegion(onCorner), await map.findRegion(beside)];
       if (found[0]?.region !== `R${i}` || found[1]?.region !== `R${i}` || found[2] !== undefined)
         wrong.push([i, found]);
     }
@@ -94,7 +98,7 @@ describe('rings that cross themselves, repeat vertices and run past 180 and to t
     for (let nth = 0; nth < 40; nth++) {
       const features = some(4, () => feature('R', ...some(3, () => some(3, ring))));
       const corners = features.flatMap(({ geometry }) => geometry.coordinates.flat(2));
-      const map = await mapOf(textOf(...features));
+      const map = await importAndOpen(createMapText(...features));
       for (let i = 0; i < 40; i++) {
         const [a, b] = [corners[Math.floor(draw() * corners.length)] ?? [], vertex()];
         const share = [0, 0, 0.5, draw(), 1e-9][i % 5] ?? 0;
@@ -111,7 +115,7 @@ describe('rings that cross themselves, repeat vertices and run past 180 and to t
             }),
           ),
         );
-        const found = (await map.regionAt(at(y, longitude)))?.feature ?? -1;
+        const found = (await map.findRegion(placeAt(y, longitude)))?.feature ?? -1;
         if (found !== expected) wrong.push({ y, longitude, expected, found });
       }
     }

@@ -22,12 +22,16 @@ export const feature = (region: string, ...polygons: readonly (readonly Ring[])[
   geometry: { type: 'MultiPolygon', coordinates: polygons },
 });
 
-export const META = { last_updated: '2026-03-01T00:00:00+00:00', signal_type: 'co2_moer' };
+export const MAP_META = { last_updated: '2026-03-01T00:00:00+00:00', signal_type: 'co2_moer' };
 
 /** A map of features, as the service writes it. */
-export const documentOf = (...features: readonly unknown[]) => ({ type: 'FeatureCollection', features, meta: META });
+export const createMapDocument = (...features: readonly unknown[]) => ({
+  type: 'FeatureCollection',
+  features,
+  meta: MAP_META,
+});
 
-export const textOf = (...features: readonly unknown[]) => JSON.stringify(documentOf(...features));
+export const createMapText = (...features: readonly unknown[]) => JSON.stringify(createMapDocument(...features));
 
 /** Two regions side by side: WEST from 0 to 10 east, EAST from 10 to 20. */
-export const PAIR = textOf(feature('WEST', [square(0, 0, 10)]), feature('EAST', [square(10, 0, 10)]));
+export const TWO_REGIONS = createMapText(feature('WEST', [square(0, 0, 10)]), feature('EAST', [square(10, 0, 10)]));

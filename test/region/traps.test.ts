@@ -1,28 +1,28 @@
 /** Places where lookups go wrong: borders, holes, overlaps, the antimeridian, poles, damaged files. */
 
 import { describe, expect, it } from 'vitest';
-import { countsOf, HEADER_BYTES, type Header, ROW, unpackHeader } from '../../src/region/layout.ts';
+import { toPlace } from '../../src/domain/place.ts';
+import { DiskError } from '../../src/domain/ports.ts';
+import { countParts, decodeHeader, HEADER_BYTES, type IndexHeader, ROW } from '../../src/region/index/index-layout.ts';
 import { openMap } from '../../src/region/lookup.ts';
-import { placeOf } from '../../src/region/place.ts';
-import { createMemoryDisk } from '../../src/replay/disk.ts';
-import { DiskError } from '../../src/world.ts';
+import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { geojsonOf } from '../fixtures/region-map.ts';
-import { at, importText, mapOf } from './doubles.ts';
-import { feature, hole, PAIR, square, textOf } from './texts.ts';
+import { importAndOpen, importText, placeAt } from './doubles.ts';
+import { createMapText, feature, hole, square, TWO_REGIONS } from './texts.ts';
 
 const candidatesIn = async (text: string, latitude: number, longitude: number) =>
-  (await (await mapOf(text)).regionAt(at(latitude, longitude)))?.candidates;
+  (await (await importAndOpen(text)).findRegion(placeAt(latitude, longitude)))?.candidates;
 
 describe('borders, holes and overlaps', () => {
-  const ringed = textOf(feature('RING', [square(0, 0, 10), hole(4, 4, 2)]), feature('CORE', [square(4, 4, 2)]));
-  const alone = textOf(feature('RING', [square(0, 0, 10), hole(4, 4, 2)]));
-  const over = textOf(feature('FIRST', [square(0, 0, 10)]), feature('SECOND', [square(5, 0, 10)]));
-  const twice = textOf(
+  const ringed = createMapText(feature('RING', [square(0, 0, 10), hole(4, 4, 2)]), feature('CORE', [square(4, 4, 2)]));
+  const alone = createMapText(feature('RING', [square(0, 0, 10), hole(4, 4, 2)]));
+  const over = createMapText(feature('FIRST', [square(0, 0, 10)]), feature('SECOND', [square(5, 0, 10)]));
+  const twice = createMapText(
     feature('A', [square(0, 0, 5)]),
     feature('B', [square(5, 0, 5)]),
     feature('A', [square(10, 0, 5)]),
   );
-  const four = textOf(
+  const four = createMapText(
     ...[
       [0, 0],
       [5, 0],
@@ -32,12 +32,12 @@ describe('borders, holes and overlaps', () => {
   );
   //  what, text, latitude, longitude, all that cover it
   const rows: readonly (readonly [string, string, number, number, readonly string[] | undefined])[] = [
-    ['inside', PAIR, 5, 5, ['WEST']],
-    ['on a shared border', PAIR, 5, 10, ['WEST', 'EAST']],
-    ['on a shared corner', PAIR, 0, 10, ['WEST', 'EAST']],
-    ['on an outer border', PAIR, 0, 5, ['WEST']],
-    ['a hair outside', PAIR, -1e-12, 5, undefined],
-    ['a hair inside', PAIR, 1e-12, 5, ['WEST']],
+    ['inside', TWO_REGIONS, 5, 5, ['WEST']],
+    ['on a shared border', TWO_REGIONS, 5, 10, ['WEST', 'EAST']],
+    ['on a shared corner', TWO_REGIONS, 0, 10, ['WEST', 'EAST']],
+    ['on an outer border', TWO_REGIONS, 0, 5, ['WEST']],
+    ['a hair outside', TWO_REGIONS, -1e-12, 5, undefined],
+    ['a hair inside', TWO_REGIONS, 1e-12, 5, ['WEST']],
     ['where four meet', four, 5, 5, ['Q0', 'Q1', 'Q2', 'Q3']],
     ['in a hole', alone, 5, 5, undefined],
     ['on the edge of a hole', alone, 5, 4, ['RING']],
@@ -46,7 +46,7 @@ describe('borders, holes and overlaps', () => {
     ['in an overlap', over, 5, 7, ['FIRST', 'SECOND']],
     ['a region in two features', twice, 2, 12, ['A']],
     ['its name once, where both meet another', twice, 2, 5, ['A', 'B']],
-    ['a polygon given twice', textOf(feature('A', [square(0, 0, 5)], [square(0, 0, 5)])), 2, 2, ['A']],
+    ['a polygon given twice', createMapText(feature('A', [square(0, 0, 5)], [square(0, 0, 5)])), 2, 2, ['A']],
   ];
   it.each(rows)('%s', async (_, text, latitude, longitude, expected) => {
     expect(await candidatesIn(text, latitude, longitude)).toEqual(expected);
@@ -54,11 +54,11 @@ describe('borders, holes and overlaps', () => {
 });
 
 describe('the antimeridian and the poles', () => {
-  const split = textOf(feature('DATE', [square(170, -5, 10)], [square(-180, -5, 10)]));
-  const beyond = textOf(feature('DATE', [square(170, -5, 20)]));
-  const before = textOf(feature('DATE', [square(-190, -5, 20)]));
-  const eastOnly = textOf(feature('E', [square(170, -5, 10)]));
-  const arctic = textOf(
+  const split = createMapText(feature('DATE', [square(170, -5, 10)], [square(-180, -5, 10)]));
+  const beyond = createMapText(feature('DATE', [square(170, -5, 20)]));
+  const before = createMapText(feature('DATE', [square(-190, -5, 20)]));
+  const eastOnly = createMapText(feature('E', [square(170, -5, 10)]));
+  const arctic = createMapText(
     feature('ARCTIC', [
       [
         [-180, 80],
@@ -85,7 +85,7 @@ describe('the antimeridian and the poles', () => {
     ['the other pole', arctic, -90, 12, undefined],
   ];
   it.each(rows)('%s', async (_, text, latitude, longitude, region) => {
-    expect((await (await mapOf(text)).regionAt(at(latitude, longitude)))?.region).toBe(region);
+    expect((await (await importAndOpen(text)).findRegion(placeAt(latitude, longitude)))?.region).toBe(region);
   });
 });
 
@@ -106,14 +106,14 @@ describe('what counts as a place', () => {
     [0, Number.POSITIVE_INFINITY, 'longitude Infinity is not within -360 to 360'],
   ];
   it.each(rows)('latitude %d, longitude %d', (north, east, expected) => {
-    const place = placeOf(north, east);
+    const place = toPlace(north, east);
     expect(typeof place === 'string' ? place : place.longitude).toBe(expected);
   });
 });
 
 describe('a damaged index', () => {
   const shape = { seed: 11, columns: 5, rows: 4, regions: 6, depth: 6 };
-  const places = Array.from({ length: 60 }, (_, i) => at(-50 + (i % 10) * 11, -160 + Math.floor(i / 10) * 60));
+  const places = Array.from({ length: 60 }, (_, i) => placeAt(-50 + (i % 10) * 11, -160 + Math.floor(i / 10) * 60));
 
   it('never answers wrongly: it says that it is damaged, or the damage is elsewhere', async () => {
     const disk = createMemoryDisk();
@@ -121,7 +121,7 @@ describe('a damaged index', () => {
     const whole = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
     const map = await openMap(disk, 'co2_moer');
     if (map === undefined || 'kind' in map) throw new Error('no map');
-    const right = await Promise.all(places.map(async (place) => (await map.regionAt(place))?.region));
+    const right = await Promise.all(places.map(async (place) => (await map.findRegion(place))?.region));
 
     const answers = { refused: 0, thrown: 0, right: 0 };
     const wrong: number[] = [];
@@ -137,7 +137,7 @@ describe('a damaged index', () => {
       }
       for (const [nth, place] of places.entries()) {
         try {
-          if ((await opened.regionAt(place))?.region === right[nth]) answers.right++;
+          if ((await opened.findRegion(place))?.region === right[nth]) answers.right++;
           else wrong.push(at);
         } catch (error) {
           if (!(error instanceof DiskError)) throw error;
@@ -150,36 +150,36 @@ describe('a damaged index', () => {
   });
 
   //  a part, where it stands
-  const parts: readonly (readonly [string, (header: Header) => number])[] = [
+  const parts: readonly (readonly [string, (header: IndexHeader) => number])[] = [
     ['a piece', () => HEADER_BYTES + 9],
     ['a page', ({ pagesAt }) => pagesAt + ROW.east * 4],
-    ['a shelf', (header) => countsOf(header).shelvesAt + 1],
+    ['a shelf', (header) => countParts(header).shelvesAt + 1],
     ['a name', ({ namesAt }) => namesAt + 3],
   ];
   it.each(parts)('%s of it is told, and replaced by the same map', async (part, where) => {
     const disk = createMemoryDisk();
-    await importText(PAIR, { disk });
+    await importText(TWO_REGIONS, { disk });
     const whole = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
     const bytes = whole.slice();
-    const offset = where(unpackHeader(new Uint32Array(bytes.buffer, 0, HEADER_BYTES / 4), bytes.length));
+    const offset = where(decodeHeader(new Uint32Array(bytes.buffer, 0, HEADER_BYTES / 4), bytes.length));
     bytes[offset] = (bytes[offset] ?? 0) ^ 64;
     await disk.replace('map.co2_moer.idx', bytes);
 
     const map = await openMap(disk, 'co2_moer');
     if (map === undefined || 'kind' in map) throw new Error('it was refused as a whole');
     // A point on a border: every part is asked.
-    await expect(map.regionAt(at(0, 5))).rejects.toThrow(`${part} of the map index is damaged`);
-    expect(await importText(PAIR, { disk })).toMatchObject({ ok: true, unchanged: false });
+    await expect(map.findRegion(placeAt(0, 5))).rejects.toThrow(`${part} of the map index is damaged`);
+    expect(await importText(TWO_REGIONS, { disk })).toMatchObject({ ok: true, unchanged: false });
     expect(await disk.read('map.co2_moer.idx')).toEqual(whole);
   });
 
   it.each([0, 10, 63, 64, 1_000])('cut to %d bytes', async (length) => {
     const disk = createMemoryDisk();
-    await importText(PAIR, { disk });
+    await importText(TWO_REGIONS, { disk });
     const whole = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
     await disk.replace('map.co2_moer.idx', whole.slice(0, Math.min(length, whole.length - 1)));
     expect(await openMap(disk, 'co2_moer')).toMatchObject({ kind: 'damaged' });
-    expect(await importText(PAIR, { disk })).toMatchObject({ ok: true, unchanged: false });
+    expect(await importText(TWO_REGIONS, { disk })).toMatchObject({ ok: true, unchanged: false });
   });
 
   it.each([0.05, 0.3, 0.6, 0.8])('flipped at %f of its length is replaced by the same map', async (share) => {
@@ -193,13 +193,13 @@ describe('a damaged index', () => {
     await disk.replace('map.co2_moer.idx', bytes);
     const home = places[0];
     if (home === undefined) throw new Error('no place');
-    expect(await importText(geojsonOf(shape), { disk, home })).toMatchObject({ ok: true, unchanged: false });
+    expect(await importText(geojsonOf(shape), { disk, homePlace: home })).toMatchObject({ ok: true, unchanged: false });
     expect(await disk.read('map.co2_moer.idx')).toEqual(whole);
   });
 
   it('of another format is imported again, not read', async () => {
     const disk = createMemoryDisk();
-    await importText(PAIR, { disk });
+    await importText(TWO_REGIONS, { disk });
     const bytes = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
     bytes[4] = 99;
     await disk.replace('map.co2_moer.idx', bytes);

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type RigRun, rigIsReady, runInstalled, stepsOf } from './machine.ts';
+import { formatSteps, isRigReady, type RigRun, runInstalled } from './emulated-machine.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 
@@ -13,7 +13,7 @@ device: cellar
 place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
 service: {url: "http://127.0.0.1:9", usernameFile: /etc/gridtide/service-username, passwordFile: /etc/gridtide/service-password}
 loads:
-  car: {type: ev, powerKw: 7.2, failSafe: on, boot: on, output: {kind: relay, pin: 17}}
+  car: {type: ev, powerKw: 7.2, failSafe: on, initialLevel: on, output: {kind: relay, pin: 17}}
   water: {type: tank, powerKw: 3, failSafe: off, output: {kind: relay, pin: 18, activeLow: true}}
   heating: {type: heat-pump, powerKw: 2, failSafe: normal, output: {kind: sg-ready, pins: [22, 23]}}
 `,
@@ -28,7 +28,7 @@ const SAFE = '1100';
 const isBuilt = existsSync(join(PROJECT, 'dist', 'main.js'));
 if (!isBuilt) console.warn('\n  SKIPPED: the installed service; nothing is built (npm run build)\n');
 
-describe.skipIf(!isBuilt || !rigIsReady())('the installed service under systemd', () => {
+describe.skipIf(!isBuilt || !isRigReady())('the installed service under systemd', () => {
   let run: RigRun;
   beforeAll(async () => {
     run = await runInstalled(readFileSync(join(import.meta.dirname, 'guest', 'service.sh'), 'utf8'), SETTINGS);
@@ -37,7 +37,7 @@ describe.skipIf(!isBuilt || !rigIsReady())('the installed service under systemd'
   const HEADER = 512;
   const FAILSAFE_STEPS = ['17 1', '17 out', '18 1', '18 out', '22 0', '22 out', '23 0', '23 out'];
   const of = (name: string, task: string) =>
-    stepsOf(run.traced(name).filter((event) => event.task === task)).map((step) =>
+    formatSteps(run.eventsOf(name).filter((event) => event.task === task)).map((step) =>
       step.replace(/^\d+/, (n) => `${Number(n) - HEADER}`),
     );
 
@@ -56,7 +56,7 @@ describe.skipIf(!isBuilt || !rigIsReady())('the installed service under systemd'
   });
 
   it('killed, its lines are safe within 2 s, each in one step, before it runs again', () => {
-    const events = run.traced('killed').filter(({ task }) => task === 'failsafe');
+    const events = run.eventsOf('killed').filter(({ task }) => task === 'failsafe');
     expect(of('killed', 'failsafe')).toEqual(FAILSAFE_STEPS);
     const after = (events.at(-1)?.at ?? Number.POSITIVE_INFINITY) - run.markedAt('kill');
     console.log(`killed: the last line was safe after ${after.toFixed(2)} s`);

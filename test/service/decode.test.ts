@@ -2,20 +2,20 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeAccess, decodeRegion, decodeToken } from '../../src/service/account-answers.ts';
-import { decodeForecast, decodeHistory, decodeIndex, decodePastForecasts } from '../../src/service/envelopes.ts';
+import { parseInstant } from '../../src/domain/iso-time.ts';
+import type { Latitude, Longitude } from '../../src/domain/units.ts';
+import { decodeAccess, decodeRegion, decodeToken } from '../../src/service/api/decode-account.ts';
+import { decodeForecast, decodeHistory, decodeIndex, decodePastForecasts } from '../../src/service/api/decode-data.ts';
 import type { Outcome } from '../../src/service/failure.ts';
-import { instantOf } from '../../src/times.ts';
-import type { Latitude, Longitude } from '../../src/units.ts';
-import { at, forecast, index, meta, point } from './world.ts';
+import { forecastBody, indexBody, instantAt, metaBody, pointBody } from './client-fixture.ts';
 
 const PSCO = { region: 'PSCO', signalType: 'co2_moer' };
-const NOON_ON = { ...PSCO, start: at('2026-03-01T12:00:00Z'), end: at('2026-03-01T12:10:00Z') };
-const good = [point(0, 500), point(5, 510), point(10, 490)];
+const NOON_ON = { ...PSCO, start: instantAt('2026-03-01T12:00:00Z'), end: instantAt('2026-03-01T12:10:00Z') };
+const good = [pointBody(0, 500), pointBody(5, 510), pointBody(10, 490)];
 
 /** Through JSON, as it comes: 1e999 and the like included. */
 const parsed = (text: string) => JSON.parse(text) as unknown;
-const withoutKey = (key: string) => Object.fromEntries(Object.entries(meta()).filter(([name]) => name !== key));
+const withoutKey = (key: string) => Object.fromEntries(Object.entries(metaBody()).filter(([name]) => name !== key));
 
 /** The values, or the place of the nonsense. */
 function seen(
@@ -27,59 +27,59 @@ function seen(
 }
 
 describe('a forecast', () => {
-  const ten = Array.from({ length: 10 }, (_, i) => point(i * 5, i));
+  const ten = Array.from({ length: 10 }, (_, i) => pointBody(i * 5, i));
   const with1 = (item: unknown) => [...ten, item];
-  const body = (data: unknown, m: object = meta()) => ({ data, meta: m });
+  const body = (data: unknown, m: object = metaBody()) => ({ data, meta: m });
   const all = { values: [500, 510, 490], refused: 0 };
   const tenSeen = (refused: number) => ({ values: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], refused });
 
   //  what                              body                                                        seen
   const rows: readonly (readonly [string, unknown, unknown])[] = [
-    ['good', forecast(), all],
+    ['good', forecastBody(), all],
     ['unsorted', body([good[2], good[0], good[1]]), all],
-    ['a repeated point: the last wins', body([point(0, 1), ...good]), all],
+    ['a repeated point: the last wins', body([pointBody(0, 1), ...good]), all],
     ['extra keys', { ...body(good.map((p) => ({ ...p, more: 1 }))), more: {} }, all],
     ['no warnings', body(good, withoutKey('warnings')), all],
-    ['warnings null', body(good, meta({ warnings: null })), all],
-    ['warnings text', body(good, meta({ warnings: 'x' })), all],
+    ['warnings null', body(good, metaBody({ warnings: null })), all],
+    ['warnings text', body(good, metaBody({ warnings: 'x' })), all],
     ['no model', body(good, withoutKey('model')), all],
-    ['model null', body(good, meta({ model: null })), all],
-    ['model date null', body(good, meta({ model: { date: null } })), all],
+    ['model null', body(good, metaBody({ model: null })), all],
+    ['model date null', body(good, metaBody({ model: { date: null } })), all],
     ['no region', body(good, withoutKey('region')), all],
-    ['region null', body(good, meta({ region: null })), all],
+    ['region null', body(good, metaBody({ region: null })), all],
     ['no signal_type', body(good, withoutKey('signal_type')), all],
     ['no generated_at_period_seconds', body(good, withoutKey('generated_at_period_seconds')), all],
     ['times with Z', body([{ point_time: '2026-03-01T12:00:00Z', value: 500 }]), { values: [500], refused: 0 }],
-    ['13 decimals', body([point(0, 500.1234567890123)]), { values: [500.1234567890123], refused: 0 }],
-    ['negative and zero', body([point(0, -3), point(5, 0)]), { values: [-3, 0], refused: 0 }],
+    ['13 decimals', body([pointBody(0, 500.1234567890123)]), { values: [500.1234567890123], refused: 0 }],
+    ['negative and zero', body([pointBody(0, -3), pointBody(5, 0)]), { values: [-3, 0], refused: 0 }],
     ['a gap', body([good[0], good[2]]), { values: [500, 490], refused: 0 }],
     ['no points', body([]), { values: [], refused: 0 }],
-    ['one text', body(with1(point(50, '500'))), tenSeen(1)],
-    ['one null', body(with1(point(50, null))), tenSeen(1)],
+    ['one text', body(with1(pointBody(50, '500'))), tenSeen(1)],
+    ['one null', body(with1(pointBody(50, null))), tenSeen(1)],
     ['one without value', body(with1({ point_time: '2026-03-01T12:50:00Z' })), tenSeen(1)],
     ['one null item', body(with1(null)), tenSeen(1)],
     ['one list', body(with1([])), tenSeen(1)],
     ['one 30 February', body(with1({ point_time: '2026-02-30T12:00:00Z', value: 1 })), tenSeen(1)],
     ['one time without a zone', body(with1({ point_time: '2026-03-01T12:50:00', value: 1 })), tenSeen(1)],
-    ['one 1e999', parsed(JSON.stringify(body(with1(point(50, 7777)))).replace('7777', '1e999')), tenSeen(1)],
-    ['one absurd', body(with1(point(50, 1e12))), tenSeen(1)],
-    ['a quarter text', body([...good, point(15, 'x')]), 'data'],
+    ['one 1e999', parsed(JSON.stringify(body(with1(pointBody(50, 7777)))).replace('7777', '1e999')), tenSeen(1)],
+    ['one absurd', body(with1(pointBody(50, 1e12))), tenSeen(1)],
+    ['a quarter text', body([...good, pointBody(15, 'x')]), 'data'],
     ['all null', body(good.map((p) => ({ ...p, value: null }))), 'data'],
-    ['wrong region', body(good, meta({ region: 'CAISO_NORTH' })), 'meta.region'],
-    ['wrong signal', body(good, meta({ signal_type: 'co2_aoer' })), 'meta.signal_type'],
-    ['a percentile', body(good, meta({ units: 'percentile' })), 'meta.units'],
-    ['other units', body(good, meta({ units: 'kg_co2_per_mwh' })), 'meta.units'],
+    ['wrong region', body(good, metaBody({ region: 'CAISO_NORTH' })), 'meta.region'],
+    ['wrong signal', body(good, metaBody({ signal_type: 'co2_aoer' })), 'meta.signal_type'],
+    ['a percentile', body(good, metaBody({ units: 'percentile' })), 'meta.units'],
+    ['other units', body(good, metaBody({ units: 'kg_co2_per_mwh' })), 'meta.units'],
     ['no units', body(good, withoutKey('units')), 'meta.units'],
-    ['points 3 min apart', body([point(0, 1), point(3, 1), point(6, 1)]), 'data'],
-    ['period text', body(good, meta({ data_point_period_seconds: '300' })), 'meta.data_point_period_seconds'],
-    ['period 0', body(good, meta({ data_point_period_seconds: 0 })), 'meta.data_point_period_seconds'],
-    ['period 1e999', parsed(JSON.stringify(forecast()).replace('300', '1e999')), 'meta.data_point_period_seconds'],
+    ['points 3 min apart', body([pointBody(0, 1), pointBody(3, 1), pointBody(6, 1)]), 'data'],
+    ['period text', body(good, metaBody({ data_point_period_seconds: '300' })), 'meta.data_point_period_seconds'],
+    ['period 0', body(good, metaBody({ data_point_period_seconds: 0 })), 'meta.data_point_period_seconds'],
+    ['period 1e999', parsed(JSON.stringify(forecastBody()).replace('300', '1e999')), 'meta.data_point_period_seconds'],
     ['no generated_at', body(good, withoutKey('generated_at')), 'meta.generated_at'],
-    ['generated_at text', body(good, meta({ generated_at: 'now' })), 'meta.generated_at'],
+    ['generated_at text', body(good, metaBody({ generated_at: 'now' })), 'meta.generated_at'],
     ['no meta', { data: good }, 'meta'],
-    ['no data', { meta: meta() }, 'data'],
+    ['no data', { meta: metaBody() }, 'data'],
     ['data an object', body({ 0: good[0] }), 'data'],
-    ['a list', [forecast()], 'data'],
+    ['a list', [forecastBody()], 'data'],
     ['null', null, 'body'],
     ['text', 'ok', 'body'],
     ['a prototype of its own', parsed('{"__proto__": {"data": [], "meta": {}}}'), 'data'],
@@ -89,7 +89,7 @@ describe('a forecast', () => {
   });
 
   it('names the place, the wanted and the received', () => {
-    const outcome = decodeForecast(body(good, meta({ region: 'CAISO_NORTH' })), PSCO);
+    const outcome = decodeForecast(body(good, metaBody({ region: 'CAISO_NORTH' })), PSCO);
     expect(outcome).toEqual({
       ok: false,
       failure: { kind: 'nonsense', where: 'meta.region', expected: 'PSCO', received: 'CAISO_NORTH' },
@@ -97,20 +97,20 @@ describe('a forecast', () => {
   });
 
   it('an hourly signal keeps its period', () => {
-    const hourly = [point(0, 1), { point_time: '2026-03-01T13:00:00+00:00', value: 2 }];
-    const outcome = decodeForecast(body(hourly, meta({ data_point_period_seconds: 3600 })), PSCO);
+    const hourly = [pointBody(0, 1), { point_time: '2026-03-01T13:00:00+00:00', value: 2 }];
+    const outcome = decodeForecast(body(hourly, metaBody({ data_point_period_seconds: 3600 })), PSCO);
     expect(outcome.ok && outcome.value.period).toBe(3_600_000);
   });
 
   it('carries its unit, model, generation and warnings', () => {
     const warnings = [{ type: 'data', message: 'late' }, { message: 'x' }, null, 5];
-    const outcome = decodeForecast(forecast({ warnings }), { ...PSCO, model: '2023-03-01' });
+    const outcome = decodeForecast(forecastBody({ warnings }), { ...PSCO, model: '2023-03-01' });
     expect(outcome).toMatchObject({
       ok: true,
       value: {
         units: 'lbs_co2_per_mwh',
         model: '2023-03-01',
-        generatedAt: at('2026-03-01T12:00:00Z'),
+        generatedAt: instantAt('2026-03-01T12:00:00Z'),
         generatedPeriod: 300_000,
         warnings: [
           { type: 'data', message: 'late' },
@@ -121,21 +121,23 @@ describe('a forecast', () => {
   });
 
   it('another model than asked is nonsense', () => {
-    expect(seen(decodeForecast(forecast(), { ...PSCO, model: '2024-03-01' }))).toBe('meta.model.date');
+    expect(seen(decodeForecast(forecastBody(), { ...PSCO, model: '2024-03-01' }))).toBe('meta.model.date');
   });
 
   it('an unknown signal may have its own unit, but no percentile', () => {
     const health = { region: 'PSCO', signalType: 'health_damage' };
-    const answer = (units: string) => forecast({ signal_type: 'health_damage', units });
+    const answer = (units: string) => forecastBody({ signal_type: 'health_damage', units });
     expect(decodeForecast(answer('usd_per_mwh'), health).ok).toBe(true);
     expect(seen(decodeForecast(answer('percentile'), health))).toBe('meta.units');
   });
 
   it('nesting without end is nonsense like any other', () => {
     const deep = parsed(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
-    for (const answer of [deep, body(deep), body(good, meta({ units: deep })), body([deep, deep])])
+    for (const answer of [deep, body(deep), body(good, metaBody({ units: deep })), body([deep, deep])])
       expect(decodeForecast(answer, PSCO).ok).toBe(false);
-    expect(decodeIndex(body([{ point_time: deep, value: deep }], meta({ units: 'percentile' })), PSCO).ok).toBe(false);
+    expect(decodeIndex(body([{ point_time: deep, value: deep }], metaBody({ units: 'percentile' })), PSCO).ok).toBe(
+      false,
+    );
   });
 
   it('pollutes nothing', () => {
@@ -148,36 +150,41 @@ describe('a forecast', () => {
 
   it('any JSON gives an answer or nonsense, never an exception', () => {
     fc.assert(
-      fc.property(fc.jsonValue(), fc.jsonValue(), fc.constantFrom(...Object.keys(meta())), (anything, value, key) => {
-        for (const answer of [
-          anything,
-          { data: anything, meta: meta() },
-          { data: good, meta: meta({ [key]: value }) },
-        ]) {
-          decodeForecast(answer, PSCO);
-          decodeIndex(answer, PSCO);
-          decodeHistory(answer, NOON_ON);
-          decodePastForecasts(answer, NOON_ON);
-          decodeAccess(answer);
-        }
-      }),
+      fc.property(
+        fc.jsonValue(),
+        fc.jsonValue(),
+        fc.constantFrom(...Object.keys(metaBody())),
+        (anything, value, key) => {
+          for (const answer of [
+            anything,
+            { data: anything, meta: metaBody() },
+            { data: good, meta: metaBody({ [key]: value }) },
+          ]) {
+            decodeForecast(answer, PSCO);
+            decodeIndex(answer, PSCO);
+            decodeHistory(answer, NOON_ON);
+            decodePastForecasts(answer, NOON_ON);
+            decodeAccess(answer);
+          }
+        },
+      ),
     );
   });
 });
 
 describe('the live index', () => {
-  const body = (data: unknown, units = 'percentile') => ({ data, meta: meta({ units }) });
+  const body = (data: unknown, units = 'percentile') => ({ data, meta: metaBody({ units }) });
   //  what                 body                                  value or place
   const rows: readonly (readonly [string, unknown, number | string])[] = [
-    ['good', index(), 42],
-    ['0', body([point(0, 0)]), 0],
-    ['100', body([point(0, 100)]), 100],
-    ['above 100', body([point(0, 100.5)]), 'data.0'],
-    ['below 0', body([point(0, -1)]), 'data.0'],
-    ['text', body([point(0, '42')]), 'data.0'],
-    ['two points', body([point(0, 1), point(5, 2)]), 'data'],
+    ['good', indexBody(), 42],
+    ['0', body([pointBody(0, 0)]), 0],
+    ['100', body([pointBody(0, 100)]), 100],
+    ['above 100', body([pointBody(0, 100.5)]), 'data.0'],
+    ['below 0', body([pointBody(0, -1)]), 'data.0'],
+    ['text', body([pointBody(0, '42')]), 'data.0'],
+    ['two points', body([pointBody(0, 1), pointBody(5, 2)]), 'data'],
     ['no point', body([]), 'data'],
-    ['a rate', body([point(0, 42)], 'lbs_co2_per_mwh'), 'meta.units'],
+    ['a rate', body([pointBody(0, 42)], 'lbs_co2_per_mwh'), 'meta.units'],
   ];
   it.each(rows)('%s', (_, answer, expected) => {
     const outcome = decodeIndex(answer, PSCO);
@@ -189,20 +196,25 @@ describe('the live index', () => {
 describe('history', () => {
   it('keeps last_updated and the imputed marker where they were sent', () => {
     const data = [
-      { ...point(0, 1), last_updated: '2026-03-01T12:00:20+00:00', imputed_data_used: true },
-      { ...point(5, 2), last_updated: null, imputed_data_used: null },
-      point(10, 3),
+      { ...pointBody(0, 1), last_updated: '2026-03-01T12:00:20+00:00', imputed_data_used: true },
+      { ...pointBody(5, 2), last_updated: null, imputed_data_used: null },
+      pointBody(10, 3),
     ];
-    const outcome = decodeHistory({ data, meta: meta() }, NOON_ON);
+    const outcome = decodeHistory({ data, meta: metaBody() }, NOON_ON);
     expect(outcome.ok && outcome.value.points).toEqual([
-      { at: at('2026-03-01T12:00:00Z'), value: 1, lastUpdated: at('2026-03-01T12:00:20Z'), imputed: true },
-      { at: at('2026-03-01T12:05:00Z'), value: 2 },
-      { at: at('2026-03-01T12:10:00Z'), value: 3 },
+      {
+        at: instantAt('2026-03-01T12:00:00Z'),
+        value: 1,
+        lastUpdated: instantAt('2026-03-01T12:00:20Z'),
+        imputed: true,
+      },
+      { at: instantAt('2026-03-01T12:05:00Z'), value: 2 },
+      { at: instantAt('2026-03-01T12:10:00Z'), value: 3 },
     ]);
   });
 
   it('leaves out what was not asked for', () => {
-    const outcome = decodeHistory({ data: [...good, point(15, 1)], meta: meta() }, NOON_ON);
+    const outcome = decodeHistory({ data: [...good, pointBody(15, 1)], meta: metaBody() }, NOON_ON);
     expect(seen(outcome)).toEqual({ values: [500, 510, 490], refused: 0 });
   });
 });
@@ -212,15 +224,15 @@ describe('past forecasts', () => {
     generated_at: `2026-03-01T12:${String(minute).padStart(2, '0')}:00+00:00`,
     forecast: list,
   });
-  const decoded = (data: unknown) => decodePastForecasts({ data, meta: meta() }, NOON_ON);
+  const decoded = (data: unknown) => decodePastForecasts({ data, meta: metaBody() }, NOON_ON);
 
   it('come in order of generation, of a repeated one the last', () => {
-    const outcome = decoded([entry(5), entry(0), entry(5, [point(5, 1)])]);
+    const outcome = decoded([entry(5), entry(0), entry(5, [pointBody(5, 1)])]);
     expect(
       outcome.ok && outcome.value.forecasts.map(({ generatedAt, points }) => [generatedAt, points.length]),
     ).toEqual([
-      [at('2026-03-01T12:00:00Z'), 3],
-      [at('2026-03-01T12:05:00Z'), 1],
+      [instantAt('2026-03-01T12:00:00Z'), 3],
+      [instantAt('2026-03-01T12:05:00Z'), 1],
     ]);
   });
 
@@ -322,7 +334,7 @@ describe('times', () => {
     [null, undefined],
   ];
   it.each(rows)('%s', (text, expected) => {
-    const instant = instantOf(text);
+    const instant = parseInstant(text);
     expect(instant === undefined ? undefined : new Date(instant).toISOString()).toBe(expected);
   });
 });

@@ -1,17 +1,22 @@
 /** When the client logs in and when it does not: each row says what the service did and how many logins followed. */
 
 import { afterEach, describe, expect, it } from 'vitest';
+import { hours, minutes, seconds } from '../../src/domain/units.ts';
 import type { Failure, Outcome } from '../../src/service/failure.ts';
-import { hours, minutes, seconds } from '../../src/units.ts';
-import { type Asked, html, json, type Scripted } from '../doubles/scripted-service.ts';
-import { type Bench, bench, forecast, healthy, index } from './world.ts';
+import {
+  type ScriptedRequest,
+  type ScriptedResponse,
+  scriptedHtml,
+  scriptedJson,
+} from '../doubles/scripted-service.ts';
+import { answerHealthy, type ClientFixture, forecastBody, indexBody, startClientFixture } from './client-fixture.ts';
 
 const PSCO = { region: 'PSCO', signalType: 'co2_moer' };
 
-let open: Bench | undefined;
+let open: ClientFixture | undefined;
 afterEach(() => open?.close());
-const start = async (...args: Parameters<typeof bench>) => {
-  open = await bench(...args);
+const start = async (...args: Parameters<typeof startClientFixture>) => {
+  open = await startClientFixture(...args);
   return open;
 };
 
@@ -21,16 +26,16 @@ const failureOf = (outcome: Outcome<unknown>): Failure['kind'] | 'answer' =>
 /** A service whose tokens are `t1`, `t2`, …; `accepts` says which it takes. */
 function counting(accepts: (token: string) => boolean) {
   let given = 0;
-  return ({ path, headers }: Asked): Scripted => {
-    if (path === '/login') return json({ token: `t${++given}` });
-    if (!accepts(headers.authorization?.replace('Bearer ', '') ?? '')) return json({ error: 'no' }, 401);
-    return path === '/v3/forecast' ? json(forecast()) : json(index());
+  return ({ path, headers }: ScriptedRequest): ScriptedResponse => {
+    if (path === '/login') return scriptedJson({ token: `t${++given}` });
+    if (!accepts(headers.authorization?.replace('Bearer ', '') ?? '')) return scriptedJson({ error: 'no' }, 401);
+    return path === '/v3/forecast' ? scriptedJson(forecastBody()) : scriptedJson(indexBody());
   };
 }
 
 describe('the life of a token', () => {
   it('one login carries 29 minutes of requests, and the next comes inside its last minute', async () => {
-    const { service, pass, logins } = await start(healthy);
+    const { service, pass, countLogins: logins } = await start(answerHealthy);
     for (let i = 0; i < 29; i++) {
       expect((await service.signalIndex(PSCO)).ok).toBe(true);
       await pass(minutes(1));
@@ -42,7 +47,7 @@ describe('the life of a token', () => {
   });
 
   it('is counted on the monotonic clock: a jump of the wall clock logs in no one', async () => {
-    const { service, clock, logins } = await start(healthy);
+    const { service, clock, countLogins: logins } = await start(answerHealthy);
     await service.signalIndex(PSCO);
     clock.stepWall(hours(-20_000));
     await service.signalIndex(PSCO);
@@ -52,7 +57,7 @@ describe('the life of a token', () => {
   });
 
   it('50 calls at once share one login, at the start and at each expiry', async () => {
-    const { service, pass, logins } = await start(healthy);
+    const { service, pass, countLogins: logins } = await start(answerHealthy);
     for (let expiry = 1; expiry <= 3; expiry++) {
       const answers = await Promise.all(Array.from({ length: 50 }, () => service.signalIndex(PSCO)));
       expect(answers.every(({ ok }) => ok)).toBe(true);
@@ -63,7 +68,7 @@ describe('the life of a token', () => {
 
   it('50 calls whose token dies in mid-life share one login', async () => {
     let dead = '';
-    const { service, logins } = await start(counting((token) => token !== dead));
+    const { service, countLogins: logins } = await start(counting((token) => token !== dead));
     await service.signalIndex(PSCO);
     dead = 't1';
     const answers = await Promise.all(Array.from({ length: 50 }, () => service.signalIndex(PSCO)));
@@ -73,26 +78,31 @@ describe('the life of a token', () => {
 });
 
 describe('refusals', () => {
-  const always = (answer: Scripted) => (asked: Asked) => (asked.path === '/v3/forecast' ? answer : healthy(asked));
+  const always = (answer: ScriptedResponse) => (asked: ScriptedRequest) =>
+    asked.path === '/v3/forecast' ? answer : answerHealthy(asked);
   //  the service answers the forecast with       outcome          logins  requests for the forecast
-  const rows: readonly (readonly [string, Scripted, string, number, number])[] = [
-    ['401 in JSON', json({ error: 'x' }, 401), 'unauthorised', 2, 2],
-    ['401 as a page', html(401), 'unauthorised', 2, 2],
-    ['403 as a page', html(403), 'unauthorised', 2, 2],
-    ['403 in JSON', json({ error: 'x', message: 'Invalid scope.' }, 403), 'gated', 1, 1],
-    ['429', json({ error: 'x' }, 429), 'throttled', 1, 1],
-    ['500', html(500), 'unwell', 1, 1],
+  const rows: readonly (readonly [string, ScriptedResponse, string, number, number])[] = [
+    ['401 in JSON', scriptedJson({ error: 'x' }, 401), 'unauthorised', 2, 2],
+    ['401 as a page', scriptedHtml(401), 'unauthorised', 2, 2],
+    ['403 as a page', scriptedHtml(403), 'unauthorised', 2, 2],
+    ['403 in JSON', scriptedJson({ error: 'x', message: 'Invalid scope.' }, 403), 'gated', 1, 1],
+    ['429', scriptedJson({ error: 'x' }, 429), 'throttled', 1, 1],
+    ['500', scriptedHtml(500), 'unwell', 1, 1],
     ['302', { status: 302, headers: { location: 'https://example.invalid/' } }, 'unreachable', 1, 1],
   ];
   it.each(rows)('%s', async (_, answer, outcome, loginCount, requests) => {
-    const { service, scripted, logins } = await start(always(answer));
+    const { service, scripted, countLogins: logins } = await start(always(answer));
     expect(failureOf(await service.forecast(PSCO))).toBe(outcome);
     expect(logins()).toBe(loginCount);
-    expect(scripted.count('/v3/forecast')).toBe(requests);
+    expect(scripted.countRequests('/v3/forecast')).toBe(requests);
   });
 
   it('a gate stays a gate for a day without a single further login', async () => {
-    const { service, pass, logins } = await start(always(json({ message: 'Invalid scope.' }, 403)));
+    const {
+      service,
+      pass,
+      countLogins: logins,
+    } = await start(always(scriptedJson({ message: 'Invalid scope.' }, 403)));
     for (let i = 0; i < 5; i++) {
       await service.forecast(PSCO);
       await pass(minutes(5));
@@ -103,17 +113,17 @@ describe('refusals', () => {
 
 describe('the login breaker', () => {
   const refuses =
-    (answer: Scripted) =>
-    ({ path }: Asked) =>
-      path === '/login' ? answer : json({}, 401);
-  const refusals: readonly (readonly [string, Scripted])[] = [
-    ['401 in JSON', json({ error: 'no' }, 401)],
-    ['403 in JSON', json({ error: 'locked' }, 403)],
-    ['401 as a page', html(401)],
-    ['403 as a page', html(403)],
+    (answer: ScriptedResponse) =>
+    ({ path }: ScriptedRequest) =>
+      path === '/login' ? answer : scriptedJson({}, 401);
+  const refusals: readonly (readonly [string, ScriptedResponse])[] = [
+    ['401 in JSON', scriptedJson({ error: 'no' }, 401)],
+    ['403 in JSON', scriptedJson({ error: 'locked' }, 403)],
+    ['401 as a page', scriptedHtml(401)],
+    ['403 as a page', scriptedHtml(403)],
   ];
   it.each(refusals)('%s at the login: at most 5 an hour after the second refusal', async (_, answer) => {
-    const { service, pass, logins } = await start(refuses(answer));
+    const { service, pass, countLogins: logins } = await start(refuses(answer));
     await service.signalIndex(PSCO);
     await service.signalIndex(PSCO);
     expect(logins()).toBe(2);
@@ -129,7 +139,7 @@ describe('the login breaker', () => {
   });
 
   it('tokens that are given but never accepted: at most 5 further logins an hour', async () => {
-    const { service, pass, logins } = await start(counting(() => false));
+    const { service, pass, countLogins: logins } = await start(counting(() => false));
     for (let minute = 0; minute < 60; minute++) {
       expect(failureOf(await service.signalIndex(PSCO))).toBe('unauthorised');
       await pass(minutes(1));
@@ -138,9 +148,11 @@ describe('the login breaker', () => {
   });
 
   it('one endpoint that refuses every token while another takes it: at most 5 logins an hour for it', async () => {
-    const { service, pass, logins } = await start((asked) =>
-      asked.path === '/v3/forecast' ? json({}, 401) : healthy(asked),
-    );
+    const {
+      service,
+      pass,
+      countLogins: logins,
+    } = await start((asked) => (asked.path === '/v3/forecast' ? scriptedJson({}, 401) : answerHealthy(asked)));
     for (let minute = 0; minute < 120; minute += 5) {
       await service.forecast(PSCO);
       expect(failureOf(await service.signalIndex(PSCO))).toBe('answer');
@@ -150,7 +162,7 @@ describe('the login breaker', () => {
   });
 
   it('after the second refusal the next login is 12 minutes away', async () => {
-    const { service, pass, logins } = await start(refuses(json({ error: 'no' }, 401)));
+    const { service, pass, countLogins: logins } = await start(refuses(scriptedJson({ error: 'no' }, 401)));
     await service.signalIndex(PSCO);
     await service.signalIndex(PSCO);
     await pass(minutes(11));
@@ -164,10 +176,12 @@ describe('the login breaker', () => {
 
   it('a changed credential closes it at once', async () => {
     let password = 'wrong';
-    const { service, logins } = await start(
+    const { service, countLogins: logins } = await start(
       (asked) => {
         const expected = `Basic ${Buffer.from('cellar:right').toString('base64')}`;
-        return asked.path === '/login' && asked.headers.authorization !== expected ? json({}, 401) : healthy(asked);
+        return asked.path === '/login' && asked.headers.authorization !== expected
+          ? scriptedJson({}, 401)
+          : answerHealthy(asked);
       },
       { credentials: async () => ({ username: 'cellar', password }) },
     );
@@ -179,13 +193,15 @@ describe('the login breaker', () => {
   });
 
   it('without credentials nothing is sent', async () => {
-    const { service, scripted } = await start(healthy, { credentials: async () => undefined });
+    const { service, scripted } = await start(answerHealthy, { credentials: async () => undefined });
     expect(failureOf(await service.signalIndex(PSCO))).toBe('no-credentials');
-    expect(scripted.asked).toEqual([]);
+    expect(scripted.requests).toEqual([]);
   });
 
   it('a login that cannot be reached is unreachable, not a refusal', async () => {
-    const { service, logins } = await start(({ path }) => (path === '/login' ? html(502) : json(index())));
+    const { service, countLogins: logins } = await start(({ path }) =>
+      path === '/login' ? scriptedHtml(502) : scriptedJson(indexBody()),
+    );
     for (let i = 0; i < 4; i++) expect(failureOf(await service.signalIndex(PSCO))).toBe('unwell');
     expect(logins()).toBe(4);
   });
@@ -208,7 +224,7 @@ describe('too many requests', () => {
     if (retryAfter !== undefined) headers['retry-after'] = retryAfter;
     let calm = false;
     const { service, scripted, pass } = await start((asked) =>
-      asked.path === '/v3/forecast' && !calm ? json({ error: 'x' }, 429, headers) : healthy(asked),
+      asked.path === '/v3/forecast' && !calm ? scriptedJson({ error: 'x' }, 429, headers) : answerHealthy(asked),
     );
     const outcome = await service.forecast(PSCO);
     if (outcome.ok || outcome.failure.kind !== 'throttled') throw new Error('expected throttled');
@@ -216,17 +232,20 @@ describe('too many requests', () => {
     expect(wait).toBeGreaterThanOrEqual(from);
     expect(wait).toBeLessThanOrEqual(to);
     calm = true;
-    const asked = scripted.asked.length;
+    const asked = scripted.requests.length;
     expect(failureOf(await service.signalIndex(PSCO))).toBe('throttled');
-    expect(scripted.asked.length).toBe(asked);
+    expect(scripted.requests.length).toBe(asked);
     await pass(outcome.failure.retryAfter);
     expect(failureOf(await service.forecast(PSCO))).toBe('answer');
   });
 
   it('bare 429s in a row wait longer each time, up to 10 minutes', async () => {
-    const { service, pass } = await start((asked) => (asked.path === '/v3/forecast' ? json({}, 429) : healthy(asked)), {
-      random: { fraction: () => 0.999_999 },
-    });
+    const { service, pass } = await start(
+      (asked) => (asked.path === '/v3/forecast' ? scriptedJson({}, 429) : answerHealthy(asked)),
+      {
+        random: { fraction: () => 0.999_999 },
+      },
+    );
     const waits: number[] = [];
     for (let i = 0; i < 8; i++) {
       const outcome = await service.forecast(PSCO);
@@ -238,9 +257,12 @@ describe('too many requests', () => {
   });
 
   it('those that were under way together are one 429', async () => {
-    const { service } = await start((asked) => (asked.path === '/v3/forecast' ? json({}, 429) : healthy(asked)), {
-      random: { fraction: () => 0.999_999 },
-    });
+    const { service } = await start(
+      (asked) => (asked.path === '/v3/forecast' ? scriptedJson({}, 429) : answerHealthy(asked)),
+      {
+        random: { fraction: () => 0.999_999 },
+      },
+    );
     await service.login();
     const all = await Promise.all(Array.from({ length: 10 }, () => service.forecast(PSCO)));
     for (const outcome of all)
@@ -248,8 +270,8 @@ describe('too many requests', () => {
   });
 
   it('a throttled login holds back logins', async () => {
-    const { service, logins } = await start((asked) =>
-      asked.path === '/login' ? json({}, 429, { 'retry-after': '60' }) : healthy(asked),
+    const { service, countLogins: logins } = await start((asked) =>
+      asked.path === '/login' ? scriptedJson({}, 429, { 'retry-after': '60' }) : answerHealthy(asked),
     );
     expect(failureOf(await service.signalIndex(PSCO))).toBe('throttled');
     expect(failureOf(await service.signalIndex(PSCO))).toBe('throttled');
@@ -259,7 +281,7 @@ describe('too many requests', () => {
 
 describe('what is told about it', () => {
   it('counts requests and logins, and no secret reaches the log', async () => {
-    const { service, said } = await start(counting((token) => token !== 't1'));
+    const { service, logLines: said } = await start(counting((token) => token !== 't1'));
     await service.forecast({ ...PSCO, model: '2023-03-01' });
     await service.signalIndex(PSCO);
     expect(service.counts()).toMatchObject({ requests: 5, logins: 2 });
@@ -268,7 +290,7 @@ describe('what is told about it', () => {
   });
 
   it('stopping ends what is under way and all that follows', async () => {
-    const { service } = await start((asked) => (asked.path === '/login' ? healthy(asked) : () => {}));
+    const { service } = await start((asked) => (asked.path === '/login' ? answerHealthy(asked) : () => {}));
     const answer = service.signalIndex(PSCO);
     await service.login();
     service.stop();
@@ -279,7 +301,9 @@ describe('what is told about it', () => {
 
   it("the skew is the service's Date against our wall clock, whatever steps that makes", async () => {
     const { service, clock, pass } = await start((asked) =>
-      asked.path === '/login' ? healthy(asked) : json(index(), 200, { date: 'Sun, 01 Mar 2026 12:05:00 GMT' }),
+      asked.path === '/login'
+        ? answerHealthy(asked)
+        : scriptedJson(indexBody(), 200, { date: 'Sun, 01 Mar 2026 12:05:00 GMT' }),
     );
     expect(service.skew()).toBe(undefined);
     for (let i = 0; i < 3; i++) await service.signalIndex(PSCO);

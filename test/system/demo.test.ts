@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { DemoEvent, DemoResult } from '../../src/replay/transcript.ts';
+import type { DemoEvent, DemoResult } from '../../src/simulation/transcript.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'main.js');
 const run = promisify(execFile);

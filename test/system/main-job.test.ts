@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import mqtt from 'mqtt';
 import { afterEach, expect, it } from 'vitest';
 import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
-import { type RunningProcess, startProcess } from '../doubles/process.ts';
+import { type RunningProcess, startProcess } from '../doubles/running-process.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'main.js');
 const NOW = '2026-03-01T20:00:00Z';
@@ -79,7 +79,7 @@ describeWithMosquitto('the main job', () => {
       ...['reference', '--now', NOW, '--speed', `${SPEED}`, '--account', 'owner:clean-grid-1:analyst'],
     ]);
     undo.push(() => service.stop());
-    const { listening } = JSON.parse(await service.line(/listening/)) as { listening: string };
+    const { listening } = JSON.parse(await service.waitForLine(/listening/)) as { listening: string };
     await writeFile(join(directory, 'username'), credentials.username);
     await writeFile(join(directory, 'password'), `${credentials.password}\n`);
     await writeFile(join(directory, 'gridtide.yaml'), configuration(listening, broker.url, directory));
@@ -148,7 +148,7 @@ describeWithMosquitto('the main job', () => {
     await broker.kill();
     await service.stop();
     const agent = startAgent();
-    const trouble = await agent.line(/cannot be reached|was not reached/);
+    const trouble = await agent.waitForLine(/cannot be reached|was not reached/);
     expect(trouble).toContain('service');
     expect(await agent.terminate()).toBe(0);
     expect(await readFile(join(directory, 'gridtide.yaml'), 'utf8')).toContain('device: house');

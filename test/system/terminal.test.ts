@@ -5,8 +5,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { afterwards, kept } from '../doubles/kept.ts';
-import { startProcess } from '../doubles/process.ts';
+import { startProcess } from '../doubles/running-process.ts';
+import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'main.js');
 
@@ -20,7 +20,7 @@ describe.skipIf(!hasScript)('at a terminal', () => {
   it('the agent tells people what it does, in lines with colours', async () => {
     if (!existsSync(MAIN)) throw new Error('dist/main.js is missing: npm run build');
     const directory = mkdtempSync(join(tmpdir(), 'gridtide-terminal-'));
-    afterwards(async () => rmSync(directory, { recursive: true }));
+    afterTest(async () => rmSync(directory, { recursive: true }));
     const config = join(directory, 'gridtide.yaml');
     writeFileSync(
       config,
@@ -32,11 +32,11 @@ service: {url: "http://127.0.0.1:9", usernameFile: ${directory}/none, passwordFi
 loads: {water: {type: tank, powerKw: 2, output: {kind: dry-run}}}
 `,
     );
-    const agent = kept(
+    const agent = stopAfterTest(
       startProcess('script', ['-qec', `'${process.execPath}' '${MAIN}' run --config '${config}'`, '/dev/null']),
     );
-    const line = await agent.line(/runs 1 load/);
+    const line = await agent.waitForLine(/runs 1 load/);
     expect(line).toContain('\u001b[32mINFO\u001b[39m: ');
-    expect(await agent.line(/dry run: "water"/)).toContain('INFO');
+    expect(await agent.waitForLine(/dry run: "water"/)).toContain('INFO');
   });
 });

@@ -3,15 +3,15 @@
 import { writeFileSync } from 'node:fs';
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import whichPolygon from 'which-polygon';
-import { createDisk } from '../../../src/platform/disk.ts';
+import type { Place } from '../../../src/domain/units.ts';
+import { createFileDisk } from '../../../src/platform/file-disk.ts';
 import { openMap } from '../../../src/region/lookup.ts';
-import type { Place } from '../../../src/units.ts';
 import { chance } from '../../../test/fixtures/region-map.ts';
 import { anywhere, besides, edgeDrawer, nearBorder, parsedMap } from './points.ts';
 
 const [file = '', state = '', count = '500000', output = ''] = process.argv.slice(2);
 const document = parsedMap(file);
-const map = await openMap(createDisk(state), 'co2_moer');
+const map = await openMap(createFileDisk(state), 'co2_moer');
 if (map === undefined || 'kind' in map) throw new Error('no map');
 const numbered = {
   features: document.features.map((feature, nth) => ({ ...feature, type: 'Feature', properties: { nth } })),
@@ -59,7 +59,7 @@ const answers = new Int32Array(total);
 const result = { points: total, differences: 0, plain: 0, plainDifferences: 0, whichPolygonDifferences: 0 };
 for (let i = 0; i < total; i++) {
   const place = pointOf(i);
-  const found = (await map.regionAt(place))?.feature ?? -1;
+  const found = (await map.findRegion(place))?.feature ?? -1;
   points.set([place.longitude, place.latitude], i * 2);
   answers[i] = found;
   if (found !== byTurf(place)) result.differences++;

@@ -2,15 +2,15 @@
 
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import whichPolygon from 'which-polygon';
-import { createDisk } from '../../../src/platform/disk.ts';
+import type { Place } from '../../../src/domain/units.ts';
+import { createFileDisk } from '../../../src/platform/file-disk.ts';
 import { openMap } from '../../../src/region/lookup.ts';
-import type { Place } from '../../../src/units.ts';
 import { anywhere, edgeDrawer, nearBorder, parsedMap } from './points.ts';
 
 const [file = '', state = '', windows = '3', milliseconds = '700'] = process.argv.slice(2);
 const document = parsedMap(file);
 const query = whichPolygon<{ region: string }>(document);
-const map = await openMap(createDisk(state), 'co2_moer');
+const map = await openMap(createFileDisk(state), 'co2_moer');
 if (map === undefined || 'kind' in map) throw new Error('no map');
 
 const POINTS = 1 << 16;
@@ -23,7 +23,7 @@ const naive = ({ longitude, latitude }: Place) =>
   document.features.find(({ geometry }) => booleanPointInPolygon([longitude, latitude], geometry));
 
 const runners: Record<string, (place: Place) => unknown> = {
-  index: (place) => map.regionAt(place),
+  index: (place) => map.findRegion(place),
   'which-polygon': ({ longitude, latitude }) => query([longitude, latitude]),
   turf: naive,
 };

@@ -1,7 +1,7 @@
 /** Seeded places: anywhere on the sphere, and near, at and on the borders of a parsed map. Shared by the region bench's children. */
 
 import { readFileSync } from 'node:fs';
-import type { Latitude, Longitude, Place } from '../../../src/units.ts';
+import type { Latitude, Longitude, Place } from '../../../src/domain/units.ts';
 import { chance } from '../../../test/fixtures/region-map.ts';
 
 export interface MapFeature {

@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { measured as measuredAt, scene } from './scene.ts';
+import { measureLine as measuredAt, playScene } from './scene.ts';
 
 const [, , outside = ''] = process.argv;
 const measured = (line: number) => measuredAt(outside, line);
@@ -31,14 +31,14 @@ function gridtide(...words: readonly string[]) {
   return { status, said: stdout === '' ? null : JSON.parse(stdout), errors: stderr };
 }
 
-await scene('checked', async () => gridtide('check', '--offline'));
-await scene('tried pump', async () => ({
+await playScene('checked', async () => gridtide('check', '--offline'));
+await playScene('tried pump', async () => ({
   ...gridtide('test', 'pump', '--level', 'on', '--for', '1s'),
   wire: [measured(17)],
 }));
-await scene('tried heating', async () => ({
+await playScene('tried heating', async () => ({
   ...gridtide('test', 'heating', '--level', 'recommend', '--for', '1s'),
   wire: [measured(22), measured(23)],
 }));
-await scene('tried held', async () => gridtide('test', 'held', '--for', '1s'));
-await scene('tried absent', async () => gridtide('test', 'absent', '--for', '1s'));
+await playScene('tried held', async () => gridtide('test', 'held', '--for', '1s'));
+await playScene('tried absent', async () => gridtide('test', 'absent', '--for', '1s'));

@@ -2,14 +2,14 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 
-export async function scene(name: string, play: () => Promise<Record<string, unknown>>): Promise<void> {
+export async function playScene(name: string, play: () => Promise<Record<string, unknown>>): Promise<void> {
   const mark = (text: string) => writeFileSync('/sys/kernel/tracing/trace_marker', `${text} ${name}\n`);
   mark('begin');
-  const said = await play();
+  const result = await play();
   mark('end');
-  process.stdout.write(`${JSON.stringify({ part: name, ...said })}\n`);
+  process.stdout.write(`${JSON.stringify({ part: name, ...result })}\n`);
 }
 
 /** What is measured at the connector, from outside. */
-export const measured = (outside: string, line: number) =>
+export const measureLine = (outside: string, line: number) =>
   readFileSync(`${outside}/sim_gpio${line}/value`, 'utf8').trim();

@@ -1,0 +1,20 @@
+/** What a link to the broker must say of itself: the files named under `mqtt`, read anew for each attempt. Keeps none of it. */
+
+import type { Config } from '../config/config.ts';
+import type { BrokerCredentials, BrokerOptions, Secrets } from '../domain/ports.ts';
+
+/** One file that cannot be read makes the whole undefined. */
+export function createBrokerCredentials({ mqtt }: Config, secrets: Secrets): Pick<BrokerOptions, 'credentials'> {
+  const { usernameFile, passwordFile, ca, certificate, key } = mqtt ?? {};
+  const files = { username: usernameFile, password: passwordFile, ca, certificate, key };
+  const configuredFiles = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  if (configuredFiles.length === 0) return {};
+  return {
+    credentials: async () => {
+      const read = await Promise.all(
+        configuredFiles.map(async ([name, path]) => [name, await secrets.read(path)] as const),
+      );
+      return read.some(([, text]) => text === undefined) ? undefined : (Object.fromEntries(read) as BrokerCredentials);
+    },
+  };
+}

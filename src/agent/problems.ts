@@ -1,0 +1,41 @@
+/** What is wrong at present, one sentence a subject: said once when it begins or changes, once when it ends; never decides what to do. */
+
+import type { Clock, Log } from '../domain/ports.ts';
+import type { Instant } from '../domain/units.ts';
+
+export interface Problem {
+  readonly subject: string;
+  /** What happened, what it means, what to do. */
+  readonly sentence: string;
+  readonly since: Instant;
+}
+
+export interface Problems {
+  /**
+   * Repeating the same sentence says nothing; another one for the subject replaces it and keeps `since`. Sentences of one
+   * `kind` are the same trouble, told anew where it can be seen and only once in the log: some name a time to wait.
+   */
+  raise(subject: string, sentence: string, kind?: string): void;
+  resolve(subject: string): void;
+  list(): readonly Problem[];
+}
+
+/** `changed` is called after each change of the list. */
+export function createProblems(clock: Pick<Clock, 'now'>, log: Log, onChange: () => void): Problems {
+  const current = new Map<string, Problem & { readonly kind: string }>();
+  return {
+    raise(subject, sentence, kind = sentence) {
+      const previous = current.get(subject);
+      if (previous?.sentence === sentence) return;
+      current.set(subject, { subject, sentence, kind, since: previous?.since ?? clock.now().wall });
+      if (previous?.kind !== kind) log('warn', sentence, { subject });
+      onChange();
+    },
+    resolve(subject) {
+      if (!current.delete(subject)) return;
+      log('info', `${subject}: well again`, { subject });
+      onChange();
+    },
+    list: () => [...current.values()],
+  };
+}

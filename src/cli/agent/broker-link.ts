@@ -1,0 +1,77 @@
+/** A short link to the configured broker for a command: reads what is stored, sends one message, leaves no trace in the agent's tree. */
+
+import { createBrokerCredentials } from '../../agent/broker-credentials.ts';
+import type { LocatedConfig } from '../../config/config-paths.ts';
+import type { Broker } from '../../domain/ports.ts';
+import { addDuration, seconds } from '../../domain/units.ts';
+import { buildClientId } from '../../mqtt/monitor.ts';
+import { createBrokerFactory } from '../../platform/mqtt-broker.ts';
+import { createSystemRandom } from '../../platform/random.ts';
+import { createSecrets } from '../../platform/secret-files.ts';
+import { createSystemClock } from '../../platform/system-clock.ts';
+import type { Terminal } from '../shared/command.ts';
+
+export interface BrokerLink {
+  readonly broker: Broker;
+  /** The stored message of an exact topic, or undefined when there is none. */
+  readRetained(topic: string): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT = seconds(10);
+const MAX_PAYLOAD_BYTES = 65_536;
+
+/** A sentence when the broker does not let us in. `purpose` tells this link from the agent's and from others. */
+export async function openBrokerLink(
+  config: LocatedConfig,
+  env: Terminal['env'],
+  { purpose, stop }: { readonly purpose: string; readonly stop: AbortSignal },
+): Promise<BrokerLink | string> {
+  const { mqtt } = config;
+  if (mqtt === undefined) return 'no broker is configured: add mqtt.url';
+  const clock = createSystemClock();
+  const random = createSystemRandom();
+  const unique = Math.floor(random.fraction() * 2 ** 32).toString(36);
+  const broker = createBrokerFactory({ clock, random })({
+    url: mqtt.url,
+    clientId: `${buildClientId(config)}-${purpose}-${unique}`,
+    ...createBrokerCredentials(config, createSecrets({ credentials: env.CREDENTIALS_DIRECTORY })),
+  });
+  const problem = await new Promise<string | undefined>((resolve) => {
+    const done = (words?: string) => {
+      stopWatching();
+      cancelTimeout();
+      stop.removeEventListener('abort', onStop);
+      resolve(words);
+    };
+    const onStop = () => done('stopped before the broker answered');
+    const stopWatching = broker.watchState((state) => {
+      if (state.kind === 'online') done();
+      else if (state.kind === 'offline') done(state.cause);
+    });
+    const cancelTimeout = clock.wakeAt(addDuration(clock.now().uptime, CONNECT_TIMEOUT), 'broker', () =>
+      done(`the broker at ${mqtt.url} takes the connection and says nothing: is it an MQTT broker?`),
+    );
+    stop.addEventListener('abort', onStop, { once: true });
+    broker.start();
+    if (stop.aborted) onStop();
+  });
+  if (problem !== undefined) {
+    await broker.stop();
+    return problem;
+  }
+  return {
+    broker,
+    async readRetained(topic) {
+      let text: string | undefined;
+      const onMessage = ({ payload }: { readonly payload: Uint8Array }) => {
+        if (payload.byteLength > 0 && payload.byteLength <= MAX_PAYLOAD_BYTES) text = new TextDecoder().decode(payload);
+      };
+      await broker.subscribe(topic, onMessage, { wantsRetained: true });
+      // The broker answers a second subscription after it has sent what the first one asked for.
+      await broker.subscribe(topic, () => {}, { wantsRetained: true });
+      return text;
+    },
+    close: () => broker.stop(),
+  };
+}

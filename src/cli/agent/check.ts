@@ -1,0 +1,88 @@
+/** `gridtide check`: everything that can be known before running, each problem with its place and its cure. Changes nothing and drives nothing. */
+
+import type { LocatedConfig } from '../../config/config-paths.ts';
+import { formatCount } from '../../domain/units.ts';
+import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
+import { loadConfigWithPaths } from '../shared/load-configuration.ts';
+import { STATE_ROW } from '../shared/state-directory.ts';
+import {
+  type Check,
+  checkClock,
+  checkFiles,
+  checkLines,
+  checkPlace,
+  checkState,
+  checkTimezone,
+  type Finding,
+  skipped,
+} from './device-checks.ts';
+
+type Row = 'config' | 'state' | 'offline' | 'json';
+
+export const spec: CommandSpec<Row> = {
+  name: 'check',
+  summary: 'everything that can be known before running, each problem with its cure',
+  positionals: '',
+  options: {
+    config: { value: 'FILE', help: 'configuration (YAML); gridtide init writes one' },
+    state: STATE_ROW,
+    offline: { help: 'ask neither the broker nor the service' },
+    json: { help: 'one JSON document' },
+  },
+  notes: [
+    'No line is driven and nothing is published. Run it as the user the agent runs as:',
+    'what root may read and write tells nothing about another user.',
+  ],
+};
+
+const LOCAL_CHECKS: readonly Check[] = [checkFiles, checkState, checkClock, checkLines, checkTimezone, checkPlace];
+
+async function runChecks(
+  config: LocatedConfig,
+  args: Arguments<Row>,
+  { env, stop }: Terminal,
+): Promise<readonly Finding[]> {
+  const subject = { config, env, stop };
+  const findings: Finding[] = [];
+  for (const check of LOCAL_CHECKS) findings.push(...(await check(subject)));
+  if (args.flag('offline')) return [...findings, skipped('mqtt', 'not asked'), skipped('service', 'not asked')];
+  const { checkBroker, checkService } = await import('./network-checks.ts');
+  for (const check of [checkBroker, checkService]) findings.push(...(await check(subject)));
+  return findings;
+}
+
+const MARKS: Readonly<Record<Finding['state'], string>> = {
+  ok: 'ok   ',
+  note: 'note ',
+  wrong: 'WRONG',
+  skipped: '-    ',
+};
+
+function printFindings(findings: readonly Finding[], json: boolean, { out }: Terminal): void {
+  const problems = findings.filter(({ state }) => state === 'wrong').length;
+  if (json) {
+    out(`${JSON.stringify({ ok: problems === 0, findings })}\n`);
+    return;
+  }
+  for (const { at, state, words } of findings) out(`${MARKS[state]}  ${at}: ${words}\n`);
+  out(problems === 0 ? 'nothing is wrong\n' : `${formatCount(problems, 'thing')} wrong\n`);
+}
+
+export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  const json = args.flag('json');
+  let config: LocatedConfig;
+  try {
+    config = await loadConfigWithPaths(args.text('config'), { env: terminal.env, state: args.text('state') });
+  } catch (error) {
+    if (!json || !(error instanceof UsageError)) throw error;
+    printFindings(
+      error.mistakes.map((words) => ({ at: 'config', state: 'wrong', words })),
+      json,
+      terminal,
+    );
+    return 2;
+  }
+  const findings = await runChecks(config, args, terminal);
+  printFindings(findings, json, terminal);
+  return findings.some(({ state }) => state === 'wrong') ? 1 : 0;
+}

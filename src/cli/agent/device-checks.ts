@@ -1,0 +1,252 @@
+/** What `gridtide check` can find out on the device itself: files, state directory, clock, GPIO lines, place and map, time zone. Changes nothing. */
+
+import { constants } from 'node:fs';
+import { access, stat, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createDocumentStore } from '../../agent/document-store.ts';
+import { loadRegionCheckedAt } from '../../agent/region-loop.ts';
+import type { LocatedConfig } from '../../config/config-paths.ts';
+import { toPlace } from '../../domain/place.ts';
+import { type Disk, DiskError } from '../../domain/ports.ts';
+import { getZoneOffset } from '../../domain/time-zone.ts';
+import { days, durationBetween, formatCount, formatInstant, type Instant, type Place } from '../../domain/units.ts';
+import { createFileDisk, resolveOwnDirectory } from '../../platform/file-disk.ts';
+import { createSecrets } from '../../platform/secret-files.ts';
+import { createSystemClock } from '../../platform/system-clock.ts';
+import { isCheckOverdue } from '../../region/refresh-policy.ts';
+import type { MapInfo, RegionMap } from '../../region/region-types.ts';
+import { holdsCertificate } from '../shared/ca-file.ts';
+import type { Terminal } from '../shared/command.ts';
+
+/** `note` is worth knowing and costs nothing; `wrong` needs the owner; `skipped` was not looked at. */
+export interface Finding {
+  /** Where: a path in the configuration, or what was asked. */
+  readonly at: string;
+  readonly state: 'ok' | 'note' | 'wrong' | 'skipped';
+  /** What is found; of something wrong also what it means and what to do. */
+  readonly words: string;
+}
+
+export interface CheckContext {
+  readonly config: LocatedConfig;
+  readonly env: Terminal['env'];
+  readonly stop: AbortSignal;
+}
+
+export type Check = (subject: CheckContext) => Promise<readonly Finding[]>;
+
+export const ok = (at: string, words: string): Finding => ({ at, state: 'ok', words });
+export const note = (at: string, words: string): Finding => ({ at, state: 'note', words });
+export const wrong = (at: string, words: string): Finding => ({ at, state: 'wrong', words });
+export const skipped = (at: string, words: string): Finding => ({ at, state: 'skipped', words });
+
+const OTHERS_MODE_BITS = 0o077;
+const MIN_FREE_BYTES = 32 * 1024 * 1024;
+/** Zones follow borders, not the sun: the widest country of one zone is three hours off it. */
+const MAX_ZONE_OFFSET_HOURS = 4;
+
+const isAccessible = (path: string, mode: number) =>
+  access(path, mode).then(
+    () => true,
+    () => false,
+  );
+
+/** Every file that the configuration names; what is secret, its owner alone may read. */
+export const checkFiles: Check = async ({ config: { service, mqtt }, env }) => {
+  const files = [
+    ['service.usernameFile', service.usernameFile, false],
+    ['service.passwordFile', service.passwordFile, true],
+    ['service.ca', service.ca, false],
+    ['mqtt.usernameFile', mqtt?.usernameFile, false],
+    ['mqtt.passwordFile', mqtt?.passwordFile, true],
+    ['mqtt.ca', mqtt?.ca, false],
+    ['mqtt.certificate', mqtt?.certificate, false],
+    ['mqtt.key', mqtt?.key, true],
+  ] as const;
+  const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
+  const findings: Finding[] = [];
+  for (const [at, path, isSecret] of files) {
+    if (path === undefined) continue;
+    const text = await secrets.read(path);
+    const mode = await stat(path).then(
+      ({ mode }) => mode,
+      () => 0,
+    );
+    if (text === undefined)
+      findings.push(wrong(at, `${path} cannot be read, so nobody can log in with it: write it, readable by this user`));
+    else if (text.trim() === '') findings.push(wrong(at, `${path} is empty: write one line there`));
+    else if (at.endsWith('.ca') && !holdsCertificate(text))
+      findings.push(
+        wrong(at, `${path} holds no certificate, so nobody is trusted by it: write the authority's there, PEM`),
+      );
+    else if (isSecret && (mode & OTHERS_MODE_BITS) !== 0)
+      findings.push(
+        wrong(
+          at,
+          `${path} has mode ${(mode & 0o777).toString(8)}, so others on this machine may read it: chmod 600 ${path}`,
+        ),
+      );
+    else findings.push(ok(at, path));
+  }
+  return findings;
+};
+
+/** The directory, or what would hold it once it is made. */
+async function findExistingParent(path: string): Promise<string> {
+  return (await isAccessible(path, constants.F_OK)) || dirname(path) === path
+    ? path
+    : findExistingParent(dirname(path));
+}
+
+export const checkState: Check = async ({ config: { state } }) => {
+  const existing = await findExistingParent(state);
+  if (!(await stat(existing)).isDirectory())
+    return [wrong('state', `${existing} is no directory: give another --state`)];
+  if (!(await isAccessible(existing, constants.W_OK | constants.X_OK)))
+    return [
+      wrong(
+        'state',
+        `${existing} may not be written by this user, so nothing would be remembered: sudo chown "$USER" ${existing}, or give another --state`,
+      ),
+    ];
+  const ownershipError =
+    existing === state
+      ? await resolveOwnDirectory(state).then(
+          () => undefined,
+          (error: Error) => error.message,
+        )
+      : undefined;
+  if (ownershipError !== undefined) return [wrong('state', `${ownershipError}, so nothing would be remembered`)];
+  const { bavail, bsize } = await statfs(existing);
+  if (bavail * bsize < MIN_FREE_BYTES)
+    return [
+      wrong(
+        'state',
+        `${Math.floor((bavail * bsize) / 2 ** 20)} MiB are free at ${existing}, and a map needs 32: make room`,
+      ),
+    ];
+  return [ok('state', existing === state ? `${state} can be written` : `${state} will be made in ${existing}`)];
+};
+
+export const checkClock: Check = async () => {
+  const { trusted } = createSystemClock().now();
+  const words = trusted
+    ? 'synchronised'
+    : "nothing vouches for it yet (no time service, no battery clock): until the service's time is heard the loads stay at their fail-safe level";
+  return [trusted ? ok('clock', words) : note('clock', words)];
+};
+
+const listGpioLines = ({ loads }: LocatedConfig) =>
+  loads.flatMap(({ name, output }) => {
+    const at = `loads.${name}.output`;
+    if (output.kind === 'relay') return [{ at: `${at}.pin`, line: output.pin }];
+    return output.kind === 'sg-ready' ? output.pins.map((line) => ({ at: `${at}.pins`, line })) : [];
+  });
+
+/** Chip, line and right to drive it; no line is touched. */
+export const checkLines: Check = async ({ config }) => {
+  const lines = listGpioLines(config);
+  if (lines.length === 0) return [skipped('loads', 'no load is wired to a GPIO line')];
+  const { probeLine: lookAtLine } = await import('../../platform/gpio-probe.ts');
+  const findings = await Promise.all(
+    lines.map(async ({ at, line }) => {
+      const failure = await lookAtLine(line);
+      return failure === undefined ? ok(at, `line ${line} is there and may be driven`) : wrong(at, failure.detail);
+    }),
+  );
+  // What is wrong with the whole chip is wrong with each of a load's lines, and told once.
+  return findings.filter(
+    ({ at, words }, i) => findings.findIndex((other) => other.at === at && other.words === words) === i,
+  );
+};
+
+/** How far the next region is: whether the place is off by a street or by a continent. Loaded only here, for lookups never ask. */
+async function describeNearestRegion(disk: Disk, { info: { signalType } }: RegionMap, place: Place): Promise<string> {
+  const { findNearestRegion: nearestRegion } = await import('../../region/nearest-region.ts');
+  const nearest = await nearestRegion(disk, signalType, place);
+  if (nearest === undefined) return '';
+  const { region, distance: away } = nearest;
+  return `; the nearest is ${region}, ${away < 10 ? away.toFixed(1) : away.toFixed(0)} km away`;
+}
+
+/** The most common mistakes with two numbers: swapped, or a sign lost. */
+async function suggestPlace(map: RegionMap, { latitude, longitude }: Place, disk: Disk): Promise<string> {
+  const guesses = [
+    [longitude, latitude, 'are the two swapped?'],
+    [latitude, -longitude, 'is the sign of the longitude lost?'],
+    [-latitude, longitude, 'is the sign of the latitude lost?'],
+  ] as const;
+  for (const [north, east, question] of guesses) {
+    const place = toPlace(north, east);
+    const found = typeof place === 'string' ? undefined : await map.findRegion(place);
+    if (found !== undefined) return `; latitude ${north}, longitude ${east} would be ${found.region}: ${question}`;
+  }
+  return `${await describeNearestRegion(disk, map, { latitude, longitude })}: check both numbers`;
+}
+
+/** A map that is unchanged is not fetched again: what counts is when it was asked for. */
+function checkMapAge({ lastUpdated, importedAt }: MapInfo, checkedAt: Instant | undefined): Finding {
+  const now = createSystemClock().now().wall;
+  const requestedAt = checkedAt === undefined || checkedAt < importedAt ? importedAt : checkedAt;
+  const mapDate = lastUpdated === undefined ? 'of an unknown day' : `of ${formatInstant(lastUpdated).slice(0, 10)}`;
+  const age = `${mapDate}, asked for ${formatCount(Math.floor(durationBetween(requestedAt, now) / days(1)), 'day')} ago`;
+  return isCheckOverdue(requestedAt, now)
+    ? note('map', `${age}; the agent asks for a newer one when it runs`)
+    : ok('map', age);
+}
+
+async function checkLookup(
+  map: RegionMap,
+  place: Place,
+  disk: Disk,
+  checkedAt: Instant | undefined,
+): Promise<readonly Finding[]> {
+  const found = await map.findRegion(place);
+  return [
+    found === undefined
+      ? wrong(
+          'place',
+          `latitude ${place.latitude}, longitude ${place.longitude} lies in no region of the map${await suggestPlace(map, place, disk)}`,
+        )
+      : ok('place', `${found.region}, ${found.regionFullName}`),
+    checkMapAge(map.info, checkedAt),
+  ];
+}
+
+export const checkPlace: Check = async ({ config: { state, place, service } }) => {
+  if (!(await isAccessible(join(state, `map.${service.signalType}.idx`), constants.F_OK)))
+    return [note('map', 'none is held yet; the agent fetches it, and so does gridtide map update')];
+  const { openMap } = await import('../../region/lookup.ts');
+  try {
+    const disk = createFileDisk(state);
+    const checkedAt = await loadRegionCheckedAt(createDocumentStore(disk, () => {}));
+    const map = await openMap(disk, service.signalType);
+    if (map === undefined || 'kind' in map)
+      return [wrong('map', `${map?.message ?? 'it cannot be opened'}: gridtide map update brings a new one`)];
+    try {
+      return await checkLookup(map, place, disk, checkedAt);
+    } finally {
+      await map.close();
+    }
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+    return [wrong('map', `${error.message}: gridtide map update brings a new one`)];
+  }
+};
+
+export const checkTimezone: Check = async ({ config: { place } }) => {
+  const { timezone, longitude } = place;
+  const offset = getZoneOffset(timezone, createSystemClock().now().wall) / 3_600_000;
+  const hoursApart = Math.abs(offset - longitude / 15);
+  // The date line is no distance.
+  const isFar = Math.min(hoursApart, 24 - hoursApart) > MAX_ZONE_OFFSET_HOURS;
+  const sun = `longitude ${longitude} is ${(longitude / 15).toFixed(1)} h from Greenwich by the sun`;
+  return [
+    isFar
+      ? wrong(
+          'place.timezone',
+          `${timezone} is ${offset} h from Greenwich and ${sun}, so deadlines would come at other hours than yours: correct one of them`,
+        )
+      : ok('place.timezone', timezone),
+  ];
+};

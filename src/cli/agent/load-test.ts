@@ -1,0 +1,62 @@
+/** What the commands about one load share: which load is meant, what is to be tried and what came of it. Switches nothing. */
+
+import type { Level, LoadConfig } from '../../config/config.ts';
+import type { LocatedConfig } from '../../config/config-paths.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { Duration } from '../../domain/units.ts';
+import { UsageError } from '../shared/command.ts';
+
+/** A JSON object as the agent publishes it. */
+export type JsonDocument = Readonly<Record<string, unknown>>;
+
+/** What is to be done, checked. */
+export interface LoadTest {
+  readonly config: LocatedConfig;
+  readonly load: LoadConfig;
+  /** One that the load knows. */
+  readonly level: Level;
+  readonly length: Duration;
+  readonly clock: Clock;
+}
+
+/** What became of it. */
+export interface LoadTestResult {
+  readonly by: 'agent' | 'direct';
+  /** The level read back, where the output can tell. */
+  readonly read: Level | null;
+  /** The level it is left at. */
+  readonly left: Level;
+  readonly words: string;
+}
+
+/** The load of the configuration; throws `UsageError`. */
+export function findLoad(config: LocatedConfig, positionals: readonly string[]): LoadConfig {
+  const names = config.loads.map(({ name }) => name).join(', ');
+  const [name, ...more] = positionals;
+  if (name === undefined || more.length > 0) throw new UsageError(`which load? name one of ${names}`);
+  const load = config.loads.find((one) => one.name === name);
+  if (load === undefined) throw new UsageError(`there is no load "${name}"; the configuration has ${names}`);
+  return load;
+}
+
+export function parseDocument(text: string | undefined): JsonDocument | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ends after `length`, or at once when the person has had enough. */
+export const waitOrStop = (length: Duration, stop: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (stop.aborted) return resolve();
+    const timer = setTimeout(end, length);
+    function end() {
+      clearTimeout(timer);
+      stop.removeEventListener('abort', end);
+      resolve();
+    }
+    stop.addEventListener('abort', end, { once: true });
+  });

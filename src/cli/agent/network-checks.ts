@@ -1,0 +1,147 @@
+/** What `gridtide check` can find out by asking: does the broker let us in, what does the account open, where does the service say we are. Changes nothing. */
+
+import { readFile } from 'node:fs/promises';
+import { isLoopback } from '../../config/url-types.ts';
+import { formatDuration } from '../../domain/text-format.ts';
+import { formatCount, minutes } from '../../domain/units.ts';
+import { createHttp } from '../../platform/http-client.ts';
+import { createSystemRandom } from '../../platform/random.ts';
+import { createSecrets } from '../../platform/secret-files.ts';
+import { createSystemClock } from '../../platform/system-clock.ts';
+import { createServiceClient, type ServiceClient } from '../../service/client.ts';
+import { failureText } from '../../service/failure-text.ts';
+import { type BrokerLink, openBrokerLink } from './broker-link.ts';
+import { type Check, type CheckContext, type Finding, note, ok, wrong } from './device-checks.ts';
+
+const MAX_SKEW = minutes(5);
+
+export const checkBroker: Check = async ({ config, env, stop }) => {
+  const { mqtt } = config;
+  if (mqtt === undefined) return [note('mqtt', 'no broker is configured: nothing is told and no command is heard')];
+  const link: BrokerLink | string = await openBrokerLink(config, env, { purpose: 'check', stop });
+  if (typeof link === 'string') return [wrong('mqtt.url', link)];
+  try {
+    const availability = await link.readRetained(`gridtide/${config.device}/availability`);
+    const { state } = link.broker;
+    const denied = state.kind === 'online' ? state.denied : [];
+    if (denied.length > 0)
+      return [
+        wrong(
+          'mqtt',
+          `the broker denies ${denied.join(', ')}: let this user read and write gridtide/${config.device}/# (see systemd/mosquitto.acl)`,
+        ),
+      ];
+    const agent = availability === 'online' ? '; an agent of this name runs' : '';
+    return [ok('mqtt.url', `${mqtt.url} accepts this user${agent}`)];
+  } finally {
+    await link.close();
+  }
+};
+
+async function createCheckClient({ config: { service }, env }: CheckContext) {
+  const ca = service.ca === undefined ? undefined : await readFile(service.ca, 'utf8').catch(() => undefined);
+  const http = createHttp(ca === undefined ? {} : { ca });
+  const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
+  const client = createServiceClient({
+    url: service.url,
+    http,
+    clock: createSystemClock(),
+    random: createSystemRandom(),
+    credentials: async () => {
+      const [username, password] = [await secrets.read(service.usernameFile), await secrets.read(service.passwordFile)];
+      return username === undefined || password === undefined ? undefined : { username, password };
+    },
+    fleet: service.fleet,
+    log: () => {},
+  });
+  return { client, http };
+}
+
+/** Told apart from a wrong password: a clock that strays also makes every certificate and every token odd. */
+function checkSkew(client: ServiceClient, isOnThisMachine: boolean): readonly Finding[] {
+  const skew = client.skew();
+  if (skew === undefined || Math.abs(skew) <= MAX_SKEW) return [];
+  const difference = `${formatDuration(minutes(Math.round(Math.abs(skew) / 60_000)))} ${skew > 0 ? 'behind' : 'ahead of'}`;
+  if (isOnThisMachine)
+    return [
+      note(
+        'clock',
+        `this device is ${difference} the service on this machine: gridtide run --now TIME joins the time it is set to`,
+      ),
+    ];
+  return [
+    wrong(
+      'clock',
+      `this device is ${difference} the service, so it would go by the wrong hours: check its time source`,
+    ),
+  ];
+}
+
+/** What the agent asks for, and what it does without it. */
+const USES = [
+  ['v3/forecast', 'forecast', 'loads go by the live index and by what past days were like'],
+  ['v3/signal-index', 'live index', 'it is computed from the forecast'],
+] as const;
+
+async function checkAccess(
+  client: ServiceClient,
+  region: string | undefined,
+  signalType: string,
+): Promise<readonly Finding[]> {
+  const access = await client.myAccess({ signalType });
+  if (!access.ok) return [wrong('service', failureText(access.failure))];
+  const regions = access.value.signalTypes.filter((one) => one.signalType === signalType).flatMap((one) => one.regions);
+  const own = regions.find((one) => one.region === region);
+  if (region !== undefined && own === undefined)
+    return [
+      wrong(
+        'service',
+        `the account opens nothing of ${signalType} for ${region}: loads would stay at their fail-safe level; ask the service for a plan that does`,
+      ),
+    ];
+  const open = new Set(
+    (own === undefined ? regions : [own]).flatMap(({ endpoints }) => endpoints.map(({ endpoint }) => endpoint)),
+  );
+  const isOpen = (name: string) => [...open].some((endpoint) => endpoint.replace(/^\//, '') === name);
+  const [has, lacks] = [USES.filter(([name]) => isOpen(name)), USES.filter(([name]) => !isOpen(name))];
+  if (has.length === 0)
+    return [
+      wrong('service', 'the plan opens neither forecast nor live index: the loads would stay at their fail-safe level'),
+    ];
+  const where = region === undefined ? formatCount(regions.length, 'region') : region;
+  return [
+    ok('service', `the plan opens ${has.map(([, words]) => words).join(' and ')} for ${where}`),
+    ...lacks.map(([, words, instead]) => note('service', `the plan does not open the ${words}: ${instead}`)),
+  ];
+}
+
+/** Where the service says the place is; the map held has its own check. */
+async function checkRegion(client: ServiceClient, { config }: CheckContext) {
+  const { place, service } = config;
+  const answer = await client.regionFromLoc({ signalType: service.signalType, place });
+  if (answer.ok)
+    return {
+      region: answer.value.region,
+      finding: ok('place', `${answer.value.region}, ${answer.value.regionFullName}, says the service`),
+    };
+  return { region: undefined, finding: wrong('place', failureText(answer.failure)) };
+}
+
+export const checkService: Check = async (subject) => {
+  const { client, http } = await createCheckClient(subject);
+  const stop = () => client.stop();
+  subject.stop.addEventListener('abort', stop, { once: true });
+  const { url, signalType } = subject.config.service;
+  try {
+    const checkOwnSkew = () => checkSkew(client, isLoopback(new URL(url)));
+    const login = await client.login();
+    if (!login.ok) return [wrong('service', failureText(login.failure)), ...checkOwnSkew()];
+    const { region, finding } = await checkRegion(client, subject);
+    const accessFindings = await checkAccess(client, region, signalType);
+    return [ok('service', `${url} accepts the account`), ...accessFindings, finding, ...checkOwnSkew()];
+  } finally {
+    subject.stop.removeEventListener('abort', stop);
+    client.stop();
+    await http.close();
+  }
+};

@@ -1,0 +1,124 @@
+/** Tests a load through the running agent: sends an override, waits for its answer and tells what it does. Switches nothing itself. */
+
+import type { Level } from '../../config/config.ts';
+import type { BrokerMessage } from '../../domain/ports.ts';
+import { formatDuration } from '../../domain/text-format.ts';
+import { type Duration, seconds } from '../../domain/units.ts';
+import { acceptsCommands } from '../../mqtt/parse-command.ts';
+import { parseDeviceState } from '../../outputs/devices/parse-device-state.ts';
+import { createSystemRandom } from '../../platform/random.ts';
+import { JobError, type Terminal } from '../shared/command.ts';
+import type { BrokerLink } from './broker-link.ts';
+import { type JsonDocument, type LoadTest, type LoadTestResult, parseDocument, waitOrStop } from './load-test.ts';
+
+const ANSWER_TIMEOUT = seconds(10);
+/** A level is told to the output at once, and to the broker in the same moment. */
+const SWITCH_TIMEOUT = seconds(3);
+
+/** The newest document of a topic, and a wait for one that fits. */
+async function followTopic(link: BrokerLink, topic: string) {
+  let latest: JsonDocument = {};
+  let checkLatest = () => {};
+  await link.broker.subscribe(
+    topic,
+    ({ payload }) => {
+      latest = parseDocument(new TextDecoder().decode(payload)) ?? latest;
+      checkLatest();
+    },
+    { wantsRetained: true },
+  );
+  return {
+    latest: () => latest,
+    /** False when none came in time. */
+    async until(fits: (document: JsonDocument) => boolean, within: Duration): Promise<boolean> {
+      const found = new AbortController();
+      checkLatest = () => {
+        if (fits(latest)) found.abort();
+      };
+      checkLatest();
+      await waitOrStop(within, found.signal);
+      return fits(latest);
+    },
+  };
+}
+
+/** What the device itself says while the agent switches it; where it has no topic for that, the agent is believed. */
+async function watchDevice(link: BrokerLink, { load, level }: LoadTest, onConfirmed: () => void) {
+  const { output } = load;
+  const topic = output.kind === 'mqtt' ? output.stateTopic : undefined;
+  let reportedLevel: Level | undefined = topic === undefined ? level : undefined;
+  let isConfirmed = topic === undefined;
+  const onMessage = ({ payload }: BrokerMessage) => {
+    if (output.kind !== 'mqtt') return;
+    reportedLevel = parseDeviceState(payload, output) ?? reportedLevel;
+    if (isConfirmed || reportedLevel !== level) return;
+    isConfirmed = true;
+    onConfirmed();
+  };
+  if (topic !== undefined) await link.broker.subscribe(topic, onMessage, { wantsRetained: true });
+  return {
+    topic,
+    isConfirmed: () => isConfirmed,
+    words: () => `${reportedLevel === undefined ? 'says nothing' : `says ${reportedLevel}`} on ${topic}`,
+  };
+}
+
+const findOutputFault = (health: JsonDocument, load: string): string | undefined => {
+  const { outputs } = (health.parts ?? {}) as { readonly outputs?: { readonly trouble?: string } };
+  return outputs?.trouble?.split('; ').find((words) => words.startsWith(`load ${load}:`));
+};
+
+export async function testThroughAgent(
+  loadTest: LoadTest,
+  link: BrokerLink,
+  { err, stop }: Terminal,
+): Promise<LoadTestResult> {
+  const { config, load, level, length } = loadTest;
+  if (config.mqtt !== undefined && !acceptsCommands(config.mqtt))
+    throw new JobError('the agent runs and takes no commands: set mqtt.commands: on, or stop it and try again');
+  const base = `gridtide/${config.device}`;
+  const topic = `${base}/loads/${load.name}`;
+  const loadState = await followTopic(link, topic);
+  const health = await followTopic(link, `${base}/health`);
+  const results = await followTopic(link, `${topic}/result`);
+  const send = async (command: object) => {
+    const id = `test-${Math.floor(createSystemRandom().fraction() * 2 ** 48).toString(36)}`;
+    await link.broker.publish(`${topic}/set`, JSON.stringify({ id, ...command }), { retain: false });
+    if (!(await results.until((answer) => answer.id === id, ANSWER_TIMEOUT)))
+      throw new JobError('the agent runs and does not answer: may this user write to …/set and read …/result?');
+    const { ok, message } = results.latest();
+    if (ok !== true) throw new JobError(`the agent refused: ${message}`);
+    return `${message}`;
+  };
+  const hasLevel = (document: JsonDocument) => document.level === level;
+
+  let isDone = false;
+  let device: Awaited<ReturnType<typeof watchDevice>>;
+  const answer = await send({ command: 'override', level, for: `${Math.round(length / 1_000)}s` });
+  try {
+    if (!(await loadState.until(hasLevel, SWITCH_TIMEOUT)))
+      throw new JobError(`"${load.name}" was not switched: ${answer}`);
+    device = await watchDevice(link, loadTest, () => err(`${load.name} reads ${level}\n`));
+    const wait = device.isConfirmed() ? '' : `; its word on ${device.topic} is waited for`;
+    err(`${load.name} ${level}, by the agent; for ${formatDuration(length)}${wait}\n`);
+    await waitOrStop(length, stop);
+    const fault = findOutputFault(health.latest(), load.name);
+    if (fault !== undefined) throw new JobError(fault);
+    if (!device.isConfirmed() && !stop.aborted)
+      throw new JobError(
+        `"${load.name}" was told ${level} by the agent and after ${formatDuration(length)} ${device.words()}: check its power, its network and the topics`,
+      );
+    isDone = !stop.aborted;
+  } finally {
+    // What was cut short must not go on; what has run out has ended by itself.
+    if (!isDone) await send({ command: 'clear' });
+  }
+  await loadState.until(({ why }) => why !== 'remote-override', ANSWER_TIMEOUT);
+  const { level: left, words } = loadState.latest();
+  return {
+    by: 'agent',
+    read: device.isConfirmed() ? level : null,
+    left: left as Level,
+    words: `${load.name} was ${level} and its output told no fault; now ${left}: ${words}`,
+  };
+}

@@ -1,0 +1,233 @@
+/** Tests a load with no agent about: opens its output, asks the control core whether the guards allow it, and leaves the load as it was found. */
+
+import { createDocumentStore } from '../../agent/document-store.ts';
+import { createPersistence, type SavedControl } from '../../agent/persistence.ts';
+import type { Level } from '../../config/config.ts';
+import type { ControlEvent, Site } from '../../control/control-types.ts';
+import { explainDecision } from '../../control/explain.ts';
+import { type ControlState, initialState, step } from '../../control/step.ts';
+import { idleLevel, isRunning } from '../../domain/levels.ts';
+import type { Log } from '../../domain/ports.ts';
+import { formatDuration } from '../../domain/text-format.ts';
+import { type Duration, seconds } from '../../domain/units.ts';
+import { createOutput } from '../../outputs/create-output.ts';
+import { CONFIRM_TIMEOUT, OPEN_TIMEOUT } from '../../outputs/mqtt-output.ts';
+import { isOutputFailure, type Output, type OutputFailure } from '../../outputs/output.ts';
+import { readBootId } from '../../platform/boot-id.ts';
+import { createFileDisk } from '../../platform/file-disk.ts';
+import { findOtherAgent } from '../../platform/single-instance.ts';
+import { JobError, type Terminal } from '../shared/command.ts';
+import { createDiskErrorPrinter } from '../shared/state-directory.ts';
+import type { BrokerLink } from './broker-link.ts';
+import { type LoadTest, type LoadTestResult, waitOrStop } from './load-test.ts';
+
+/** A person waits for the end: a device is told a second time, and then believed to say nothing. */
+const MAX_SENDS = 2;
+/** A load that does not go back is told again so often. */
+const RESTORE_ATTEMPTS = 3;
+const RESTORE_INTERVAL = seconds(1);
+
+/** What is remembered of the load's last switches in this boot: minimum times and start budgets go by it. */
+interface SwitchHistory {
+  readonly state: ControlState;
+  save(state: ControlState): Promise<void>;
+}
+
+async function loadSwitchHistory(
+  { config, load, clock }: LoadTest,
+  site: Site,
+  terminal: Terminal,
+): Promise<SwitchHistory | undefined> {
+  const { env, err } = terminal;
+  const store = createDocumentStore(createFileDisk(config.state), createDiskErrorPrinter(terminal));
+  const boot = readBootId(env.RUNTIME_DIRECTORY);
+  const { signalType } = config.service;
+  const memory = await createPersistence(store, { signalType, boot, note: (text) => err(`${text}\n`) });
+  const saved: SavedControl | undefined = memory.control;
+  if (saved === undefined || boot === undefined || saved.boot !== boot) return undefined;
+  return {
+    state: initialState(site, saved.state, true),
+    async save({ lastMoment: last, loads: [newState] }) {
+      const updatedLoads = saved.state.loads.map((one) =>
+        one.name === load.name && newState !== undefined ? newState : one,
+      );
+      const { jobs } = saved;
+      memory.saveControl(
+        { ...saved.state, lastMoment: last, loads: updatedLoads },
+        { now: clock.now(), jobs, atMost: 0 as Duration },
+      );
+      await memory.close();
+    },
+  };
+}
+
+/** What the core would be told next; its commands are for an agent, and nobody waits for them here. */
+function stepControl({ clock }: LoadTest, site: Site, state: ControlState, event: ControlEvent): ControlState {
+  const next = step(site, state, event, clock.now()).state;
+  return { ...next, loads: next.loads.map((load) => ({ ...load, pending: undefined })) };
+}
+
+/** Throws `JobError` where a guard speaks against the level. */
+function requireAllowed(loadTest: LoadTest, site: Site, state: ControlState): void {
+  const { config, load, level, length } = loadTest;
+  const { loads } = stepControl(loadTest, site, state, {
+    kind: 'override',
+    load: load.name,
+    level,
+    for: length,
+    source: 'local',
+  });
+  const decision = loads[0]?.decision;
+  if (decision === undefined || decision.level === level) return;
+  throw new JobError(`"${load.name}" was not switched: ${explainDecision(decision, config.place.timezone)}`);
+}
+
+/** What is done, and how long the word of a device is waited for, before that begins. */
+function announceWait({ load }: LoadTest, terminal: Terminal, what: string, longest: Duration): void {
+  const { output } = load;
+  if (output.kind !== 'mqtt' || output.stateTopic === undefined) return;
+  terminal.err(
+    `${load.name} ${what}; its word on ${output.stateTopic} is waited for, ${formatDuration(longest)} at most\n`,
+  );
+}
+const WHOLE_CONFIRM_TIMEOUT = (CONFIRM_TIMEOUT * MAX_SENDS) as Duration;
+
+/** A load that does not do as it was told; `isSilent`: it may have, and says nothing. */
+class NotSwitchedError extends JobError {
+  readonly isSilent: boolean;
+  constructor(load: string, { detail }: OutputFailure, isSilent: boolean) {
+    super(`"${load}" was not switched: ${detail}`);
+    this.isSilent = isSilent;
+  }
+}
+
+const isSilentFailure = async (output: Output, { kind }: OutputFailure) =>
+  kind === 'unconfirmed' && (await output.read()) === undefined;
+
+/** Told until it is there; throws `JobError` when it will not go, with the `trouble` there was before. */
+async function restoreLevel(
+  loadTest: LoadTest,
+  output: Output,
+  left: Level,
+  earlierError: unknown,
+  terminal: Terminal,
+): Promise<void> {
+  const { load } = loadTest;
+  const wasSilent = earlierError instanceof NotSwitchedError && earlierError.isSilent;
+  announceWait(loadTest, terminal, `is left ${left}`, WHOLE_CONFIRM_TIMEOUT);
+  const before = earlierError instanceof JobError ? `${earlierError.message}; ` : '';
+  let detail = '';
+  for (let n = 0; n < RESTORE_ATTEMPTS; n++) {
+    const failure = await output.apply(left);
+    if (!isOutputFailure(failure)) return output.release();
+    // Told as often to leave that level as to take it; a silent device says no more the next time.
+    if (wasSilent && (await isSilentFailure(output, failure)))
+      throw new JobError(`${before}told ${left} in the end it says nothing either: SWITCH IT BY HAND`);
+    detail = failure.detail;
+    await waitOrStop(RESTORE_INTERVAL, new AbortController().signal);
+  }
+  throw new JobError(`${before}"${load.name}" did not go back to "${left}": ${detail}; SWITCH IT BY HAND`);
+}
+
+/** As it was found, unless nobody would end what that is: no agent runs. */
+function chooseFinalLevel(
+  { load }: LoadTest,
+  found: Level | undefined,
+): { readonly level: Level; readonly why: string } {
+  const { failSafe } = load;
+  if (found === failSafe) return { level: failSafe, why: 'its fail-safe level, as it was' };
+  if (found === idleLevel(load))
+    return { level: found, why: `as it was; its fail-safe level is ${failSafe}, which the agent sees to` };
+  const instead = found === undefined ? 'what it was cannot be told' : `it was ${found}, and nobody would end that`;
+  return { level: failSafe, why: `its fail-safe level: ${instead}` };
+}
+
+const createStderrLog =
+  ({ err }: Terminal): Log =>
+  (level, message) => {
+    if (level !== 'debug') err(`${message}\n`);
+  };
+
+async function openTestOutput(loadTest: LoadTest, link: BrokerLink | undefined, terminal: Terminal): Promise<Output> {
+  const { load, config, clock } = loadTest;
+  const usesPins = load.output.kind === 'relay' || load.output.kind === 'sg-ready';
+  return createOutput(load, {
+    device: config.device,
+    clock,
+    maxSends: MAX_SENDS,
+    log: createStderrLog(terminal),
+    ...(usesPins ? { pins: (await import('../../platform/gpio-lines.ts')).createPins() } : {}),
+    ...(link === undefined ? {} : { broker: link.broker }),
+  });
+}
+
+/** Switches, reads back and waits; the level read, where the output can tell. */
+async function switchAndReadBack(loadTest: LoadTest, output: Output, terminal: Terminal): Promise<Level | null> {
+  const { load, level, length } = loadTest;
+  announceWait(loadTest, terminal, `is told ${level}`, WHOLE_CONFIRM_TIMEOUT);
+  const failure = await output.apply(level);
+  if (isOutputFailure(failure)) throw new NotSwitchedError(load.name, failure, await isSilentFailure(output, failure));
+  const read = await output.read();
+  if (isOutputFailure(read)) throw new JobError(`"${load.name}" cannot be read back: ${read.detail}`);
+  const readBackText = read === undefined ? 'it cannot be read back' : `reads ${read}`;
+  terminal.err(`${load.name} ${level}, ${readBackText}; for ${formatDuration(length)}\n`);
+  if (read !== undefined && read !== level)
+    throw new JobError(`"${load.name}" was told ${level} and reads ${read}: check the wiring of its output`);
+  await waitOrStop(length, terminal.stop);
+  return read ?? null;
+}
+
+export async function testDirectly(
+  loadTest: LoadTest,
+  link: BrokerLink | undefined,
+  terminal: Terminal,
+): Promise<LoadTestResult> {
+  const { config, load, level, length } = loadTest;
+  const otherAgent = await findOtherAgent(createFileDisk(config.state));
+  if (otherAgent !== undefined)
+    throw new JobError(
+      `an agent runs on ${config.state} (process ${otherAgent}) and is not reached over MQTT, and two programs must not drive one output; stop it first`,
+    );
+  const site: Site = { device: config.device, timezone: config.place.timezone, loads: [load] };
+  const history = await loadSwitchHistory(loadTest, site, terminal);
+  const output = await openTestOutput(loadTest, link, terminal);
+  let state = history?.state;
+  const confirm = (now: Level) => {
+    if (state !== undefined)
+      state = stepControl(loadTest, site, state, { kind: 'confirmed', load: load.name, level: now });
+  };
+  try {
+    announceWait(loadTest, terminal, 'is looked at', OPEN_TIMEOUT);
+    const found = await output.open();
+    if (isOutputFailure(found)) throw new JobError(`"${load.name}" cannot be opened: ${found.detail}`);
+    const levels = found.level === undefined ? {} : { [load.name]: found.level };
+    if (state === undefined) terminal.err('no switch of this boot is on record, so no minimum time is known to hold\n');
+    else {
+      state = stepControl(loadTest, site, state, { kind: 'found', levels });
+      requireAllowed(loadTest, site, state);
+    }
+    const { level: left, why } = chooseFinalLevel(loadTest, found.level);
+    let read: Level | null = null;
+    let testError: unknown;
+    try {
+      read = await switchAndReadBack(loadTest, output, terminal);
+      confirm(level);
+    } catch (error) {
+      testError = error;
+    }
+    if (testError instanceof NotSwitchedError && testError.isSilent && left === level) {
+      await output.release(); // it has been told that all the time
+      throw testError;
+    }
+    await restoreLevel(loadTest, output, left, testError, terminal);
+    confirm(left);
+    if (state !== undefined) await history?.save(state);
+    if (testError !== undefined) throw testError;
+    const isShort = isRunning(level) && !isRunning(left) && length < load.minOn;
+    const remark = isShort ? `; it ran less than its ${formatDuration(load.minOn)}, let it rest` : '';
+    const words = `${load.name} was ${level} and is left ${left}, ${why}${remark}`;
+    return { by: 'direct', read, left, words };
+  } finally {
+    await output.close();
+  }
+}

@@ -1,0 +1,161 @@
+/** Words, bars and lines of a backtest's results. Measures nothing. */
+
+import { formatCount } from '../../domain/units.ts';
+import type { Basis } from '../../signal/signal-view.ts';
+import type { BacktestResult } from '../../simulation/backtest/run-backtest.ts';
+
+/** What is known of the history. */
+export interface BacktestReport {
+  readonly series: {
+    readonly from: string;
+    readonly to: string;
+    readonly points: number;
+    readonly forecasts: boolean;
+    readonly lbsPerMwh: { readonly least: number; readonly mean: number; readonly most: number };
+  };
+  readonly results: readonly BacktestResult[];
+  readonly faults: readonly string[];
+}
+
+/** What the columns and bars count, once, below everything. */
+const LEGEND: readonly string[] = [
+  'of hindsight, and the bars: share of what perfect knowledge would have saved; starts: a job on average (at most);',
+  'on/off min: shortest run and pause; deadlines: met of all; broken: times a rule of the load was broken',
+];
+
+const TABLE_HEAD = ['policy', 'kWh', 'kg', 'saved', '', 'of hindsight', 'starts', 'on/off min', 'deadlines', 'broken'];
+
+/** Without a minus before nothing. */
+const formatNumber = (value: number, digits: number) => value.toFixed(digits).replace(/^-(0(\.0*)?)$/, '$1');
+const formatPercent = (share: number) => `${formatNumber(100 * share, 1)} %`;
+
+function formatResultRow(result: BacktestResult): readonly string[] {
+  const { deadlines, shortestOnMinutes: on, shortestOffMinutes: off } = result;
+  return [
+    result.policy,
+    formatNumber(result.energyKwh, 0),
+    formatNumber(result.kg, 1),
+    `${formatNumber(result.savedKg, 1)} kg`,
+    `${formatNumber(result.savedPercent, 1)} %`,
+    formatPercent(result.shareOfHindsight),
+    `${formatNumber(result.startsPerJob.mean, 1)} (${result.startsPerJob.most})`,
+    on === undefined || off === undefined ? '' : `${formatNumber(on, 0)}/${formatNumber(off, 0)}`,
+    `${deadlines.met}/${deadlines.met + deadlines.missed}`,
+    String(result.violations),
+  ];
+}
+
+function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = TABLE_HEAD.map((_, i) => Math.max(...rows.map((row) => (row[i] ?? '').length)));
+  return rows.map((row) =>
+    row
+      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+const EIGHTHS = ' ▏▎▍▌▋▊▉█';
+
+/** A bar of `share` of `columns`, in eighths of a column; what is below zero has none. */
+function drawBar(share: number, columns: number): string {
+  const eighths = Math.round(Math.max(0, Math.min(1, share)) * columns * 8);
+  return '█'.repeat(Math.floor(eighths / 8)) + (eighths % 8 === 0 ? '' : (EIGHTHS[eighths % 8] ?? ''));
+}
+
+function drawResultBars(results: readonly BacktestResult[], columns: number): readonly string[] {
+  const width = Math.max(...results.map(({ policy }) => policy.length));
+  const room = Math.max(10, Math.min(60, columns - width - 10));
+  return results.map(
+    ({ policy, shareOfHindsight }) =>
+      `${policy.padEnd(width)} ${drawBar(shareOfHindsight, room)} ${formatNumber(100 * shareOfHindsight, 0)}`,
+  );
+}
+
+/** On which rung the decisions stood, what was lost to what, and the days that lost most. */
+function explainResult({
+  policy,
+  minutesByBasis,
+  regret,
+  worstDays,
+  violationsByRule,
+}: BacktestResult): readonly string[] {
+  const total = Object.values(minutesByBasis).reduce((sum, minutes) => sum + minutes, 0);
+  const basisShares = Object.entries(minutesByBasis)
+    .sort(([, a], [, b]) => b - a)
+    .map(([basis, minutes]) => `${basis} ${formatNumber(minutes, 0)} min (${formatPercent(minutes / total)})`);
+  const days = worstDays
+    .filter(({ lostKg }) => lostKg >= 0.05)
+    .slice(0, 3)
+    .map(({ from, lostKg }) => `${from.slice(0, 10)} ${formatNumber(lostKg, 1)} kg`);
+  const broken = Object.entries(violationsByRule).map(([rule, count]) => `${rule} ${count}`);
+  const worst = days.length === 0 ? '' : `; worst days ${days.join(', ')}`;
+  return [
+    `  ${policy}: ${basisShares.length === 0 ? 'worked out from the series, no decision was taken' : basisShares.join(', ')}`,
+    `    lost to the load's rules ${formatNumber(regret.constraintsKg, 1)} kg, to not knowing ${formatNumber(regret.forecastKg, 1)} kg, off the plan ${formatNumber(regret.executionKg, 1)} kg${worst}`,
+    ...(broken.length === 0 ? [] : [`    broken rules: ${broken.join(', ')}`]),
+  ];
+}
+
+function formatSeriesHead({ points, from, to, lbsPerMwh, forecasts }: BacktestReport['series']): string {
+  const { least, mean, most } = lbsPerMwh;
+  const rates = `${formatNumber(mean, 0)} lb/MWh on average, ${formatNumber(least, 0)} to ${formatNumber(most, 0)}`;
+  return `${formatCount(points, 'slot')} of 5 minutes from ${from} to ${to}: ${rates}, ${forecasts ? 'with' : 'without'} forecasts`;
+}
+
+export function formatBacktest({ series, results, faults }: BacktestReport, columns: number): string {
+  const loads = [...new Set(results.map(({ load }) => load))];
+  const parts = loads.flatMap((load) => {
+    const resultsOfLoad = results.filter((result) => result.load === load);
+    return [
+      '',
+      load,
+      ...alignColumns([TABLE_HEAD, ...resultsOfLoad.map(formatResultRow)]),
+      '',
+      ...drawResultBars(resultsOfLoad, columns),
+      ...resultsOfLoad.flatMap(explainResult),
+    ];
+  });
+  const faultLines = faults.length === 0 ? [] : [`faults: ${faults.join('; ')}`];
+  return `${[formatSeriesHead(series), ...faultLines, ...parts, '', ...LEGEND].join('\n')}\n`;
+}
+
+const BASES: readonly Basis[] = [
+  'fresh-forecast',
+  'live-index',
+  'ageing-forecast',
+  'own-profile',
+  'default-window',
+  'fail-safe',
+];
+
+/** Column and value, in the order of the file. */
+const CSV_COLUMNS: readonly (readonly [string, (result: BacktestResult) => string | number | undefined])[] = [
+  ['load', ({ load }) => load],
+  ['policy', ({ policy }) => policy],
+  ['energyKwh', ({ energyKwh }) => energyKwh],
+  ['kg', ({ kg }) => kg],
+  ['savedKg', ({ savedKg }) => savedKg],
+  ['savedPercent', ({ savedPercent }) => savedPercent],
+  ['shareOfHindsight', ({ shareOfHindsight }) => shareOfHindsight],
+  ['startsPerDay', ({ startsPerDay }) => startsPerDay],
+  ['met', ({ deadlines }) => deadlines.met],
+  ['missed', ({ deadlines }) => deadlines.missed],
+  ['violations', ({ violations }) => violations],
+  ['mostStartsPerJob', ({ startsPerJob }) => startsPerJob.most],
+  ['shortestOnMinutes', ({ shortestOnMinutes }) => shortestOnMinutes],
+  ['shortestOffMinutes', ({ shortestOffMinutes }) => shortestOffMinutes],
+  ['constraintsKg', ({ regret }) => regret.constraintsKg],
+  ['forecastKg', ({ regret }) => regret.forecastKg],
+  ['executionKg', ({ regret }) => regret.executionKg],
+  ...BASES.map(
+    (basis) => [`${basis}-minutes`, ({ minutesByBasis }: BacktestResult) => minutesByBasis[basis] ?? 0] as const,
+  ),
+  ['worstDay', ({ worstDays }) => worstDays[0]?.from],
+  ['worstDayLostKg', ({ worstDays }) => worstDays[0]?.lostKg],
+];
+
+export function formatBacktestCsv(results: readonly BacktestResult[]): string {
+  const lines = results.map((result) => CSV_COLUMNS.map(([, value]) => value(result) ?? '').join(','));
+  return `${[CSV_COLUMNS.map(([column]) => column).join(','), ...lines].join('\n')}\n`;
+}

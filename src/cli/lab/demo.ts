@@ -1,0 +1,60 @@
+/** `gridtide demo`: runs the day with everything embedded and prints its story. Decides nothing of the story. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { milliseconds } from '../../domain/units.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
+
+type Row = 'hours' | 'speed' | 'seed' | 'json';
+
+export const spec: CommandSpec<Row> = {
+  name: 'demo',
+  summary: 'a day of a house in about a minute, everything embedded',
+  positionals: '',
+  options: {
+    hours: { value: 'N', help: 'how much of it', default: '24' },
+    speed: { value: 'X', help: 'how fast it is printed at a terminal', default: '1440' },
+    seed: { value: 'N', help: 'the same seed gives the same transcript', default: '1' },
+    json: { help: 'one JSON document a line; the last is the result' },
+  },
+};
+
+export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  const hours = args.number('hours', { from: 1, to: 24 * 14 }) ?? 24;
+  const speed = args.number('speed', { from: 1, to: 1e9 }) ?? 1440;
+  const seed = args.number('seed', { from: 0, to: 2 ** 31, whole: true }) ?? 1;
+  const json = args.flag('json');
+  const [
+    { runDemo, DEMO_LOADS: LOADS, DEMO_TIMEZONE: TIMEZONE },
+    { createNewsFilter: createNews, formatDemoEvent: lineOf, formatStrip: strip, formatSummary: summary },
+  ] = await Promise.all([import('../../simulation/demo-day.ts'), import('../../simulation/transcript.ts')]);
+  const width = Math.max(...LOADS.map((load) => load.length));
+  const isNews = createNews();
+  const isPaced = terminal.interactive && !json;
+  if (!json) terminal.out(`A day of a house in California, seed ${seed}: a car, a heat pump and a water heater.\n\n`);
+
+  const { result, cells, from } = await runDemo({
+    seed,
+    hours,
+    stop: terminal.stop,
+    log: (level, message) => {
+      if (level === 'error') terminal.err(`${message}\n`);
+    },
+    onEvent: (event) => {
+      if (json) return terminal.out(`${JSON.stringify(event)}\n`);
+      const line = isNews(event) ? lineOf(event, TIMEZONE, width) : undefined;
+      if (line !== undefined) terminal.out(`${line}\n`);
+    },
+    ...(isPaced ? { beforeJump: (a, b) => sleepUnlessStopped(milliseconds((b - a) / speed), terminal.stop) } : {}),
+  });
+  if (terminal.stop.aborted) throw new JobError('stopped before the end of the day; nothing is left running');
+  if (json) return 0;
+  if (terminal.interactive)
+    terminal.out(
+      `\n${strip(cells, { loads: LOADS, from, timezone: TIMEZONE, columns: terminal.columns, coloured: !terminal.env.NO_COLOR })}\n`,
+    );
+  terminal.out(`\n${summary(result)}\n`);
+  return 0;
+}
+
+const sleepUnlessStopped = (length: number, stop: AbortSignal) =>
+  length < 1 ? Promise.resolve() : sleep(length, undefined, { signal: stop }).then(undefined, () => {});

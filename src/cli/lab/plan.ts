@@ -1,0 +1,201 @@
+/** Prints the best schedule for a job: from a saved forecast answer, or of the running configuration. Switches nothing. */
+
+import { computeJobEmissions, type JobPlan, planJob } from '../../control/planning/schedule-job.ts';
+import {
+  addDuration,
+  computeEmissions,
+  type Duration,
+  durationBetween,
+  formatCount,
+  formatInstant,
+  type Instant,
+  inMinutes,
+  type Kilowatt,
+  type KilowattHour,
+  type LbsPerMwh,
+  minutes,
+} from '../../domain/units.ts';
+import type { Horizon } from '../../signal/signal-view.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
+import { parseAllFlags, parseDurationFlag, parseTimeFlag, readSavedForecast } from '../shared/flag-parsers.ts';
+import { STATE_ROW } from '../shared/state-directory.ts';
+
+export const spec = {
+  name: 'plan',
+  summary: 'the best schedule for a job; without a forecast, what the agent has planned',
+  positionals: '',
+  options: {
+    forecast: { value: 'FILE', help: 'what gridtide signal forecast --json printed' },
+    need: { value: 'LENGTH', help: 'how long it must run, such as 4h or 90m' },
+    by: { value: 'TIME', help: 'deadline, ISO 8601 with a zone' },
+    from: { value: 'TIME', help: 'not before; the first point of the forecast unless given' },
+    'min-on': { value: 'LENGTH', help: 'least running time', default: '0m' },
+    'min-off': { value: 'LENGTH', help: 'least pause', default: '0m' },
+    'max-starts': { value: 'N', help: 'at most this many starts; 1 is one block' },
+    power: { value: 'KW', help: 'power of the load', default: '1' },
+    config: { value: 'FILE', help: 'without --forecast: the configuration of the agent that runs' },
+    state: STATE_ROW,
+    json: { help: 'one JSON document' },
+  },
+  notes: ['example: gridtide plan --forecast answer.json --need 4h --by 2026-03-02T15:00:00Z --power 7.2'],
+} satisfies CommandSpec;
+
+export async function run(args: Arguments, terminal: Terminal): Promise<number> {
+  if (args.text('forecast') === undefined && args.text('config') !== undefined)
+    return printRunningPlans(args, terminal);
+  const request = parsePlanFlags(args);
+  const outlook = await readHorizon(request.file);
+  if (request.by <= outlook.from)
+    throw new JobError(
+      `--by ${formatInstant(request.by)} is not after ${formatInstant(outlook.from)}, where the forecast begins`,
+    );
+  const plan = computePlan(outlook, request);
+  if (args.flag('json')) terminal.out(`${JSON.stringify(plan)}\n`);
+  else terminal.out(formatPlan(plan, request));
+  // What is printed is the best there is; that it is too little must not look like success.
+  if (!plan.feasible) throw new JobError(formatShortfall(plan, request, outlook));
+  return 0;
+}
+
+function formatShortfall({ shortfallMinutes }: PlanResult, { need, by }: PlanRequest, { validUntil }: Horizon): string {
+  const short =
+    shortfallMinutes > 0
+      ? `${Math.ceil(shortfallMinutes)} of ${formatCount(Math.round(inMinutes(need)), 'minute')} will be missing`
+      : 'the least running time and pause do not fit';
+  const end = validUntil < by ? `, for the forecast ends at ${formatInstant(validUntil)}` : '';
+  return `not possible as asked: ${short}${end}; the schedule printed runs at once; give it more time, fewer pauses or a shorter --need`;
+}
+
+async function printRunningPlans(args: Arguments, terminal: Terminal): Promise<number> {
+  const unusableFlags = ['need', 'by', 'from', 'max-starts'].filter((name) => args.text(name) !== undefined);
+  if (unusableFlags.length > 0)
+    throw new UsageError(
+      ...unusableFlags.map((name) => `--${name}: goes with --forecast; the configuration says what its loads need`),
+    );
+  const { readRunningPlans: runningPlans, formatRunningPlans: runningText } = await import('../agent/running-plan.ts');
+  const plans = await runningPlans(args, terminal, Date.now() as Instant);
+  terminal.out(args.flag('json') ? `${JSON.stringify({ loads: plans.loads })}\n` : runningText(plans));
+  return 0;
+}
+
+interface PlanRequest {
+  readonly file: string;
+  readonly need: Duration;
+  readonly by: Instant;
+  readonly from?: Instant;
+  readonly minOn: Duration;
+  readonly minOff: Duration;
+  readonly maxStarts: number;
+  readonly power: Kilowatt;
+}
+
+function requireFlag<Value>(row: string, value: Value | undefined, why = 'a plan needs it'): Value {
+  if (value === undefined) throw new UsageError(`--${row} is missing: ${why}`);
+  return value;
+}
+
+function parseNeedFlag(args: Arguments): Duration {
+  const need = requireFlag('need', parseDurationFlag(args, 'need'));
+  if (need <= 0) throw new UsageError('--need 0: expected more than nothing');
+  return need;
+}
+
+function parsePlanFlags(args: Arguments): PlanRequest {
+  const { from, ...asked } = parseAllFlags({
+    file: () =>
+      requireFlag('forecast', args.text('forecast'), 'a plan needs it, or --config FILE of the agent that runs'),
+    need: () => parseNeedFlag(args),
+    by: () => requireFlag('by', parseTimeFlag(args, 'by')),
+    from: () => parseTimeFlag(args, 'from'),
+    minOn: () => parseDurationFlag(args, 'min-on') ?? minutes(0),
+    minOff: () => parseDurationFlag(args, 'min-off') ?? minutes(0),
+    maxStarts: () => args.number('max-starts', { from: 1, whole: true }) ?? Number.POSITIVE_INFINITY,
+    power: () => (args.number('power', { from: 0.001, to: 100_000 }) ?? 1) as Kilowatt,
+  });
+  if (from !== undefined && from >= asked.by) throw new UsageError('--from is not before --by');
+  return from === undefined ? asked : { ...asked, from };
+}
+
+async function readHorizon(file: string): Promise<Horizon> {
+  const { points, period, units, generatedAt } = await readSavedForecast(file);
+  const [first] = points;
+  const last = points.at(-1);
+  if (first === undefined || last === undefined)
+    throw new JobError(
+      `${file}: it holds no usable point, so nothing was planned; gridtide signal forecast --json > FILE saves another`,
+    );
+  const values = Array<number>(Math.round(durationBetween(first.at, last.at) / period) + 1).fill(Number.NaN);
+  for (const { at, value } of points) values[Math.round(durationBetween(first.at, at) / period)] = value;
+  const validUntil = addDuration(last.at, period);
+  return { basis: 'fresh-forecast', from: first.at, period, values, units, generatedAt, validUntil };
+}
+
+interface PlanSlot {
+  readonly start: string;
+  readonly minutes: number;
+  readonly kw: number;
+}
+
+export interface PlanResult {
+  /** Maximal runs. */
+  readonly slots: readonly PlanSlot[];
+  readonly starts: number;
+  readonly emissions: { readonly value: number; readonly units: string };
+  readonly feasible: boolean;
+  readonly shortfallMinutes: number;
+}
+
+/** The cheapest schedule, or running from the first moment on when the need cannot be met. */
+function computePlan(outlook: Horizon, request: PlanRequest): PlanResult {
+  const { need, by, minOn, minOff, maxStarts, power } = request;
+  const from = (request.from === undefined ? outlook.from : Math.max(request.from, outlook.from)) as Instant;
+  const end = Math.min(by, outlook.validUntil) as Instant;
+  const plan = planJob({
+    horizon: outlook,
+    now: from,
+    from,
+    by: end,
+    remaining: need,
+    minOn,
+    minOff,
+    startCost: 0,
+    maxStarts,
+    running: false,
+    age: minOff,
+  });
+  const runs = plan?.runs ?? scheduleAtOnce(from, end, need);
+  const delivered = runs.reduce((sum, run) => sum + run.to - run.from, 0);
+  return {
+    slots: runs.map((run) => ({
+      start: formatInstant(run.from),
+      minutes: roundToSixPlaces((run.to - run.from) / 60_000),
+      kw: power,
+    })),
+    starts: plan?.starts ?? runs.length,
+    emissions: computePlanEmissions(outlook, runs, power),
+    feasible: plan !== undefined,
+    shortfallMinutes: roundToSixPlaces(Math.max(0, need - delivered) / 60_000),
+  };
+}
+
+/** Kilograms of CO2; for a signal that is no rate of CO2 what its own unit counts, such as the `usd` of `usd_per_mwh`. */
+function computePlanEmissions(outlook: Horizon, runs: JobPlan['runs'], power: Kilowatt): PlanResult['emissions'] {
+  const mass = computeJobEmissions(outlook, runs, power);
+  if (outlook.units === 'lbs_co2_per_mwh') return { value: roundToSixPlaces(mass), units: 'kg' };
+  const ofOnePerMwh = computeEmissions(1_000 as KilowattHour, 1 as LbsPerMwh);
+  return { value: roundToSixPlaces(mass / ofOnePerMwh), units: outlook.units.replace(/_per_mwh$/, '') };
+}
+
+const scheduleAtOnce = (from: Instant, by: Instant, need: Duration): JobPlan['runs'] =>
+  by <= from ? [] : [{ from, to: Math.min(by, from + need) as Instant }];
+
+/** Six places are more than any forecast knows, and hide no rounding of sums. */
+const roundToSixPlaces = (value: number) => Math.round(value * 1e6) / 1e6;
+
+function formatPlan({ slots, starts, emissions: { value, units } }: PlanResult, { power }: PlanRequest): string {
+  const lines = slots.map(
+    ({ start, minutes: length }) => `${start}  ${String(roundToSixPlaces(length)).padStart(6)} min  ${power} kW\n`,
+  );
+  const cost = `${value.toFixed(2)} ${units === 'kg' ? 'kg CO2' : units}`;
+  return `${lines.join('')}${formatCount(starts, 'start')}, ${cost}\n`;
+}

@@ -1,0 +1,150 @@
+/** `gridtide account`: the account endpoints (specification 4.1). Prints a token only when asked for one; takes no password on its line. */
+
+import { formatCount, inMinutes } from '../../domain/units.ts';
+import type { Credentials } from '../../service/api/query-types.ts';
+import type { Access, AccessModel } from '../../service/api/response-types.ts';
+import { type Arguments, type CommandSpec, selectAction, type Terminal, UsageError } from '../shared/command.ts';
+import {
+  openService,
+  type ServiceAccess,
+  type ServiceRow,
+  serviceOptions,
+  unwrapOutcome,
+} from '../shared/service-access.ts';
+
+type Row = 'email' | 'org' | 'region' | 'signal-type' | 'json' | ServiceRow;
+
+export const spec: CommandSpec<Row> = {
+  name: 'account',
+  summary: 'register, log in, reset the password, see what the account opens',
+  positionals: ['register', 'login', 'reset-password', 'access'],
+  options: {
+    email: { value: 'ADDRESS', help: 'for notices of outages and updates', actions: ['register'] },
+    org: { value: 'NAME', help: 'organisation', actions: ['register'] },
+    region: { value: 'REGION', help: 'only this region', actions: ['access'] },
+    'signal-type': { value: 'TYPE', help: 'only this signal', actions: ['access'] },
+    json: { help: 'one JSON document, in the names of the interface; of login it holds the token' },
+    ...serviceOptions,
+  },
+  notes: [
+    'The password comes from --password-file or $GRIDTIDE_PASSWORD: at least 8 characters with a letter, a digit and a special character.',
+    'example: gridtide account register --url https://… --username cellar --password-file secret --email me@example.org',
+  ],
+};
+
+type AccountAction = (args: Arguments<Row>, terminal: Terminal, access: ServiceAccess) => Promise<void>;
+
+const print = (terminal: Terminal, args: Arguments<Row>, document: unknown, words: string) =>
+  terminal.out(args.flag('json') ? `${JSON.stringify(document)}\n` : `${words}\n`);
+
+async function requireUsername({ username }: ServiceAccess): Promise<string> {
+  const name = await username();
+  if (name === undefined) throw new UsageError('which user? give --username, --username-file or $GRIDTIDE_USERNAME');
+  return name;
+}
+
+async function requireCredentials(access: ServiceAccess): Promise<Credentials> {
+  const username = await requireUsername(access);
+  const password = await access.password();
+  if (password === undefined) throw new UsageError('which password? give --password-file or $GRIDTIDE_PASSWORD');
+  return { username, password };
+}
+
+const register: AccountAction = async (args, terminal, access) => {
+  const email = args.text('email');
+  const org = args.text('org');
+  if (email === undefined) throw new UsageError('--email is missing: the service wants an address for its notices');
+  const credentials = await requireCredentials(access);
+  const answer = unwrapOutcome(
+    await access.service.register({ ...credentials, email, ...(org === undefined ? {} : { org }) }),
+  );
+  print(terminal, args, answer, `${answer.ok}: ${answer.user}`);
+};
+
+const login: AccountAction = async (args, terminal, { service }) => {
+  const { token, expiresIn } = unwrapOutcome(await service.login());
+  print(
+    terminal,
+    args,
+    { token, expires_in_seconds: expiresIn / 1_000 },
+    `the service accepts the credentials; a token lives ${formatCount(inMinutes(expiresIn), 'minute')} (--json prints it)`,
+  );
+};
+
+const resetPassword: AccountAction = async (args, terminal, access) => {
+  const answer = unwrapOutcome(await access.service.resetPassword({ username: await requireUsername(access) }));
+  print(terminal, args, answer, answer.ok);
+};
+
+/** Specification 2.7, in its own names. */
+const toAccessDocument = ({ signalTypes }: Access) => ({
+  signal_types: signalTypes.map(({ signalType, regions }) => ({
+    signal_type: signalType,
+    regions: regions.map(({ region, regionFullName, parent, period, endpoints }) => ({
+      region,
+      region_full_name: regionFullName,
+      parent,
+      data_point_period_seconds: period === undefined ? undefined : period / 1_000,
+      endpoints: endpoints.map(({ endpoint, models }) => ({ endpoint, models: models.map(toModelDocument) })),
+    })),
+  })),
+});
+
+const toModelDocument = ({ model, type, dataStart, dataEnd, trainStart, trainEnd }: AccessModel) => ({
+  model,
+  type,
+  data_start: dataStart,
+  data_end: dataEnd,
+  train_start: trainStart,
+  train_end: trainEnd,
+});
+
+/** One line a region: what it is called, what is open, which models answer. */
+function formatAccessTable({ signalTypes }: Access): string {
+  const rows = signalTypes.flatMap(({ signalType, regions }) =>
+    regions.map(({ region, regionFullName, endpoints }) => {
+      const models = new Set(endpoints.flatMap(({ models }) => models.map(({ model }) => model)));
+      const open = endpoints.map(({ endpoint }) => endpoint.replace(/^v3\//, ''));
+      return [signalType, region, open.join(' '), [...models].join(' '), regionFullName];
+    }),
+  );
+  if (rows.length === 0) return 'the account opens nothing of this';
+  rows.unshift(['signal', 'region', 'opens', 'data models', 'name']);
+  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return lines.join('\n');
+}
+
+const printAccess: AccountAction = async (args, terminal, { service }) => {
+  const region = args.text('region');
+  const signalType = args.text('signal-type');
+  const answer = unwrapOutcome(
+    await service.myAccess({
+      ...(region === undefined ? {} : { region }),
+      ...(signalType === undefined ? {} : { signalType }),
+    }),
+  );
+  print(terminal, args, toAccessDocument(answer), formatAccessTable(answer));
+};
+
+const actions: Readonly<Record<string, AccountAction>> = {
+  register,
+  login,
+  'reset-password': resetPassword,
+  access: printAccess,
+};
+
+export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  const access = await openService(args, terminal);
+  try {
+    await selectAction(actions, args)(args, terminal, access);
+    return 0;
+  } finally {
+    await access.close();
+  }
+}

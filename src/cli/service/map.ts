@@ -1,0 +1,160 @@
+/** `gridtide map`: brings a region map into the index held, from the service or a file, and shows what is held. */
+
+import { formatCount, formatInstant, type Instant } from '../../domain/units.ts';
+import { createFileDisk } from '../../platform/file-disk.ts';
+import { importMap } from '../../region/import-map.ts';
+import { readMapInfo } from '../../region/index/index-reader.ts';
+import type { ImportOptions, ImportProgress, ImportResult, MapInfo } from '../../region/region-types.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
+import { parsePlaceFlags, placeOptions } from '../shared/flag-parsers.ts';
+import { type LocalContext, localContextOptions, readLocalContext } from '../shared/local-context.ts';
+import { serviceOptions } from '../shared/service-options.ts';
+import type { MapSource } from './map-source.ts';
+
+type Row =
+  | 'force'
+  | 'json'
+  | keyof typeof placeOptions
+  | keyof typeof localContextOptions
+  | keyof typeof serviceOptions;
+
+export const spec: CommandSpec<Row> = {
+  name: 'map',
+  summary: 'the region map held: download it, import a file, show it',
+  positionals: ['update', 'import FILE', 'info'],
+  options: {
+    ...placeOptions,
+    force: {
+      help: 'take the map even when it is unchanged, or has lost regions or the own place',
+      actions: ['update', 'import'],
+    },
+    json: { help: 'one JSON document' },
+    ...localContextOptions,
+    ...serviceOptions,
+  },
+  notes: [
+    'import FILE takes GeoJSON (specification 2.8), plain or gzipped; - reads it from stdin.',
+    'The map held before stays until the new one has passed its checks.',
+  ],
+};
+
+const formatMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+const toInfoDocument = (info: MapInfo) => ({
+  signalType: info.signalType,
+  lastUpdated: info.lastUpdated === undefined ? null : formatInstant(info.lastUpdated),
+  regions: info.regions,
+  polygons: info.polygons,
+  bytes: info.bytes,
+  importedAt: formatInstant(info.importedAt),
+  features: info.features,
+  vertices: info.vertices,
+  pieces: info.pieces,
+  sourceBytes: info.sourceBytes,
+});
+
+function formatInfo(info: MapInfo): string {
+  const age = info.lastUpdated === undefined ? 'of unknown age' : `of ${formatInstant(info.lastUpdated)}`;
+  return `${info.signalType}: ${formatCount(info.regions, 'region')} ${age}, imported ${formatInstant(info.importedAt)}, ${formatMegabytes(info.bytes)} held (GeoJSON ${formatMegabytes(info.sourceBytes)})`;
+}
+
+async function showInfo(context: LocalContext, json: boolean, terminal: Terminal): Promise<number> {
+  const info = await readMapInfo(createFileDisk(context.stateDirectory), context.signalType);
+  if (info === undefined || 'kind' in info) {
+    const message =
+      info === undefined
+        ? `no map of ${context.signalType} is held in ${context.stateDirectory}; bring one with gridtide map update or gridtide map import FILE`
+        : `${info.message}; bring a new one with gridtide map update or gridtide map import FILE`;
+    if (json) terminal.out(`${JSON.stringify({ error: message })}\n`);
+    throw new JobError(message);
+  }
+  terminal.out(json ? `${JSON.stringify(toInfoDocument(info))}\n` : `${formatInfo(info)}\n`);
+  return 0;
+}
+
+/** A line that is written over, at a terminal only. */
+function createImportProgress(
+  { err, interactive }: Terminal,
+  total: number | undefined,
+): (progress: ImportProgress) => void {
+  let shownBytes = 0;
+  return ({ bytes, features }) => {
+    if (!interactive || bytes - shownBytes < 1e6) return;
+    shownBytes = bytes;
+    err(
+      `\r${formatMegabytes(bytes)}${total === undefined ? '' : ` of ${formatMegabytes(total)}`}, ${formatCount(features, 'feature')}`,
+    );
+  };
+}
+
+async function importSource(
+  source: MapSource,
+  args: Arguments<Row>,
+  context: LocalContext,
+  terminal: Terminal,
+): Promise<ImportResult> {
+  const { place: home } = context;
+  const options: ImportOptions = {
+    chunks: source.chunks,
+    disk: createFileDisk(context.stateDirectory),
+    signalType: context.signalType,
+    now: Date.now() as Instant,
+    force: args.flag('force'),
+    onProgress: createImportProgress(terminal, source.total),
+    log: (level, message) => {
+      if (level === 'warn' || level === 'error') terminal.err(`${message}\n`);
+    },
+    stop: terminal.stop,
+    ...(home === undefined ? {} : { homePlace: home }),
+  };
+  const result = await importMap(options);
+  if (terminal.interactive) terminal.err('\r\u001b[K');
+  if (result.ok && home !== undefined && result.home === undefined)
+    terminal.err(
+      `${home.latitude} ${home.longitude} lies in no region of this map; check that latitude and longitude are not swapped\n`,
+    );
+  return result;
+}
+
+function printImport(result: ImportResult, json: boolean, terminal: Terminal): number {
+  if (!result.ok) throw new JobError(`${result.failure.message}; the map held before, if any, stays in use`);
+  const { info, unchanged, home, change } = result;
+  if (json) {
+    const region = home === undefined ? {} : { region: home.region, regionFullName: home.regionFullName };
+    terminal.out(`${JSON.stringify({ ...toInfoDocument(info), unchanged, ...region })}\n`);
+    return 0;
+  }
+  terminal.out(`${unchanged ? 'unchanged: ' : ''}${formatInfo(info)}\n`);
+  // Why the map is not followed has been said as a warning.
+  const verb = change === 'vanished' || change === 'changed' ? 'stays' : 'lies';
+  if (home !== undefined) terminal.out(`the own place ${verb} in ${home.region} (${home.regionFullName})\n`);
+  return 0;
+}
+
+async function importFile(args: Arguments<Row>, context: LocalContext, terminal: Terminal): Promise<number> {
+  const [name = '-'] = args.positionals;
+  const { openMapSource } = await import('./map-source.ts');
+  const source = await openMapSource(name, terminal.input);
+  return printImport(await importSource(source, args, context, terminal), args.flag('json'), terminal);
+}
+
+async function updateMap(args: Arguments<Row>, context: LocalContext, terminal: Terminal): Promise<number> {
+  const { openService, unwrapOutcome: answerOf } = await import('../shared/service-access.ts');
+  const access = await openService(args, terminal);
+  try {
+    const { chunks, contentLength } = answerOf(await access.service.map({ signalType: context.signalType }));
+    const source = contentLength === undefined ? { chunks } : { chunks, total: contentLength };
+    return printImport(await importSource(source, args, context, terminal), args.flag('json'), terminal);
+  } finally {
+    await access.close();
+  }
+}
+
+export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  const given = await readLocalContext(args, terminal);
+  const place = parsePlaceFlags(args, given.place);
+  // The region of the place is stored beside the map.
+  const context: LocalContext = place === undefined ? given : { ...given, place };
+  if (args.action === 'info') return showInfo(context, args.flag('json'), terminal);
+  return args.action === 'import' ? importFile(args, context, terminal) : updateMap(args, context, terminal);
+}

@@ -1,0 +1,192 @@
+/** Prints history and past forecasts of any length as they come: one piece held at a time, progress to stderr. */
+
+import { durationBetween, formatCount, formatInstant } from '../../domain/units.ts';
+import type { RangeReadOptions, TimeRange } from '../../service/api/query-types.ts';
+import type { Envelope, HistoricalPoint, History, PastForecasts } from '../../service/api/response-types.ts';
+import type { Failure, Outcome } from '../../service/failure.ts';
+import { type Terminal, UsageError } from '../shared/command.ts';
+import { parseTimeFlag } from '../shared/flag-parsers.ts';
+import {
+  createJsonWriter,
+  createRowWriter,
+  createWaitPrinter,
+  type StreamWriter,
+  writeStream,
+} from '../shared/stream-writer.ts';
+import type { SignalContext } from './signal.ts';
+import {
+  chooseTableSpan,
+  createSignalTable,
+  formatHeading,
+  formatUtcMinute,
+  toHistoricalDocument,
+  toMetaDocument,
+  toPastForecastDocument,
+} from './signal-text.ts';
+
+function parseRangeFlags({ args, access }: SignalContext): TimeRange {
+  const start = parseTimeFlag(args, 'start');
+  if (start === undefined) throw new UsageError('--start is missing: from when on?');
+  const givenEnd = parseTimeFlag(args, 'end');
+  const end = givenEnd ?? access.clock.now().wall;
+  if (givenEnd === undefined && end < start)
+    throw new UsageError(`--start ${formatInstant(start)} is still to come: until when? give --end`);
+  if (end < start) throw new UsageError(`--end ${formatInstant(end)} is before --start ${formatInstant(start)}`);
+  return { start, end };
+}
+
+/** One line to people for each tenth of a range of several requests, and for each wait. */
+function buildReadOptions({ args, terminal, access }: SignalContext): RangeReadOptions {
+  const printWait = createWaitPrinter(terminal, access.clock);
+  // At a terminal the table itself shows how far it is.
+  const showsTable = terminal.interactive && !args.flag('json') && !args.flag('csv');
+  let tenth = 0;
+  return {
+    inFlight: args.number('in-flight', { from: 1, to: 6, whole: true }) ?? 3,
+    signal: terminal.stop,
+    onProgress: ({ done, total: whole, requests, waiting }) => {
+      if (waiting !== undefined) printWait(waiting.wait, waiting.failure);
+      const now = whole === 0 ? 10 : Math.floor((10 * done) / whole);
+      if (showsTable || now <= tenth || (requests === 1 && now === 10)) return;
+      tenth = now;
+      terminal.err(`${now * 10} % read, ${formatCount(requests, 'request')}\n`);
+    },
+  };
+}
+
+/** What is said while the pieces come: a seam between models, values left out; and the one thing that ends it, another unit. */
+function createEnvelopeCheck(terminal: Terminal) {
+  let previous: Envelope | undefined;
+  let refusedCount = 0;
+  return {
+    check(answer: Envelope): Failure | undefined {
+      const { model, units } = previous ?? answer;
+      if (units !== answer.units)
+        return { kind: 'nonsense', where: 'meta.units', expected: units, received: answer.units };
+      if (model !== undefined && answer.model !== undefined && model !== answer.model)
+        terminal.err(
+          `model ${model} gives way to ${answer.model} within this range: values on the two sides do not compare\n`,
+        );
+      previous = answer;
+      refusedCount += answer.refusedPoints;
+      return undefined;
+    },
+    end() {
+      if (refusedCount > 0)
+        terminal.err(`${formatCount(refusedCount, 'value')} of the service left out: not a number\n`);
+    },
+  };
+}
+
+async function writeChecked<Answer extends Envelope>(
+  chunks: AsyncIterable<Outcome<Answer>>,
+  writer: StreamWriter<Answer>,
+  terminal: Terminal,
+): Promise<void> {
+  const envelopeCheck = createEnvelopeCheck(terminal);
+  try {
+    await writeStream(chunks, writer, envelopeCheck.check);
+  } finally {
+    envelopeCheck.end();
+  }
+}
+
+const headOf = (first: Envelope) => ({ meta: toMetaDocument(first) });
+const unitsOf = ({ units }: Envelope) => units;
+
+function createHistoryTable({ args, terminal }: SignalContext, { start, end }: TimeRange): StreamWriter<History> {
+  let table: ReturnType<typeof createSignalTable> | undefined;
+  let isEmpty = true;
+  const print = (lines: readonly string[]) => {
+    if (lines.length > 0) terminal.out(`${lines.join('\n')}\n`);
+  };
+  return {
+    begin(first) {
+      table = createSignalTable(chooseTableSpan(durationBetween(start, end), first.period), {
+        showsImputed: args.flag('include-imputed-marker'),
+      });
+      print([formatHeading(first), '']);
+    },
+    chunk({ points }) {
+      if (table !== undefined && isEmpty && points.length > 0) print([table.head]);
+      isEmpty &&= points.length === 0;
+      print(table?.add(points) ?? []);
+    },
+    end() {
+      const last = table?.end() ?? [];
+      const bars = table?.bars(terminal.columns) ?? [];
+      print(isEmpty ? ['no values in this range'] : [...last, '', ...bars]);
+    },
+  };
+}
+
+const formatMarkedPoint = ({ at, value, lastUpdated, imputed }: HistoricalPoint) =>
+  `${formatInstant(at)},${value},${lastUpdated === undefined ? '' : formatInstant(lastUpdated)},${imputed ?? ''}`;
+
+export async function printHistory(context: SignalContext): Promise<void> {
+  const { args, terminal, access, query } = context;
+  const range = parseRangeFlags(context);
+  const updatedSince = parseTimeFlag(args, 'updated-since');
+  const includeImputedMarker = args.flag('include-imputed-marker');
+  const { model, region, signalType } = query;
+  const chunks = access.service.historyRange(
+    {
+      region,
+      signalType,
+      ...range,
+      ...(model === undefined ? {} : { model }),
+      ...(updatedSince === undefined ? {} : { updatedSince }),
+      ...(includeImputedMarker ? { includeImputedMarker } : {}),
+    },
+    buildReadOptions(context),
+  );
+  const isMarked = includeImputedMarker || updatedSince !== undefined;
+  const row = (point: HistoricalPoint) =>
+    isMarked ? formatMarkedPoint(point) : `${formatInstant(point.at)},${point.value}`;
+  const rowsOf = ({ points }: History) => points.map(row);
+  const itemsOf = ({ points }: History) => points.map(toHistoricalDocument);
+  const head = isMarked ? 'time,value,last_updated,imputed_data_used' : 'time,value';
+  const writer = args.flag('json')
+    ? createJsonWriter(terminal, 'data', { headOf, itemsOf })
+    : args.flag('csv')
+      ? createRowWriter(terminal, head, { unitsOf, rowsOf })
+      : createHistoryTable(context, range);
+  await writeChecked(chunks, writer, terminal);
+}
+
+/** One line a forecast: what it said of its own moment and of what came after. */
+function createPastForecastTable({ terminal }: SignalContext): StreamWriter<PastForecasts> {
+  let count = 0;
+  return {
+    begin: (first) =>
+      terminal.out(`${formatHeading(first)}\n\ngenerated at        points     first     least      most\n`),
+    chunk({ forecasts }) {
+      for (const { generatedAt, points } of forecasts) {
+        const values = points.map(({ value }) => value);
+        const numbers = [values[0] ?? Number.NaN, Math.min(...values), Math.max(...values)];
+        count += 1;
+        terminal.out(
+          `${formatUtcMinute(generatedAt)}  ${String(points.length).padStart(8)}${points.length === 0 ? '' : numbers.map((n) => n.toFixed(1).padStart(10)).join('')}\n`,
+        );
+      }
+    },
+    end: () => terminal.out(count === 0 ? 'no forecasts in this range\n' : `${formatCount(count, 'forecast')}\n`),
+  };
+}
+
+export async function printPastForecasts(context: SignalContext): Promise<void> {
+  const { args, terminal, access, query } = context;
+  const range = parseRangeFlags(context);
+  const chunks = access.service.pastForecastsRange({ ...query, ...range }, buildReadOptions(context));
+  const rowsOf = ({ forecasts }: PastForecasts) =>
+    forecasts.flatMap(({ generatedAt, points }) =>
+      points.map(({ at, value }) => `${formatInstant(generatedAt)},${formatInstant(at)},${value}`),
+    );
+  const itemsOf = ({ forecasts }: PastForecasts) => forecasts.map(toPastForecastDocument);
+  const writer = args.flag('json')
+    ? createJsonWriter(terminal, 'data', { headOf, itemsOf })
+    : args.flag('csv')
+      ? createRowWriter(terminal, 'generated_at,time,value', { unitsOf, rowsOf })
+      : createPastForecastTable(context);
+  await writeChecked(chunks, writer, terminal);
+}

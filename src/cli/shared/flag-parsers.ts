@@ -1,0 +1,91 @@
+/** Reads what commands have in common from their flags: times, lengths, places, a saved forecast. Asks nothing. */
+
+import { readFile } from 'node:fs/promises';
+import { parseInstant } from '../../domain/iso-time.ts';
+import { toPlace } from '../../domain/place.ts';
+import { parseDuration } from '../../domain/text-format.ts';
+import type { Duration, Instant, Place } from '../../domain/units.ts';
+import type { Forecast } from '../../service/api/response-types.ts';
+import { type Arguments, fileErrorText, JobError, type OptionRow, UsageError } from './command.ts';
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** A time with a zone, or a bare date for its midnight UTC. Undefined when not given; throws `UsageError`. */
+export function parseTimeFlag<Row extends string>(args: Arguments<Row>, row: Row): Instant | undefined {
+  const given = args.text(row);
+  if (given === undefined) return undefined;
+  const at = parseInstant(DATE.test(given) ? `${given}T00:00:00Z` : given);
+  if (at === undefined)
+    throw new UsageError(`--${row} ${given}: expected a time with a zone, such as 2026-03-01T07:05:00Z, or a date`);
+  return at;
+}
+
+/** Undefined when not given; throws `UsageError`. */
+export function parseDurationFlag<Row extends string>(args: Arguments<Row>, row: Row): Duration | undefined {
+  const given = args.text(row);
+  if (given === undefined) return undefined;
+  const length = parseDuration(given);
+  if (length === undefined) throw new UsageError(`--${row} ${given}: expected a length such as 4h, 90m or 1h30m`);
+  return length;
+}
+
+/** What each of `reads` gives, or a `UsageError` with all their mistakes. */
+export function parseAllFlags<Reads extends Readonly<Record<string, () => unknown>>>(reads: Reads) {
+  const mistakes: string[] = [];
+  const values = Object.entries(reads).map(([name, read]) => {
+    try {
+      return [name, read()];
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      mistakes.push(...error.mistakes);
+      return [name, undefined];
+    }
+  });
+  if (mistakes.length > 0) throw new UsageError(...mistakes);
+  return Object.fromEntries(values) as { readonly [Name in keyof Reads]: ReturnType<Reads[Name]> };
+}
+
+export type PlaceRow = 'latitude' | 'longitude';
+
+export const placeOptions: Readonly<Record<PlaceRow, OptionRow>> = {
+  latitude: { value: 'DEGREES', help: 'north of the equator; with --longitude, else the place of --config' },
+  longitude: { value: 'DEGREES', help: 'east of Greenwich' },
+};
+
+/** The place of `--latitude` and `--longitude`, else `fallback`. Throws `UsageError` for half a place or none on earth. */
+export function parsePlaceFlags(args: Arguments<PlaceRow>, fallback?: Place): Place | undefined {
+  const north = args.number('latitude');
+  const east = args.number('longitude');
+  if (north === undefined && east === undefined) return fallback;
+  if (north === undefined || east === undefined)
+    throw new UsageError(`--${north === undefined ? 'latitude' : 'longitude'} is missing: a place needs both`);
+  const place = toPlace(north, east);
+  if (typeof place === 'string') throw new UsageError(place);
+  return place;
+}
+
+/** A saved answer of `/v3/forecast`, checked; throws `JobError`. */
+export async function readSavedForecast(file: string): Promise<Forecast> {
+  let body: unknown;
+  try {
+    body = JSON.parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    const cause = error instanceof SyntaxError ? 'it is not JSON' : fileErrorText(error);
+    throw new JobError(`${file}: ${cause}; gridtide signal forecast --json > FILE saves one`);
+  }
+  // Loaded only here: whoever asks for a place does not pay for the decoders.
+  const { decodeSavedForecast } = await import('../../service/api/decode-data.ts');
+  const { failureText: sentenceOf } = await import('../../service/failure-text.ts');
+  const forecast = decodeSavedForecast(body);
+  if (!forecast.ok) {
+    const { failure } = forecast;
+    const why =
+      failure.kind === 'nonsense'
+        ? `${failure.where} is ${failure.received}, expected ${failure.expected}`
+        : sentenceOf(failure);
+    throw new JobError(
+      `${file}: it is not an answer of /v3/forecast (${why}); gridtide signal forecast --json > FILE saves one`,
+    );
+  }
+  return forecast.value;
+}

@@ -1,0 +1,51 @@
+/** What a command knows of its device without asking anybody: state directory, place, signal type, from flags and configuration. */
+
+import type { SignalType } from '../../config/config.ts';
+import type { Place } from '../../domain/units.ts';
+import { type Arguments, type OptionRow, type Terminal, UsageError } from './command.ts';
+import { locateStateDirectory, STATE_ROW } from './state-directory.ts';
+
+export type LocalContextRow = 'signal-type' | 'state' | 'config';
+
+const SIGNAL_TYPES: readonly SignalType[] = ['co2_moer', 'co2_aoer', 'health_damage'];
+
+/** To be spread into the options of a command. */
+export const localContextOptions: Readonly<Record<LocalContextRow, OptionRow>> = {
+  'signal-type': { value: 'TYPE', help: `one of ${SIGNAL_TYPES.join(', ')} (co2_moer)` },
+  state: STATE_ROW,
+  config: { value: 'FILE', help: 'configuration that tells place, signal type and state directory' },
+};
+
+export interface LocalContext {
+  readonly stateDirectory: string;
+  readonly signalType: SignalType;
+  /** Of the configuration. */
+  readonly place?: Place;
+}
+
+function parseSignalTypeFlag(given: string): SignalType {
+  const known = SIGNAL_TYPES.find((type) => type === given);
+  if (known === undefined) throw new UsageError(`--signal-type ${given}: expected one of ${SIGNAL_TYPES.join(', ')}`);
+  return known;
+}
+
+/** Throws `UsageError` for a mistake in a flag or in the configuration. */
+export async function readLocalContext(args: Arguments<LocalContextRow>, { env }: Terminal): Promise<LocalContext> {
+  const given = args.text('signal-type');
+  const state = args.text('state');
+  const file = args.text('config');
+  if (file === undefined)
+    return {
+      stateDirectory: locateStateDirectory(env, { option: state }),
+      signalType: parseSignalTypeFlag(given ?? 'co2_moer'),
+    };
+  // Loaded only here: a lookup without a configuration does not pay for its reading.
+  const { loadConfigWithPaths: locatedConfig } = await import('./load-configuration.ts');
+  const config = await locatedConfig(file, { env, state });
+  const { latitude, longitude } = config.place;
+  return {
+    stateDirectory: config.state,
+    signalType: given === undefined ? config.service.signalType : parseSignalTypeFlag(given),
+    place: { latitude, longitude },
+  };
+}

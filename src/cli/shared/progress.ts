@@ -1,0 +1,23 @@
+/** One line on a terminal that is written over while work goes on; nothing elsewhere. */
+
+import type { Terminal } from './command.ts';
+
+export interface Progress {
+  show(text: string): void;
+  /** Leaves an empty line. */
+  end(): void;
+}
+
+export function createProgress({ err, interactive }: Pick<Terminal, 'err' | 'interactive'>): Progress {
+  let lastText = '';
+  return {
+    show(text) {
+      if (!interactive || text === lastText) return;
+      err(`\r${text.padEnd(lastText.length)}`);
+      lastText = text;
+    },
+    end() {
+      if (lastText !== '') err(`\r${' '.repeat(lastText.length)}\r`);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/** Reads stdin line by line, until it ends or the command is stopped. */
+
+import type { Terminal } from './command.ts';
+
+/** Longer than any answer or pair of numbers. */
+const MAX_LINE_LENGTH = 4_096;
+
+/** The lines without their ends; leaving the loop lets go of the input, so that a read that still waits does not keep the process. */
+export async function* readStdinLines({
+  input,
+  stop,
+}: Pick<Terminal, 'input' | 'stop'>): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  const chunks = input[Symbol.asyncIterator]();
+  const stopped = new Promise<'stopped'>((resolve) => {
+    if (stop.aborted) resolve('stopped');
+    stop.addEventListener('abort', () => resolve('stopped'), { once: true });
+  });
+  let partialLine = '';
+  try {
+    for (;;) {
+      const next = await Promise.race([chunks.next(), stopped]);
+      if (next === 'stopped') return;
+      if (next.done === true) break;
+      const lines = (partialLine + decoder.decode(next.value, { stream: true })).split('\n');
+      partialLine = (lines.pop() ?? '').slice(0, MAX_LINE_LENGTH);
+      yield* lines;
+    }
+    if (partialLine !== '') yield partialLine;
+  } finally {
+    // Not imported: Node would load all its streams at each start of a command that may never read one.
+    if (input instanceof process.getBuiltinModule('node:stream').Readable) input.destroy();
+  }
+}

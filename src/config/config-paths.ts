@@ -1,0 +1,111 @@
+/** Where the state directory, credentials and certificates are, by the file's own directory and the environment. Reads and makes nothing. */
+
+import { isAbsolute, join, resolve } from 'node:path';
+import type { Config } from './config.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface PathContext {
+  readonly env: Environment;
+  /** Of the configuration file: where relative paths start. */
+  readonly directory: string;
+  /** The names of the files in `$CREDENTIALS_DIRECTORY`. */
+  readonly credentials?: readonly string[];
+  /** `--state`, relative to the working directory by whoever says it. */
+  readonly stateDirectory?: string;
+}
+
+/** A configuration whose paths are absolute and whose state directory is known. */
+export type LocatedConfig = Config & { readonly state: string };
+export type LocateConfigResult =
+  | { readonly ok: true; readonly config: LocatedConfig }
+  | { readonly ok: false; readonly mistakes: readonly string[] };
+
+const CREDENTIALS_PREFIX = '$CREDENTIALS_DIRECTORY/';
+
+/** The path of a file the configuration names, or undefined when it is a credential and none were handed over. */
+export function resolveFile(written: string, { env, directory }: PathContext): string | undefined {
+  if (written.startsWith(CREDENTIALS_PREFIX)) {
+    const credentialsDirectory = env.CREDENTIALS_DIRECTORY;
+    return credentialsDirectory === undefined || credentialsDirectory === ''
+      ? undefined
+      : join(credentialsDirectory, written.slice(CREDENTIALS_PREFIX.length));
+  }
+  if (written.startsWith('~/') && env.HOME) return join(env.HOME, written.slice(2));
+  return isAbsolute(written) ? written : resolve(directory, written);
+}
+
+/** `--state`, else the configuration's, else systemd's (the first of several), else the user's; undefined without a home. */
+export function resolveStateDirectory(written: string | undefined, context: PathContext): string | undefined {
+  const { env, stateDirectory: state } = context;
+  if (state !== undefined) return state;
+  if (written !== undefined) return resolveFile(written, context);
+  const systemdDirectory = env.STATE_DIRECTORY?.split(':')[0];
+  if (systemdDirectory) return systemdDirectory;
+  return env.HOME ? join(env.HOME, '.local', 'state', 'gridtide') : undefined;
+}
+
+/** The broker's files: the configuration's, else the credentials `mqtt-username` and `mqtt-password` where they were handed over (of a whole directory as `ID_mqtt-username`). */
+function chooseBrokerFiles(mqtt: NonNullable<Config['mqtt']>, credentials: readonly string[]) {
+  const findCredential = (name: string) =>
+    credentials.some((one) => one === name || one.endsWith(`_${name}`)) ? `${CREDENTIALS_PREFIX}${name}` : undefined;
+  if (mqtt.usernameFile !== undefined) return { usernameFile: mqtt.usernameFile, passwordFile: mqtt.passwordFile };
+  const usernameFile = findCredential('mqtt-username');
+  return usernameFile === undefined ? {} : { usernameFile, passwordFile: findCredential('mqtt-password') };
+}
+
+type FileOptions = Readonly<Record<string, string | undefined>>;
+
+/** Absolute paths for all that are said; a path that cannot be made is a mistake at `at`. */
+function resolveFiles(
+  files: FileOptions,
+  section: string,
+  context: PathContext,
+  mistakes: string[],
+): Record<string, string> {
+  const paths: Record<string, string> = {};
+  for (const [key, written] of Object.entries(files)) {
+    if (written === undefined) continue;
+    const path = resolveFile(written, context);
+    if (path === undefined)
+      mistakes.push(
+        `${section}.${key}: no credentials were handed over by the service manager; write the path of a file`,
+      );
+    else paths[key] = path;
+  }
+  return paths;
+}
+
+/** The configuration with every path absolute and the state directory filled in. */
+export function locateConfig(config: Config, context: PathContext): LocateConfigResult {
+  const mistakes: string[] = [];
+  const { service, mqtt } = config;
+  const { usernameFile, passwordFile, ca } = service;
+  const serviceFiles = resolveFiles({ usernameFile, passwordFile, ca }, 'service', context, mistakes);
+  const mqttFiles =
+    mqtt === undefined
+      ? {}
+      : resolveFiles(
+          {
+            ...chooseBrokerFiles(mqtt, context.credentials ?? []),
+            ca: mqtt.ca,
+            certificate: mqtt.certificate,
+            key: mqtt.key,
+          },
+          'mqtt',
+          context,
+          mistakes,
+        );
+  const state = resolveStateDirectory(config.state, context);
+  if (state === undefined) mistakes.push('state: no home directory is known; write the path of a directory');
+  if (mistakes.length > 0 || state === undefined) return { ok: false, mistakes };
+  return {
+    ok: true,
+    config: {
+      ...config,
+      state,
+      service: { ...service, ...serviceFiles },
+      ...(mqtt === undefined ? {} : { mqtt: { ...mqtt, ...mqttFiles } }),
+    },
+  };
+}

@@ -1,0 +1,129 @@
+/** Which values do not go together. Looks at drafts that may have gaps; changes nothing. */
+
+import { countMinutesUntil, formatDuration, formatLocalTime } from '../domain/text-format.ts';
+import { type Duration, hours, inHours, minutes } from '../domain/units.ts';
+import type { Goal } from './config.ts';
+import { type ConfigValues, type LoadDraft, levelSetOf } from './options.ts';
+import type { ReportMistake } from './value-type.ts';
+
+type ConfigDraft = Partial<ConfigValues>;
+
+function checkThresholds(
+  { onBelow, offAbove, blockAbove, forceBelow, output }: LoadDraft,
+  report: ReportMistake,
+): void {
+  if (onBelow !== undefined && offAbove !== undefined && offAbove < onBelow)
+    report(`${offAbove} is below onBelow ${onBelow}; it must be at or above`, 'offAbove');
+  if (blockAbove !== undefined && offAbove !== undefined && blockAbove < offAbove)
+    report(`${blockAbove} is below offAbove ${offAbove}; it must be at or above`, 'blockAbove');
+  if (forceBelow !== undefined && onBelow !== undefined && forceBelow > onBelow)
+    report(`${forceBelow} is above onBelow ${onBelow}; it must be at or below`, 'forceBelow');
+  if (output === undefined || levelSetOf(output) === 'sg-ready') return;
+  for (const [key, value] of Object.entries({ blockAbove, forceBelow }))
+    if (value !== undefined) report(`${value} needs an output of kind sg-ready; take it out`, key);
+}
+
+function checkLevels({ output, failSafe, initialLevel }: LoadDraft, report: ReportMistake): void {
+  if (output === undefined) return;
+  const known = levelSetOf(output) === 'sg-ready' ? ['normal', 'recommend'] : ['off', 'on'];
+  for (const [key, level] of Object.entries({ failSafe, initialLevel }))
+    if (level !== undefined && !known.includes(level))
+      report(`"${level}" is no safe level of an output of kind ${output.kind}; expected ${known.join(' or ')}`, key);
+}
+
+function checkTimes({ output, minOn, minStateTime, maxBlock, window }: LoadDraft, report: ReportMistake): void {
+  if (window !== undefined && minOn !== undefined) {
+    const length = minutes(countMinutesUntil(window.from, window.to));
+    if (minOn > length)
+      report(
+        `${formatDuration(minOn)} is longer than the window ${formatLocalTime(window.from)}-${formatLocalTime(window.to)} (${formatDuration(length)}); shorten it or widen the window`,
+        'minOn',
+      );
+  }
+  if (output !== undefined && levelSetOf(output) === 'sg-ready' && minStateTime !== undefined && maxBlock !== undefined)
+    if (minStateTime > maxBlock)
+      report(
+        `${formatDuration(minStateTime)} is longer than maxBlock ${formatDuration(maxBlock)}; a block could not end`,
+        'minStateTime',
+      );
+}
+
+/** From `from`, or from the same time a day before, to the earliest deadline. */
+function findShortestSpan({ from, by }: Goal): Duration {
+  if (from === undefined) return hours(24);
+  const spans = by.filter((time) => time !== undefined).map((time) => countMinutesUntil(from, time));
+  return minutes(Math.min(1440, ...spans));
+}
+
+function checkGoal({ goal, powerKw, minOn }: LoadDraft, report: ReportMistake): void {
+  if (goal === undefined || powerKw === undefined) return;
+  const time = goal.need.kind === 'time' ? goal.need.time : hours(goal.need.energy / powerKw);
+  const span = findShortestSpan(goal);
+  const spanText = goal.from === undefined ? 'a day' : `the time from ${formatLocalTime(goal.from)} to its deadline`;
+  if (minOn !== undefined && minOn > span)
+    report(
+      `${formatDuration(minOn)} is longer than ${spanText} (${formatDuration(span)}); shorten it or widen the goal`,
+      'minOn',
+    );
+  if (time <= span) return;
+  const needText =
+    goal.need.kind === 'time'
+      ? formatDuration(goal.need.time)
+      : `${goal.need.energy}kWh at ${powerKw} kW takes ${Math.ceil(inHours(time) * 10) / 10} h, which`;
+  report(`${needText} is longer than ${spanText} (${formatDuration(span)}); it could never be done`, 'goal', 'need');
+}
+
+/** The wires and topics a load holds, each with the key it is written under. */
+function listResources({ output }: LoadDraft): readonly (readonly [string, string])[] {
+  if (output === undefined) return [];
+  switch (output.kind) {
+    case 'relay':
+      return [[`GPIO ${output.pin}`, 'pin']];
+    case 'sg-ready':
+      return output.pins.map((line) => [`GPIO ${line}`, 'pins'] as const);
+    case 'mqtt':
+      return [[`the command topic ${output.commandTopic}`, 'topic']];
+    case 'dry-run':
+      return [];
+  }
+}
+
+function checkSharedResources(loads: readonly LoadDraft[], report: ReportMistake): void {
+  const owners = new Map<string, string>();
+  for (const load of loads)
+    for (const [resource, key] of listResources(load)) {
+      const owner = owners.get(resource);
+      if (owner !== undefined)
+        report(`${resource} is used by loads.${owner} already`, 'loads', load.name, 'output', key);
+      else owners.set(resource, load.name);
+    }
+}
+
+function checkSite(
+  { budgetKw, mqtt, loads = [] }: ConfigDraft,
+  writtenKeys: ReadonlySet<string>,
+  report: ReportMistake,
+): void {
+  for (const { name, powerKw, output } of loads) {
+    if (budgetKw !== undefined && powerKw !== undefined && powerKw > budgetKw)
+      report(`${budgetKw} is below loads.${name}.powerKw ${powerKw}; that load could never run`, 'budgetKw');
+    if (output?.kind === 'mqtt' && !writtenKeys.has('mqtt'))
+      report('an output over MQTT needs the section mqtt with the url of a broker', 'loads', name, 'output');
+  }
+  if (mqtt?.passwordFile !== undefined && mqtt.usernameFile === undefined)
+    report('missing; a passwordFile needs it', 'mqtt', 'usernameFile');
+  if ((mqtt?.certificate === undefined) !== (mqtt?.key === undefined)) {
+    const [lacking, present] = mqtt?.key === undefined ? ['key', 'certificate'] : ['certificate', 'key'];
+    report(`missing; a ${present} needs it`, 'mqtt', lacking);
+  }
+}
+
+/** `written`: the keys of the file at its top. */
+export function checkRules(draft: ConfigDraft, writtenKeys: ReadonlySet<string>, report: ReportMistake): void {
+  for (const load of draft.loads ?? []) {
+    const here: ReportMistake = (says, ...under) => report(says, 'loads', load.name, ...under);
+    for (const rule of [checkThresholds, checkLevels, checkTimes, checkGoal]) rule(load, here);
+  }
+  checkSharedResources(draft.loads ?? [], report);
+  checkSite(draft, writtenKeys, report);
+}

@@ -1,0 +1,119 @@
+/** Writes a commented configuration: what is given in force, every other option beside it as a comment with its default. */
+
+import { OPTIONS } from './options.ts';
+import type { ConfigRow, ConfigRows, DefaultContext, Presence, RawValue } from './value-type.ts';
+
+/** What goes into the file, in the shape of the file. */
+export type ConfigTree = { readonly [key: string]: ConfigTreeValue };
+export type ConfigTreeValue = string | number | boolean | readonly (number | string)[] | ConfigTree;
+
+const isConfigTree = (value: ConfigTreeValue | undefined): value is ConfigTree =>
+  typeof value === 'object' && !Array.isArray(value);
+
+const PLAIN_TEXT = /^(?:[A-Za-z/][\w./-]*(?::\/\/[\w.:/[\]-]*\w)?|\d+(?:\.\d+)?[dhms])$/;
+const AMBIGUOUS_TEXT = /^(?:true|false|null|yes|no|y|n)$/i;
+
+/** One value on one line; text in quotes unless it can be nothing else. */
+function formatValue(value: ConfigTreeValue): string {
+  if (typeof value === 'string')
+    return PLAIN_TEXT.test(value) && !AMBIGUOUS_TEXT.test(value) ? value : JSON.stringify(value);
+  if (isConfigTree(value))
+    return `{${Object.entries(value)
+      .map(([key, part]) => `${key}: ${formatValue(part)}`)
+      .join(', ')}}`;
+  return Array.isArray(value) ? `[${value.join(', ')}]` : String(value);
+}
+
+const isInline = (key: string) => ['output', 'goal', 'place'].includes(key);
+
+interface ExampleState {
+  readonly depth: number;
+  readonly context: DefaultContext;
+  /** Options whose meaning stands beside them already: said once is enough. */
+  readonly explainedRows: Set<ConfigRow<unknown, Presence>>;
+}
+
+const appendHelp = (text: string, help: string) => (help === '' ? text : `${text.padEnd(42)} # ${help}`);
+
+function formatOption(
+  key: string,
+  row: ConfigRow<unknown, Presence>,
+  tree: ConfigTree | undefined,
+  state: ExampleState,
+): string[] {
+  const value = tree?.[key];
+  if (value === undefined && row.onlyFor !== undefined && row.onlyFor !== state.context.levelSet) return [];
+  const indent = '  '.repeat(state.depth);
+  const isNew = !state.explainedRows.has(row);
+  state.explainedRows.add(row);
+  const help = isNew ? row.help : '';
+  const { rows: inside, hasNamedKeys: named } = row.valueType;
+  if (value === undefined) {
+    const fallback: RawValue = row.defaultFor?.(state.context);
+    const defaultText =
+      fallback === undefined ? (row.defaultFor === undefined ? '' : 'none') : formatValue(fallback as ConfigTreeValue);
+    if (defaultText === '' && !isNew) return [];
+    return [appendHelp(`${indent}# ${key}:${defaultText === '' ? '' : ` ${defaultText}`}`, help)];
+  }
+  if (!isConfigTree(value) || inside === undefined || isInline(key))
+    return [appendHelp(`${indent}${key}: ${formatValue(value)}`, help)];
+  const deeper = { ...state, depth: state.depth + 1 };
+  if (named !== true) return [appendHelp(`${indent}${key}:`, help), ...formatSection(inside, value, deeper)];
+  const parts = Object.entries(value).flatMap(([name, part]) => [
+    `${indent}  ${name}:`,
+    ...formatSection(inside, isConfigTree(part) ? part : {}, {
+      ...state,
+      depth: state.depth + 2,
+      context: inferDefaultContext(part),
+    }),
+  ]);
+  return [appendHelp(`${indent}${key}:`, help), ...parts];
+}
+
+const formatSection = (rows: ConfigRows, tree: ConfigTree | undefined, state: ExampleState): string[] =>
+  Object.entries(rows).flatMap(([key, row]) => formatOption(key, row, tree, state));
+
+const LOAD_TYPES: readonly DefaultContext['type'][] = ['ev', 'heat-pump', 'tank', 'generic'];
+const GENERIC_CONTEXT: DefaultContext = { type: 'generic', levelSet: 'relay', onBelow: 33 };
+
+function inferDefaultContext(part: ConfigTreeValue | undefined): DefaultContext {
+  if (!isConfigTree(part)) return GENERIC_CONTEXT;
+  const output = isConfigTree(part.output) ? part.output : {};
+  return {
+    type: LOAD_TYPES.find((type) => type === part.type) ?? 'generic',
+    levelSet: output.kind === 'sg-ready' || output.as === 'sg-ready' ? 'sg-ready' : 'relay',
+    onBelow: typeof part.onBelow === 'number' ? part.onBelow : 33,
+  };
+}
+
+/** The text of a configuration file that says `given`; it passes the check when `given` does. */
+export const formatCommentedConfig = (tree: ConfigTree) =>
+  [
+    '# What gridtide switches, where, and by which signal. Lines behind # show other options and their defaults.',
+    ...formatSection(OPTIONS, tree, { depth: 0, context: GENERIC_CONTEXT, explainedRows: new Set() }),
+    '',
+  ].join('\n');
+
+const EXAMPLE: ConfigTree = {
+  device: 'cellar',
+  place: { latitude: 38.5, longitude: -122, timezone: 'America/Los_Angeles' },
+  service: {
+    url: 'https://signal.example',
+    usernameFile: '/etc/gridtide/username',
+    passwordFile: '/etc/gridtide/password',
+  },
+  mqtt: { url: 'mqtt://localhost:1883' },
+  loads: {
+    car: {
+      type: 'ev',
+      output: { kind: 'mqtt', preset: 'openevse-claim', topic: 'openevse-1a2b' },
+      powerKw: 7.2,
+      goal: { need: '4h', by: { 'mon-fri': '07:00', 'sat-sun': '09:00' } },
+    },
+    heating: { type: 'heat-pump', output: { kind: 'sg-ready', pins: [17, 27], activeLow: true }, powerKw: 2 },
+    water: { type: 'tank', output: { kind: 'relay', pin: 22 }, powerKw: 2 },
+  },
+};
+
+/** A whole commented configuration: a charger, a heat pump and a water heater. */
+export const buildExampleConfig = () => formatCommentedConfig(EXAMPLE);

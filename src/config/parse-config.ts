@@ -1,0 +1,141 @@
+/** Turns the text of a configuration file into the checked configuration, or into every mistake in it. Reads no file. */
+
+import { type Alias, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { formatCount } from '../domain/units.ts';
+import type { Config } from './config.ts';
+import { checkRules } from './config-rules.ts';
+import { type ConfigValues, type LoadValues, OPTIONS } from './options.ts';
+import { readSection } from './read-section.ts';
+import { quoteKey, type RawMap, type RawValue, type ReportMistake } from './value-type.ts';
+
+export type ParseConfigResult =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly mistakes: readonly string[] };
+
+const MAX_CONFIG_BYTES = 256 * 1024;
+const MAX_NESTING = 12;
+const MAX_MISTAKES = 50;
+const MAX_SECTION_KEYS = 200;
+
+type ParsedYaml =
+  | { readonly ok: true; readonly raw: RawMap }
+  | { readonly ok: false; readonly mistakes: readonly string[] };
+
+/** Own words for the mistakes people make; the parser's for the rest. */
+const YAML_MISTAKES: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: 'a tab is used to indent; use spaces',
+  BAD_INDENT: 'the indentation does not fit the lines around it, or a bracket is not closed',
+  MULTIPLE_DOCS: 'a second document begins; keep everything in one',
+  NON_STRING_KEY: 'a key is not plain text',
+  BLOCK_AS_IMPLICIT_KEY: 'a second ": " stands on one line; quote the text or start a new line',
+  MULTILINE_IMPLICIT_KEY: 'a key has no value; write "key: value", with a space after the colon',
+  BAD_SCALAR_START: 'the text begins with a sign that means something to YAML; put it in quotes',
+  KEY_OVER_1024_CHARS: 'a key is far too long; is this the configuration?',
+};
+
+/** A node of the parser as plain values; mappings become Map, so that no key can reach a prototype. */
+function toRawValue(
+  node: unknown,
+  findLine: (node: Node) => number,
+  refuse: (line: number, says: string) => void,
+): RawValue {
+  const walk = (item: unknown, depth: number): RawValue => {
+    if (item === null || item === undefined) return null;
+    const line = findLine(item as Node);
+    if (depth > MAX_NESTING) return refuse(line, `nested deeper than ${MAX_NESTING} levels`);
+    if (isAlias(item))
+      return refuse(line, `the alias *${quoteKey((item as Alias).source)} is not taken; write the value out`);
+    if (isScalar(item)) return item.value;
+    if (isSeq(item)) return item.items.map((item) => walk(item, depth + 1));
+    if (!isMap(item)) return refuse(line, 'neither a value, a list nor a section');
+    if (item.items.length > MAX_SECTION_KEYS) return refuse(line, `a section of more than ${MAX_SECTION_KEYS} keys`);
+    const map = new Map<string, RawValue>();
+    for (const { key, value } of item.items) {
+      if (!isScalar(key)) {
+        refuse(line, 'a key is not plain text');
+        continue;
+      }
+      const text = String(key.value);
+      if (map.has(text)) refuse(findLine(key), `the key ${quoteKey(text)} is there twice; keep one`);
+      map.set(text, walk(value, depth + 1));
+    }
+    return map;
+  };
+  return walk(node, 0);
+}
+
+function parseYaml(text: string): ParsedYaml {
+  const lines = new LineCounter();
+  const mistakes: string[] = [];
+  const refuse = (line: number, says: string) => {
+    mistakes.push(`line ${line}: ${says}`);
+    return undefined;
+  };
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    stringKeys: true,
+    uniqueKeys: false,
+    resolveKnownTags: false,
+    logLevel: 'error',
+  });
+  for (const { code, message, pos } of [...document.errors, ...document.warnings])
+    refuse(
+      lines.linePos(pos[0]).line,
+      YAML_MISTAKES[message.startsWith('Implicit map keys') ? 'MULTILINE_IMPLICIT_KEY' : code] ??
+        message.split('\n')[0] ??
+        message,
+    );
+  const raw =
+    mistakes.length > 0
+      ? null
+      : toRawValue(document.contents, (node) => lines.linePos(node.range?.[0] ?? 0).line, refuse);
+  if (mistakes.length > 0) return { ok: false, mistakes };
+  if (raw instanceof Map) return { ok: true, raw };
+  const empty = raw === null ? 'the configuration is empty' : 'the configuration is not a list of keys with values';
+  return { ok: false, mistakes: [`${empty}; gridtide init writes one`] };
+}
+
+/** The parser recurses; text made to exhaust it is refused like any other. */
+function parseYamlSafely(text: string): ParsedYaml {
+  if (new TextEncoder().encode(text).length > MAX_CONFIG_BYTES)
+    return { ok: false, mistakes: [`the configuration is larger than ${MAX_CONFIG_BYTES / 1024} KiB; it is not read`] };
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    const why = error instanceof RangeError ? 'it is nested too deeply' : 'it is not YAML';
+    return { ok: false, mistakes: [`the configuration cannot be read: ${why}`] };
+  }
+}
+
+function toLoadConfig({ powerKw, ...values }: LoadValues & { readonly name: string }): Config['loads'][number] {
+  return { ...values, powerKw };
+}
+
+/** Only for values in which no mistake was found. */
+function toConfig({ budgetKw, loads, ...values }: ConfigValues): Config {
+  return {
+    ...values,
+    ...(budgetKw === undefined ? {} : { budgetKw }),
+    loads: loads.map((draft) => toLoadConfig(draft as LoadValues & { readonly name: string })),
+  };
+}
+
+function limitMistakes(mistakes: readonly string[]): readonly string[] {
+  const once = [...new Set(mistakes)];
+  const more = once.length - MAX_MISTAKES;
+  return more <= 0 ? once : [...once.slice(0, MAX_MISTAKES), `and ${formatCount(more, 'more mistake')}`];
+}
+
+/** The configuration with every default filled in, or all mistakes: one sentence each, with path, received value and expectation. */
+export function parseConfig(text: string): ParseConfigResult {
+  const parsed = parseYamlSafely(text);
+  if (!parsed.ok) return { ok: false, mistakes: limitMistakes(parsed.mistakes) };
+  const mistakes: string[] = [];
+  const report: ReportMistake = (says, ...path) => mistakes.push(`${path.join('.')}: ${says}`);
+  const draft = readSection(OPTIONS, parsed.raw, report);
+  checkRules(draft, new Set(parsed.raw.keys()), report);
+  return mistakes.length > 0
+    ? { ok: false, mistakes: limitMistakes(mistakes) }
+    : { ok: true, config: toConfig(draft as ConfigValues) };
+}

@@ -1,0 +1,152 @@
+/** Reads a section by its rows: missing keys, unknown keys, defaults, each value by its kind. Knows no option. */
+
+import { findNearestWord } from '../domain/did-you-mean.ts';
+import {
+  type ConfigRow,
+  type ConfigRows,
+  type DefaultContext,
+  type JsonSchema,
+  type Presence,
+  quoteKey,
+  quoteValue,
+  type RawMap,
+  type RawValue,
+  type ReportMistake,
+  type SectionValues,
+  type ValueType,
+} from './value-type.ts';
+
+const GENERIC_CONTEXT: DefaultContext = { type: 'generic', levelSet: 'relay', onBelow: 33 };
+
+export const isRawMap = (raw: RawValue): raw is RawMap => raw instanceof Map;
+
+/** `report` for what lies under `key`. */
+export const reportUnder =
+  (report: ReportMistake, key: string): ReportMistake =>
+  (says, ...keys) =>
+    report(says, key, ...keys);
+
+function readOption(
+  row: ConfigRow<unknown, Presence>,
+  raw: RawValue,
+  report: ReportMistake,
+  context: DefaultContext,
+): unknown {
+  const isWritten = raw !== undefined;
+  if (isWritten && raw === 'none' && row.presence === 'optional' && row.defaultFor !== undefined) return undefined;
+  if (raw === null) {
+    report(`nothing is written after it; expected ${row.valueType.expects}`);
+    return undefined;
+  }
+  if (isWritten) return row.valueType.read(raw, report);
+  if (row.presence === 'required') {
+    report(`missing; expected ${row.valueType.expects}`);
+    return undefined;
+  }
+  const fallback = row.defaultFor?.(context);
+  return fallback === undefined ? undefined : row.valueType.read(fallback, report);
+}
+
+function reportUnknownKeys(raw: RawMap, known: readonly string[], report: ReportMistake): void {
+  for (const key of raw.keys()) {
+    if (known.includes(key)) continue;
+    const near = findNearestWord(key, known);
+    const cure = near === undefined ? `expected one of ${known.join(', ')}` : `did you mean ${near}?`;
+    report(`unknown option; ${cure}`, quoteKey(key));
+  }
+}
+
+/** Every value that could be read. Incomplete when a mistake was reported: then only rules that bear a gap may look at it. */
+export function readSection<R extends ConfigRows>(
+  rows: R,
+  raw: RawMap,
+  report: ReportMistake,
+  context = GENERIC_CONTEXT,
+): Partial<SectionValues<R>> {
+  reportUnknownKeys(raw, Object.keys(rows), report);
+  const values = Object.entries(rows).map(
+    ([key, row]) => [key, readOption(row, raw.get(key), reportUnder(report, key), context)] as const,
+  );
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Partial<SectionValues<R>>;
+}
+
+/** The JSON schema of a section. */
+export function buildSectionSchema(rows: ConfigRows): JsonSchema {
+  const properties = Object.entries(rows).map(([key, row]) => {
+    const clears = row.presence === 'optional' && row.defaultFor !== undefined;
+    const value = clears ? { anyOf: [row.valueType.schema, { const: 'none' }] } : row.valueType.schema;
+    return [key, { description: row.help, ...value }] as const;
+  });
+  const needed = Object.keys(rows).filter((key) => rows[key]?.presence === 'required');
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: needed,
+    additionalProperties: false,
+  };
+}
+
+/** A section as a kind; `make` turns its complete values into what the agent is told, and may report further mistakes. */
+export function sectionType<R extends ConfigRows, T = SectionValues<R>>(
+  rows: R,
+  build?: (values: SectionValues<R>, report: ReportMistake) => T | undefined,
+): ValueType<T> {
+  const expects = `a section with ${Object.keys(rows).slice(0, 3).join(', ')}${Object.keys(rows).length > 3 ? ', …' : ''}`;
+  return {
+    expects,
+    schema: buildSectionSchema(rows),
+    rows,
+    read: (raw, report) => {
+      if (!isRawMap(raw)) {
+        report(`${quoteValue(raw)} is not ${expects}`);
+        return undefined;
+      }
+      let mistakes = 0;
+      const values = readSection(rows, raw, (...mistake) => {
+        mistakes++;
+        report(...mistake);
+      });
+      if (mistakes > 0) return undefined;
+      return build === undefined ? (values as T) : build(values as SectionValues<R>, report);
+    },
+  };
+}
+
+/** One of several sections, told apart by their key `kind`. */
+export function sectionVariantsType<T>(kinds: Readonly<Record<string, ValueType<T>>>): ValueType<T> {
+  const names = Object.keys(kinds);
+  const expects = `a section with kind: ${names.join(' | ')}`;
+  const variants = Object.fromEntries(names.map((name) => [name, kinds[name]?.rows ?? {}]));
+  const schemas = names.map((name): JsonSchema => {
+    const inside = buildSectionSchema(variants[name] ?? {});
+    return {
+      ...inside,
+      properties: { ...(inside.properties as JsonSchema), kind: { const: name } },
+      required: ['kind', ...(inside.required as readonly string[])],
+    };
+  });
+  return {
+    expects,
+    schema: { oneOf: schemas },
+    variants,
+    read: (raw, report) => {
+      if (!isRawMap(raw)) {
+        report(`${quoteValue(raw)} is not ${expects}`);
+        return undefined;
+      }
+      const writtenKind = raw.get('kind');
+      const chosen = names.find((name) => name === writtenKind);
+      const kind = chosen === undefined ? undefined : kinds[chosen];
+      if (kind === undefined) {
+        const near = typeof writtenKind === 'string' ? findNearestWord(writtenKind, names) : undefined;
+        const cure = near === undefined ? `expected ${names.join(', ')}` : `did you mean ${near}?`;
+        report(
+          writtenKind === undefined ? `missing; ${cure}` : `${quoteValue(writtenKind)} is unknown; ${cure}`,
+          'kind',
+        );
+        return undefined;
+      }
+      return kind.read(new Map([...raw].filter(([key]) => key !== 'kind')), report);
+    },
+  };
+}

@@ -1,0 +1,65 @@
+/** Checks the addresses of the service and of the broker. Never quotes what may be a password, never connects. */
+
+import { quoteValue, type RawValue, type ReportMistake, type ValueType } from './value-type.ts';
+
+const LOOPBACK_HOST = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+export const isLoopback = (url: URL) => LOOPBACK_HOST.test(url.hostname);
+const MAX_URL_LENGTH = 2048;
+
+interface UrlRule {
+  readonly expects: string;
+  readonly protocols: readonly string[];
+  /** The mistake of an address that is well formed, or undefined. */
+  readonly findMistake: (url: URL) => string | undefined;
+  readonly normalize: (url: URL, written: string) => string;
+}
+
+function parseUrl(raw: RawValue): URL | undefined {
+  if (typeof raw !== 'string' || raw.length > MAX_URL_LENGTH || /\s/.test(raw)) return undefined;
+  try {
+    return new URL(raw);
+  } catch {
+    return undefined;
+  }
+}
+
+const createUrlType = ({ expects, protocols, findMistake: refuse, normalize: text }: UrlRule): ValueType<string> => ({
+  expects,
+  schema: { type: 'string', pattern: `^(${protocols.join('|')})://[^\\s@/]+(/\\S*)?$`, maxLength: MAX_URL_LENGTH },
+  read: (raw: RawValue, report: ReportMistake) => {
+    const url = parseUrl(raw);
+    if (url !== undefined && (url.username !== '' || url.password !== '' || /:\/\/[^/]*@/.test(String(raw)))) {
+      report('holds credentials; take them out and give usernameFile and passwordFile');
+      return undefined;
+    }
+    const isExpectedUrl = url !== undefined && url.hostname !== '' && protocols.includes(url.protocol.slice(0, -1));
+    if (!isExpectedUrl || !String(raw).includes('://')) {
+      const mayHoldSecret = typeof raw === 'string' && raw.includes('@');
+      report(`${mayHoldSecret ? 'the text' : quoteValue(raw)} is not ${expects}`);
+      return undefined;
+    }
+    const refused = refuse(url);
+    if (refused !== undefined) report(`${quoteValue(raw)} ${refused}`);
+    return refused === undefined ? text(url, String(raw)) : undefined;
+  },
+});
+
+/** Specification 1: HTTPS; plain HTTP stays inside the machine. */
+export const serviceUrlType = createUrlType({
+  expects: 'an address such as https://signal.example',
+  protocols: ['https', 'http'],
+  findMistake: (url) => {
+    if (url.protocol === 'http:' && !isLoopback(url))
+      return 'would send the password in clear; write https:// (http:// is for loopback only)';
+    if (/\/v\d+\/?$/.test(url.pathname)) return 'ends in a version of the interface; write the base address only';
+    return url.search === '' && url.hash === '' ? undefined : 'has a query or a fragment; write the base address only';
+  },
+  normalize: (url) => url.href.replace(/\/+$/, ''),
+});
+
+export const brokerUrlType = createUrlType({
+  expects: 'an address such as mqtt://localhost:1883 (mqtt or mqtts)',
+  protocols: ['mqtt', 'mqtts'],
+  findMistake: (url) => (url.hash === '' ? undefined : 'has a fragment; take it off'),
+  normalize: (_, written) => written,
+});

@@ -1,0 +1,125 @@
+/** What a kind of value is: how it is read, what is expected in words, and its JSON schema. Knows no option. */
+
+/** What the file holds, before any check: null, true, a number, text, a list, or a mapping. */
+export type RawValue = unknown;
+export type RawMap = ReadonlyMap<string, RawValue>;
+
+/** Tells one mistake, at the value itself or at keys under it. */
+export type ReportMistake = (says: string, ...under: readonly string[]) => void;
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type JsonSchema = { readonly [key: string]: Json };
+
+export interface ValueType<T> {
+  /** Completes "is not …" and "expected …". */
+  readonly expects: string;
+  readonly schema: JsonSchema;
+  /** The options inside, where it is a section; `variants` by the value of `kind`. */
+  readonly rows?: ConfigRows;
+  readonly variants?: Readonly<Record<string, ConfigRows>>;
+  /** The keys of the section are names of the owner's choice. */
+  readonly hasNamedKeys?: true;
+  /** The value, or undefined when a mistake was reported. */
+  read(raw: RawValue, report: ReportMistake): T | undefined;
+}
+
+/** What a default may depend on. */
+export interface DefaultContext {
+  readonly type: 'ev' | 'heat-pump' | 'tank' | 'generic';
+  /** Which levels the output knows. */
+  readonly levelSet: 'relay' | 'sg-ready';
+  readonly onBelow: number;
+}
+
+export type Presence = 'required' | 'filled' | 'optional';
+
+export interface ConfigRow<T, P extends Presence> {
+  readonly valueType: ValueType<T>;
+  readonly presence: P;
+  readonly help: string;
+  /** As the owner would write it, and read by the same kind. */
+  readonly defaultFor?: (about: DefaultContext) => RawValue;
+  /** Says the default where it follows another option. */
+  readonly defaultText?: string;
+  /** Without a meaning for loads whose output knows other levels. */
+  readonly onlyFor?: DefaultContext['levelSet'];
+}
+
+export type ConfigRows = Readonly<Record<string, ConfigRow<unknown, Presence>>>;
+
+type RowValue<R> = R extends ConfigRow<infer T, Presence> ? T : never;
+/** What the rows of a section are worth once read; each key keeps the comment of its row. */
+export type SectionValues<R extends ConfigRows> = {
+  readonly [K in keyof R as R[K]['presence'] extends 'optional' ? never : K]: RowValue<R[K]>;
+} & {
+  readonly [K in keyof R as R[K]['presence'] extends 'optional' ? K : never]?: RowValue<R[K]>;
+};
+
+export type DefaultValue = number | string | boolean | ((about: DefaultContext) => RawValue);
+const toDefaultFor = (fallback: DefaultValue) => (typeof fallback === 'function' ? fallback : () => fallback);
+
+export const required = <T>(kind: ValueType<T>, help: string): ConfigRow<T, 'required'> => ({
+  valueType: kind,
+  presence: 'required',
+  help,
+});
+export const defaulted = <T>(
+  kind: ValueType<T>,
+  fallback: DefaultValue,
+  help: string,
+  words?: string,
+): ConfigRow<T, 'filled'> => ({
+  valueType: kind,
+  presence: 'filled',
+  help,
+  defaultFor: toDefaultFor(fallback),
+  ...(words === undefined ? {} : { defaultText: words }),
+});
+/** Without a default there is none; with one, the text `none` takes it away. */
+export const optional = <T>(kind: ValueType<T>, help: string, fallback?: DefaultValue): ConfigRow<T, 'optional'> => ({
+  valueType: kind,
+  presence: 'optional',
+  help,
+  ...(fallback === undefined ? {} : { defaultFor: toDefaultFor(fallback) }),
+});
+
+/** An option of loads on SG-Ready contacts. */
+export const sgReadyOnly = <R extends ConfigRow<unknown, Presence>>(row: R): R => ({
+  ...row,
+  onlyFor: 'sg-ready',
+  help: `SG-Ready only: ${row.help}`,
+});
+
+const MAX_QUOTED_LENGTH = 40;
+const replaceUnprintable = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '?');
+
+/** A value of the file as a mistake quotes it: short, and harmless at a terminal. */
+export function quoteValue(raw: RawValue): string {
+  if (raw === null || raw === undefined) return 'nothing';
+  if (typeof raw === 'string') {
+    const cut = raw.length > MAX_QUOTED_LENGTH ? `${raw.slice(0, MAX_QUOTED_LENGTH)}…` : raw;
+    return `"${replaceUnprintable(cut)}"`;
+  }
+  if (raw instanceof Map) return 'a section';
+  return Array.isArray(raw) ? 'a list' : String(raw);
+}
+
+export const quoteKey = (key: string) =>
+  /^[\w.-]{1,64}$/.test(key)
+    ? key
+    : `"${replaceUnprintable(key.slice(0, MAX_QUOTED_LENGTH))}${key.length > MAX_QUOTED_LENGTH ? '…' : ''}"`;
+
+/** A kind read by one function that answers undefined for what it does not take. */
+export const createValueType = <T>(
+  expects: string,
+  schema: JsonSchema,
+  parse: (raw: RawValue) => T | undefined,
+): ValueType<T> => ({
+  expects,
+  schema,
+  read: (raw, report) => {
+    const value = parse(raw);
+    if (value === undefined) report(`${quoteValue(raw)} is not ${expects}`);
+    return value;
+  },
+});

@@ -1,0 +1,272 @@
+/** The kinds of values the configuration is made of. Each says what it takes; none knows which option it serves. */
+
+import { findNearestWord } from '../domain/did-you-mean.ts';
+import {
+  buildWeekTimes,
+  DAY_KEY_PATTERN,
+  DURATION_PATTERN,
+  formatDuration,
+  LOCAL_TIME_PATTERN,
+  LOCAL_WINDOW_PATTERN,
+  parseDuration,
+  parseLocalTime,
+  parseLocalWindow,
+  parseWeekdays,
+} from '../domain/text-format.ts';
+import { isTimeZone } from '../domain/time-zone.ts';
+import {
+  type Duration,
+  days,
+  hours,
+  type Kilowatt,
+  type KilowattHour,
+  type Latitude,
+  type Longitude,
+  type Percentile,
+  seconds,
+  toLatitude,
+  toLongitude,
+  toPercentile,
+} from '../domain/units.ts';
+import type { Goal, LocalTime, LocalWindow, WeekTimes } from './config.ts';
+import { isRawMap } from './read-section.ts';
+import {
+  createValueType,
+  type JsonSchema,
+  quoteKey,
+  quoteValue,
+  type RawValue,
+  type ReportMistake,
+  type ValueType,
+} from './value-type.ts';
+
+const toText = (raw: RawValue) => (typeof raw === 'string' ? raw : undefined);
+
+interface NumberRange {
+  readonly from: number;
+  readonly to: number;
+  readonly whole?: true;
+}
+
+/** A number of the range as `make` brands it. `hint` adds to the sentence when the number lies outside. */
+function createNumberType<T>(
+  range: NumberRange,
+  make: (n: number) => T | undefined,
+  hint: (n: number) => string = () => '',
+): ValueType<T> {
+  const { from, to, whole = false } = range;
+  const noun = whole ? 'a whole number' : 'a number';
+  const rangeText = from < 0 ? `within ${from} to ${to}` : `within ${from}-${to}`;
+  const expects = `${noun} ${rangeText}`;
+  return {
+    expects,
+    schema: { type: whole ? 'integer' : 'number', minimum: from, maximum: to },
+    read: (raw, report) => {
+      const isNumber = typeof raw === 'number' && Number.isFinite(raw) && (!whole || Number.isInteger(raw));
+      const value = isNumber && raw >= from && raw <= to ? make(raw) : undefined;
+      if (value !== undefined) return value;
+      const isQuotedNumber = typeof raw === 'string' && raw.trim() !== '' && Number.isFinite(Number(raw));
+      if (isNumber) report(`${raw} is not ${rangeText}${hint(raw)}`);
+      else report(`${quoteValue(raw)} is not ${expects}${isQuotedNumber ? '; write it without quotes' : ''}`);
+      return undefined;
+    },
+  };
+}
+
+export const integerType = (from: number, to: number): ValueType<number> =>
+  createNumberType({ from, to, whole: true }, (n) => n);
+export const kilowattsType: ValueType<Kilowatt> = createNumberType({ from: 0.01, to: 1000 }, (n) => n as Kilowatt);
+export const percentileType: ValueType<Percentile> = createNumberType({ from: 0, to: 100 }, toPercentile);
+export const latitudeType: ValueType<Latitude> = createNumberType({ from: -90, to: 90 }, toLatitude, (n) =>
+  Math.abs(n) <= 180 ? '; are latitude and longitude swapped?' : '',
+);
+export const longitudeType: ValueType<Longitude> = createNumberType({ from: -180, to: 180 }, toLongitude);
+
+/** Lines 0 and 1 of the 40-pin header belong to the identity chip of an add-on board. */
+const FIRST_PIN = 2;
+const LAST_PIN = 27;
+export const gpioLineType: ValueType<number> = {
+  ...createNumberType(
+    { from: FIRST_PIN, to: LAST_PIN, whole: true },
+    (n) => n,
+    (n) =>
+      n === 0 || n === 1
+        ? '; lines 0 and 1 belong to the identity chip of add-on boards'
+        : ' (GPIO numbers, not header positions)',
+  ),
+};
+
+export const gpioPairType: ValueType<readonly [number, number]> = {
+  expects: 'a list of two GPIO numbers, such as [17, 27]',
+  schema: { type: 'array', items: gpioLineType.schema, minItems: 2, maxItems: 2, uniqueItems: true },
+  read(raw, report) {
+    if (!Array.isArray(raw) || raw.length !== 2) {
+      report(`${Array.isArray(raw) ? `a list of ${raw.length}` : quoteValue(raw)} is not ${this.expects}`);
+      return undefined;
+    }
+    const [a, b] = raw.map((one, i) => gpioLineType.read(one, (says) => report(says, String(i))));
+    if (a === undefined || b === undefined) return undefined;
+    if (a !== b) return [a, b];
+    report(`GPIO ${a} is there twice; each of the two contacts needs a line of its own`);
+    return undefined;
+  },
+};
+
+export const booleanType: ValueType<boolean> = createValueType('true or false', { type: 'boolean' }, (raw) =>
+  typeof raw === 'boolean' ? raw : undefined,
+);
+
+export function enumType<const T extends string>(...words: readonly T[]): ValueType<T> {
+  const expects = `one of ${words.join(', ')}`;
+  return {
+    expects,
+    schema: { enum: words },
+    read: (raw, report) => {
+      const found = words.find((word) => word === raw);
+      if (found !== undefined) return found;
+      const near = typeof raw === 'string' ? findNearestWord(raw, words) : undefined;
+      report(`${quoteValue(raw)} is not ${expects}${near === undefined ? '' : `; did you mean ${near}?`}`);
+      return undefined;
+    },
+  };
+}
+
+/** Names become topics, file names and identifiers: a small alphabet that needs quoting nowhere. */
+export const NAME_PATTERN = /^[a-z0-9_-]{1,64}$/;
+export const nameType: ValueType<string> = createValueType(
+  'a name of 1 to 64 small letters a-z, digits, _ and -',
+  { type: 'string', pattern: NAME_PATTERN.source },
+  (raw) => (typeof raw === 'string' && NAME_PATTERN.test(raw) ? raw : undefined),
+);
+
+const VISIBLE_PATTERN = '^[^\\u0000-\\u001f\\u007f]+$';
+function createTextType(expects: string, longest: number): ValueType<string> {
+  const visible = new RegExp(VISIBLE_PATTERN, 'u');
+  return createValueType(
+    expects,
+    { type: 'string', minLength: 1, maxLength: longest, pattern: VISIBLE_PATTERN },
+    (raw) => (typeof raw === 'string' && raw.length <= longest && visible.test(raw) ? raw : undefined),
+  );
+}
+export const pathType = createTextType('the path of a file or directory', 4096);
+export const textType = createTextType('a line of text', 128);
+/** An empty message would delete a retained value, and some devices take it for a question. */
+export const payloadType = createTextType('a line of text that is not empty', 1024);
+
+const TOPIC_PATTERN = '^[^#+$\\u0000-\\u001f\\u007f][^#+\\u0000-\\u001f\\u007f]*$';
+const MAX_TOPIC_LENGTH = 512;
+export const topicType: ValueType<string> = createValueType(
+  `an MQTT topic of at most ${MAX_TOPIC_LENGTH} characters without + # and control characters`,
+  { type: 'string', maxLength: MAX_TOPIC_LENGTH, pattern: TOPIC_PATTERN },
+  (raw) =>
+    typeof raw === 'string' && raw.length <= MAX_TOPIC_LENGTH && new RegExp(TOPIC_PATTERN, 'u').test(raw)
+      ? raw
+      : undefined,
+);
+
+export function durationType(from: Duration = seconds(0), to: Duration = days(7)): ValueType<Duration> {
+  const rangeText = `within ${formatDuration(from)} to ${formatDuration(to)}`;
+  const expects = `a duration such as 90s, 30m, 4h or 1h30m, ${rangeText}`;
+  return {
+    expects,
+    schema: { type: 'string', pattern: DURATION_PATTERN.source },
+    read: (raw, report) => {
+      const value = typeof raw === 'string' ? parseDuration(raw) : undefined;
+      if (value !== undefined && value >= from && value <= to) return value;
+      if (value !== undefined) report(`${quoteValue(raw)} is not ${rangeText}`);
+      else report(`${quoteValue(raw)} is not ${expects}${typeof raw === 'number' ? '; write the unit' : ''}`);
+      return undefined;
+    },
+  };
+}
+
+export const timeOfDayType: ValueType<LocalTime> = createValueType(
+  'a local time such as "07:00", from 00:00 to 23:59',
+  { type: 'string', pattern: LOCAL_TIME_PATTERN.source },
+  (raw) => parseLocalTime(toText(raw) ?? ''),
+);
+
+export const dailyWindowType: ValueType<LocalWindow> = createValueType(
+  'a daily window such as 01:00-05:00 that is not empty',
+  { type: 'string', pattern: LOCAL_WINDOW_PATTERN.source },
+  (raw) => parseLocalWindow(toText(raw) ?? ''),
+);
+
+const ENERGY_PATTERN = /^(\d+(?:\.\d+)?)\s?kWh$/;
+const NEED_EXPECTS = 'a duration such as 4h, up to 24h, or an energy such as 12kWh';
+export const needType: ValueType<Goal['need']> = createValueType(
+  NEED_EXPECTS,
+  {
+    anyOf: [
+      { type: 'string', pattern: DURATION_PATTERN.source },
+      { type: 'string', pattern: ENERGY_PATTERN.source },
+    ],
+  },
+  (raw) => {
+    const text = toText(raw) ?? '';
+    const energy = Number(ENERGY_PATTERN.exec(text)?.[1] ?? 0);
+    if (energy > 0 && energy <= 10_000) return { kind: 'energy', energy: energy as KilowattHour };
+    const time = parseDuration(text);
+    return time === undefined || time <= 0 || time > hours(24) ? undefined : { kind: 'time', time };
+  },
+);
+
+function readWeekTimes(raw: ReadonlyMap<string, RawValue>, report: ReportMistake): WeekTimes | undefined {
+  const times = new Map<number, LocalTime>();
+  const keyByDay = new Map<number, string>();
+  let mistakes = 0;
+  const reportWeekMistake: ReportMistake = (...mistake) => {
+    mistakes++;
+    report(...mistake);
+  };
+  for (const [key, value] of raw) {
+    const weekdays = parseWeekdays(key);
+    const time = timeOfDayType.read(value, (says) => reportWeekMistake(says, quoteKey(key)));
+    if (weekdays === undefined)
+      reportWeekMistake('unknown days; expected mon to sun, a range such as mon-fri, or daily', quoteKey(key));
+    for (const day of weekdays ?? []) {
+      const earlierKey = keyByDay.get(day);
+      if (earlierKey !== undefined) {
+        reportWeekMistake(`names a day that ${earlierKey} names too; give each day once`, quoteKey(key));
+        break;
+      }
+      keyByDay.set(day, key);
+      if (time !== undefined) times.set(day, time);
+    }
+  }
+  if (raw.size === 0) reportWeekMistake('names no day; expected at least one');
+  return mistakes > 0 ? undefined : buildWeekTimes((day) => times.get(day));
+}
+
+/** One time for every day, or times by days. */
+export const weekTimesType: ValueType<WeekTimes> = {
+  expects: 'a local time such as "07:00", or times by days such as {mon-fri: "07:00", sat-sun: "09:00"}',
+  schema: {
+    anyOf: [
+      timeOfDayType.schema,
+      {
+        type: 'object',
+        propertyNames: { pattern: DAY_KEY_PATTERN.source },
+        additionalProperties: timeOfDayType.schema,
+        minProperties: 1,
+      },
+    ],
+  },
+  read(raw, report) {
+    if (isRawMap(raw)) return readWeekTimes(raw, report);
+    const time = parseLocalTime(toText(raw) ?? '');
+    if (time === undefined) report(`${quoteValue(raw)} is not ${this.expects}`);
+    return time === undefined ? undefined : buildWeekTimes(() => time);
+  },
+};
+
+export const timezoneType: ValueType<string> = {
+  expects: 'a time zone such as America/Los_Angeles',
+  schema: { type: 'string', pattern: '^[A-Za-z]' } satisfies JsonSchema,
+  read(raw, report) {
+    if (typeof raw === 'string' && isTimeZone(raw)) return raw;
+    const near = typeof raw === 'string' ? findNearestWord(raw, Intl.supportedValuesOf('timeZone')) : undefined;
+    report(`${quoteValue(raw)} is not ${this.expects}${near === undefined ? '' : `; did you mean ${near}?`}`);
+    return undefined;
+  },
+};

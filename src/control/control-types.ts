@@ -1,0 +1,132 @@
+/** What goes into and comes out of the control core. Types only; `step.ts` decides. Imports no package and nothing of node. */
+
+import type { Level, LoadConfig } from '../config/config.ts';
+import type { ClockReading } from '../domain/ports.ts';
+import type { Duration, Instant, Kilowatt, KilowattHour, Percentile, Uptime } from '../domain/units.ts';
+import type { Basis, SignalView } from '../signal/signal-view.ts';
+
+/** Rungs of the priority ladder, 1 speaks first. */
+export type RulePriority = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10;
+
+/** The site as the core needs it. */
+export interface Site {
+  readonly device: string;
+  readonly timezone: string;
+  readonly budget?: Kilowatt;
+  readonly loads: readonly LoadConfig[];
+}
+
+export type ControlEvent =
+  /** Time has passed; also the first event after a start. */
+  | { readonly kind: 'tick' }
+  | { readonly kind: 'signal'; readonly view: SignalView }
+  /** The levels the outputs were found at before the first step; a load that cannot be read is missing. */
+  | { readonly kind: 'found'; readonly levels: Readonly<Record<string, Level>> }
+  /** The output has taken the level, or was found at it by read-back. */
+  | { readonly kind: 'confirmed'; readonly load: string; readonly level: Level }
+  /** The output did not take it; `disagreements` counts read-backs in a row that differ. */
+  | { readonly kind: 'failed'; readonly load: string; readonly disagreements: number }
+  | {
+      readonly kind: 'override';
+      readonly load: string;
+      readonly level: Level;
+      /** Capped at 24 h. */
+      readonly for: Duration;
+      readonly source: 'local' | 'remote';
+    }
+  /** `need` and `by` default to the load's goal; without either the event does nothing. */
+  | { readonly kind: 'arm'; readonly load: string; readonly need?: Duration; readonly by?: Instant }
+  /** Ends overrides and commanded jobs. */
+  | { readonly kind: 'clear'; readonly load: string }
+  | { readonly kind: 'safety'; readonly load: string; readonly tripped: boolean };
+
+export interface LoadCommand {
+  readonly load: string;
+  readonly level: Level;
+}
+
+export type DecisionReason =
+  | 'safety'
+  | 'min-on'
+  | 'min-off'
+  | 'hold'
+  /** The job has no interruption left. */
+  | 'last-run'
+  | 'block-limit'
+  | 'start-budget'
+  | 'power-budget'
+  | 'override'
+  | 'remote-override'
+  | 'must-run'
+  | 'planned'
+  | 'plan-waits'
+  | 'goal-done'
+  /** The goal waits for an `arm` command. */
+  | 'not-armed'
+  | 'clean'
+  | 'between'
+  | 'dirty'
+  | 'flat'
+  /** The index is past its period: it may keep a level and start nothing. */
+  | 'ageing'
+  | 'spread'
+  | 'window'
+  | 'outside-window'
+  | 'boot'
+  | 'no-data'
+  | 'untrusted-clock'
+  | 'output-fault';
+
+/** What a load is told and why: reaches the log, MQTT and the owner unchanged. `explain` puts it in words. */
+export interface Decision {
+  readonly load: string;
+  /** When it was made. */
+  readonly at: Instant;
+  readonly level: Level;
+  /** The level wanted by the first rung that expressed a wish; differs from `level` while a guard delays it. */
+  readonly wanted: Level;
+  readonly why: DecisionReason;
+  readonly priority: RulePriority;
+  readonly basis: Basis;
+  /** Why the delayed wish was wanted, when a guard speaks. */
+  readonly wantedWhy?: DecisionReason;
+  readonly index?: { readonly value: Percentile; readonly age: Duration };
+  /** The threshold the index was held against. */
+  readonly threshold?: Percentile;
+  readonly rate?: { readonly value: number; readonly units: string };
+  /** Until when a guard, an override or the least time of the present level holds. */
+  readonly until?: Instant;
+  /** The next change the plan foresees. */
+  readonly next?: { readonly level: Level; readonly at: Instant };
+  readonly job?: {
+    readonly by: Instant;
+    /** Not before. */
+    readonly from: Instant;
+    readonly need: Duration;
+    readonly done: Duration;
+    /** What will be missing at `by`; 0 when it can be delivered. */
+    readonly shortfall: Duration;
+  };
+  /** Of the job so far, at the load's power. */
+  readonly energy?: KilowattHour;
+}
+
+export interface StepResult<State> {
+  readonly state: State;
+  readonly commands: readonly LoadCommand[];
+  /**
+   * Of each load whose decision differs from the last one told. A load that was switched may have two: why it was switched, then
+   * what holds it there.
+   */
+  readonly decisions: readonly Decision[];
+  /** A whole millisecond, later than now; nothing changes before it without an event. */
+  readonly wakeAt: Uptime;
+}
+
+/** `step(site, state, event, now)`: pure, synchronous, total. */
+export type StepFunction<State> = (
+  site: Site,
+  state: State,
+  event: ControlEvent,
+  now: ClockReading,
+) => StepResult<State>;

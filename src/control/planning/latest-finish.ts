@@ -1,0 +1,66 @@
+/** By when each job must be done for the others to have their turn, where the site's power does not suffice for all; never which load runs. */
+
+import type { LoadConfig } from '../../config/config.ts';
+import { isRunning } from '../../domain/levels.ts';
+import type { Instant } from '../../domain/units.ts';
+import { DEADLINE_MARGIN, isDone, remainingNeed } from '../rules/jobs.ts';
+import {
+  DEFAULT_SLOT,
+  effectiveMinOn,
+  type MutableLoadState,
+  presentLevel,
+  type StepContext,
+} from '../rules/step-context.ts';
+import type { Job } from '../state/control-state.ts';
+import { type PoweredRun, peakPowerWithin } from './site-planner.ts';
+
+interface JobTurn {
+  readonly load: LoadConfig;
+  readonly job: Job;
+  /** Has its turn now and keeps it. */
+  readonly hasTurn: boolean;
+  readonly index: number;
+}
+
+const POWER_TOLERANCE = 1e-9;
+
+/**
+ * The jobs laid as late as they all fit under the power budget, the last deadline last. A job's end there, less what a load that
+ * has just begun may keep the power for, takes the place of its deadline.
+ */
+export function computeLatestFinishes(
+  context: StepContext,
+  states: readonly MutableLoadState[],
+): ReadonlyMap<string, Instant> {
+  const latestFinish = new Map<string, Instant>();
+  const { budget, loads } = context.site;
+  const all = loads.filter(({ observeOnly: shadow }) => !shadow);
+  const power = all.reduce((sum, load) => sum + load.powerKw, 0);
+  if (budget === undefined || power <= budget + POWER_TOLERANCE) return latestFinish;
+
+  const slot = context.view?.horizon?.period ?? DEFAULT_SLOT;
+  // What runs without a job is not laid here: it may have just begun when a turn comes.
+  const wait = Math.max(0, ...all.filter(({ goal }) => goal === undefined).map(effectiveMinOn));
+  const placed: PoweredRun[] = [];
+  for (const { load, job } of listTurns(all, states)) {
+    const length = remainingNeed(job) * DEADLINE_MARGIN + slot + wait;
+    // Before the first crowd, not in the best gap: as jobs shrink, gaps open and close, and a turn must never come sooner than was said.
+    const overloads = placed.filter(
+      ({ from }) => peakPowerWithin(placed, from, from + 1) + load.powerKw > budget + POWER_TOLERANCE,
+    );
+    const to = Math.min(job.by, ...overloads.map(({ from }) => from)) as Instant;
+    placed.push({ from: (to - length) as Instant, to, power: load.powerKw });
+    latestFinish.set(load.name, (to - wait) as Instant);
+  }
+  return latestFinish;
+}
+
+/** Those that come last first. */
+function listTurns(loads: readonly LoadConfig[], states: readonly MutableLoadState[]): readonly JobTurn[] {
+  const turns = loads.flatMap((load, index): JobTurn[] => {
+    const state = states.find(({ name }) => name === load.name);
+    if (state?.job === undefined || isDone(state.job)) return [];
+    return [{ load, job: state.job, index, hasTurn: state.job.forcedByDeadline || isRunning(presentLevel(state)) }];
+  });
+  return turns.sort((a, b) => b.job.by - a.job.by || Number(a.hasTurn) - Number(b.hasTurn) || b.index - a.index);
+}

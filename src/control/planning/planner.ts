@@ -1,0 +1,126 @@
+/** The cheapest way to run N slots before a deadline, exactly, under minimum times and a start limit; never asks what a slot means. */
+
+import { type DpTable, fillTable, type PlanEnd, type ProblemShape, tracePlan } from './dp-table.ts';
+import { buildPrefixSums, computeRunCost, type PrefixSums, SLOT_TOLERANCE } from './prefix-sums.ts';
+
+/** All lengths are in slots and need not be whole. */
+export interface SlotPlanRequest {
+  /** Cost of one whole slot; NaN: the load must not run in it. The last slot ends at or after the deadline. */
+  readonly weights: Float64Array;
+  readonly need: number;
+  /** Least length of a run; what it takes beyond `need` is charged, and is never a gain. */
+  readonly minOn: number;
+  /** Least length of a pause between runs. */
+  readonly minOff: number;
+  /** Added for each start. */
+  readonly startCost: number;
+  /** A run that goes on from before is no start. 1 with `running` false is one block. */
+  readonly maxStarts: number;
+  readonly running: boolean;
+  /** How long it has been running, or not running. */
+  readonly age: number;
+  /** The part of the last slot that lies before the deadline, above 0 up to 1. */
+  readonly lastSlot: number;
+}
+
+export interface SlotRun {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface SlotPlan {
+  /** Ascending, apart by `minOff`; the last one ends where the need is met or its minimum time ends. */
+  readonly runs: readonly SlotRun[];
+  /** Weights of the slots run, part slots pro rata, and the start costs. */
+  readonly cost: number;
+  readonly starts: number;
+}
+
+function buildProblemShape({ weights, need, minOn, minOff, maxStarts, running, age }: SlotPlanRequest): ProblemShape {
+  const whole = Math.max(1, Math.ceil(need - SLOT_TOLERANCE));
+  const on = Math.max(1, Math.ceil(minOn - SLOT_TOLERANCE));
+  return {
+    slots: weights.length,
+    need: whole,
+    part: Math.min(1, need - (whole - 1)),
+    minOn: on,
+    hold: Math.min(1, Math.max(0, minOn - (on - 1))),
+    minOff: Math.max(1, Math.ceil(minOff - SLOT_TOLERANCE)),
+    // Every start brings at least `minOn` slots of progress.
+    maxStarts: Math.max(0, Math.min(maxStarts, Math.ceil(whole / on))),
+    isCounted: true,
+    wait: Math.max(0, Math.ceil((running ? minOn : minOff) - age - SLOT_TOLERANCE)),
+  };
+}
+
+/** The cheapest plan; ties go to fewer starts, then to the earlier finish. Undefined when the need cannot be met. */
+export function planSlots(request: SlotPlanRequest): SlotPlan | undefined {
+  if (request.need <= SLOT_TOLERANCE) return { runs: [], cost: 0, starts: 0 };
+  const shape = buildProblemShape(request);
+  const sums = buildPrefixSums(request.weights);
+  if (request.running && shape.wait >= shape.need) return planForcedFinish(request, shape, sums);
+  if (shape.maxStarts > 1) {
+    const free = solveUncounted(request, shape, sums);
+    if (free === undefined || free.starts <= shape.maxStarts) return free;
+  }
+  return solveTable(request, shape, sums);
+}
+
+function solveTable(request: SlotPlanRequest, shape: ProblemShape, sums: PrefixSums): SlotPlan | undefined {
+  const table = fillTable(request, shape, sums);
+  const end = findCheapestEnd(table, shape, sums.rounding);
+  return end === undefined ? undefined : tracePlan(request, shape, end);
+}
+
+/**
+ * The cheapest plan with any number of starts: a fraction of the work, and where it keeps to the limit none within it is cheaper.
+ * A start costs a little more than rounding more, so that ties go to fewer.
+ */
+function solveUncounted(request: SlotPlanRequest, shape: ProblemShape, sums: PrefixSums): SlotPlan | undefined {
+  const tie = 4 * sums.rounding;
+  const plan = solveTable({ ...request, startCost: request.startCost + tie }, { ...shape, isCounted: false }, sums);
+  return plan && { ...plan, cost: recomputeCost(request, plan, sums) };
+}
+
+/** What the runs cost, summed anew. */
+function recomputeCost(
+  { weights, need, startCost }: SlotPlanRequest,
+  { runs, starts }: SlotPlan,
+  sums: PrefixSums,
+): number {
+  let left = need;
+  let cost = starts * startCost;
+  for (const { from, to } of runs) {
+    cost += computeRunCost(weights, sums, { from, need: Math.min(left, to - from), to: to - from });
+    left -= to - from;
+  }
+  return cost;
+}
+
+/** The minimum time of the present run meets the need by itself. */
+function planForcedFinish(request: SlotPlanRequest, shape: ProblemShape, sums: PrefixSums): SlotPlan | undefined {
+  const { need, part, slots } = shape;
+  if (need - 1 + part > slots - 1 + request.lastSlot + SLOT_TOLERANCE) return undefined;
+  const to = Math.max(request.need, request.minOn - request.age);
+  return {
+    runs: [{ from: 0, to }],
+    cost: computeRunCost(request.weights, sums, { from: 0, need: request.need, to }),
+    starts: 0,
+  };
+}
+
+function findCheapestEnd(
+  { cost, arrivedBy: how, width }: DpTable,
+  { slots }: ProblemShape,
+  rounding: number,
+): PlanEnd | undefined {
+  let least = Infinity;
+  for (const value of cost) if (value < least) least = value;
+  if (least === Infinity) return undefined;
+  for (let k = 0; k < width; k++)
+    for (let t = 1; t <= slots; t++) {
+      const value = cost[t * width + k] as number;
+      if (value <= least + rounding) return { at: t, starts: k, cost: value, arrivedBy: how[t * width + k] as number };
+    }
+  return undefined;
+}

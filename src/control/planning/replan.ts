@@ -1,0 +1,196 @@
+/** When the plans of the loads are made anew, and from what; the planner makes them. */
+
+import type { LoadConfig } from '../../config/config.ts';
+import { isRunning } from '../../domain/levels.ts';
+import type { Duration, Instant } from '../../domain/units.ts';
+import type { Horizon } from '../../signal/signal-view.ts';
+import { isDone, remainingNeed } from '../rules/jobs.ts';
+import { computeStartAllowance, pauseForHourlyStarts, startAllowedFrom } from '../rules/start-budget.ts';
+import {
+  effectiveMinOff,
+  effectiveMinOn,
+  getValidHorizon,
+  type MutableLoadState,
+  presentLevel,
+  runningSince,
+  type StepContext,
+  toUptime,
+  wakeAtWall,
+} from '../rules/step-context.ts';
+import type { Job, LoadPlan } from '../state/control-state.ts';
+import { type JobPlan, type JobRequest, type PlannedRun, planJob } from './schedule-job.ts';
+import { planSite } from './site-planner.ts';
+
+/** What a start costs in a plan, in slots at the mean value: enough that seconds left over never cause one. */
+export const START_COST = 0.05;
+
+interface PendingJob {
+  readonly load: LoadConfig;
+  readonly state: MutableLoadState;
+  readonly job: Job;
+}
+
+/** Makes plans where a job has none for the present outlook, or has come off it. Under a power budget all are made together. */
+export function replan(context: StepContext, states: readonly MutableLoadState[]) {
+  if (!context.now.trusted) return;
+  const horizon = getValidHorizon(context);
+  if (horizon === undefined) return;
+  const pending: PendingJob[] = [];
+  let due = false;
+  for (const [i, load] of context.site.loads.entries()) {
+    const state = states[i];
+    if (state?.job === undefined || isDone(state.job)) continue;
+    pending.push({ load, state, job: state.job });
+    keepPlanDuringStartSpread(context, horizon, state);
+    if (!state.job.forcedByDeadline) due ||= isReplanDue(context, horizon, state, state.job);
+  }
+  const { budget } = context.site;
+  if (due)
+    if (budget === undefined) planSeparately(context, horizon, pending);
+    else planTogether(context, horizon, pending, budget);
+  for (const { state } of pending) wakeAtPlanChange(context, state.plan);
+}
+
+/** A start that waits out its spread is begun: each newer forecast would move it by a slot and put it off for ever. The one after it plans anew. */
+function keepPlanDuringStartSpread(
+  { now, clockJumped: jumped }: StepContext,
+  horizon: Horizon,
+  state: MutableLoadState,
+) {
+  const { plan, startRequestedAt: edgeAt } = state;
+  if (plan === undefined || edgeAt === undefined || jumped || !readPlanAt(plan, now.wall).run) return;
+  if (plan.fromProfile === (horizon.basis === 'own-profile'))
+    state.plan = { ...plan, generatedAt: horizon.generatedAt };
+}
+
+function isReplanDue(context: StepContext, horizon: Horizon, { plan, level }: MutableLoadState, job: Job): boolean {
+  if (plan === undefined || plan.by !== job.by || context.clockJumped) return true;
+  if (plan.fromProfile !== (horizon.basis === 'own-profile')) return true;
+  if (plan.generatedAt !== horizon.generatedAt) return true;
+  const last = plan.runs.at(-1);
+  if (last !== undefined && context.now.wall >= last.to) return true;
+  if (context.eventKind === 'tick') return false;
+  return (
+    Math.abs(job.done - expectedProgress(plan, context.now.wall)) > horizon.period &&
+    !(isRunning(level) && job.forcedByDeadline)
+  );
+}
+
+/** The progress the plan foresaw for `now`. */
+function expectedProgress({ doneWhenMade: doneThen, madeAt, runs }: LoadPlan, now: Instant): number {
+  let done: number = doneThen;
+  for (const { from, to } of runs) done += Math.max(0, Math.min(to, now) - Math.max(from, madeAt));
+  return done;
+}
+
+function planSeparately(context: StepContext, horizon: Horizon, pending: readonly PendingJob[]) {
+  for (const { load, state, job } of pending) {
+    if (job.forcedByDeadline || !isReplanDue(context, horizon, state, job)) continue;
+    const made = planJob(buildJobRequest(context, horizon, load, state, job));
+    state.plan = buildLoadPlan(context, horizon, job, { made, gap: 0 });
+  }
+}
+
+function planTogether(
+  context: StepContext,
+  horizon: Horizon,
+  pending: readonly PendingJob[],
+  budget: NonNullable<StepContext['site']['budget']>,
+) {
+  const shares = pending.map(({ load, state, job }) => {
+    const request = buildJobRequest(context, horizon, load, state, job);
+    // A latched job takes its power from now on, whatever it costs.
+    return { job: job.forcedByDeadline ? { ...request, by: forcedEnd(context, job) } : request, power: load.powerKw };
+  });
+  const { plans, cost, lowerBound } = planSite(shares, budget);
+  const gap = lowerBound > 0 ? Math.max(0, cost / lowerBound - 1) : 0;
+  for (const [i, { state, job }] of pending.entries())
+    state.plan = buildLoadPlan(context, horizon, job, { made: plans[i], gap });
+}
+
+const forcedEnd = ({ now }: StepContext, job: Job) => Math.min(job.by, now.wall + remainingNeed(job)) as Instant;
+
+interface MadePlan {
+  readonly made: JobPlan | undefined;
+  readonly gap: number;
+}
+
+function buildLoadPlan({ now }: StepContext, horizon: Horizon, job: Job, { made, gap }: MadePlan): LoadPlan {
+  return {
+    generatedAt: horizon.generatedAt,
+    fromProfile: horizon.basis === 'own-profile',
+    by: job.by,
+    madeAt: now.wall,
+    doneWhenMade: job.done,
+    runs: made?.runs ?? [],
+    cost: made?.cost ?? 0,
+    optimalityGap: gap,
+  };
+}
+
+/** The job as the planner needs it, from the present level and the guards as they stand. */
+export function buildJobRequest(
+  context: StepContext,
+  horizon: Horizon,
+  load: LoadConfig,
+  state: MutableLoadState,
+  job: Job,
+): JobRequest {
+  const { wall, uptime } = context.now;
+  const running = isRunning(presentLevel(state));
+  const minOn = effectiveMinOn(load);
+  const minOff = Math.max(effectiveMinOff(load), pauseForHourlyStarts(load, minOn)) as Duration;
+  const modeAge = uptime - runningSince(state);
+  const wait = running ? 0 : Math.max(0, startAllowedFrom(load, state) - uptime, effectiveMinOff(load) - modeAge);
+  const starts = computeStartAllowance(load, state, uptime, running && !isRunning(state.level));
+  return {
+    horizon,
+    now: wall,
+    from: job.from,
+    by: job.by,
+    remaining: remainingNeed(job),
+    minOn,
+    minOff,
+    startCost: START_COST * meanMagnitude(horizon),
+    maxStarts: starts.guaranteed,
+    extraStarts: {
+      maximum: starts.maximum,
+      fits: (planned) => starts.fits(planned.map((at) => toUptime(context, at))),
+    },
+    running,
+    age: (running ? modeAge : minOff - wait) as Duration,
+  };
+}
+
+function meanMagnitude({ values }: Horizon): number {
+  let sum = 0;
+  let count = 0;
+  for (const value of values)
+    if (!Number.isNaN(value)) {
+      sum += Math.abs(value);
+      count++;
+    }
+  return count === 0 ? 0 : sum / count;
+}
+
+function wakeAtPlanChange(context: StepContext, plan: LoadPlan | undefined) {
+  if (plan === undefined) return;
+  const next = nextPlanChange(plan.runs, context.now.wall);
+  if (next !== undefined) wakeAtWall(context, next);
+}
+
+const nextPlanChange = (runs: readonly PlannedRun[], now: Instant): Instant | undefined => {
+  for (const { from, to } of runs) {
+    if (from > now) return from;
+    if (to > now) return to;
+  }
+  return undefined;
+};
+
+/** Whether a plan runs now, and when that changes next. */
+export function readPlanAt(
+  { runs }: LoadPlan,
+  now: Instant,
+): { readonly run: boolean; readonly changesAt: Instant | undefined } {
+  return { run: runs.some(({ from, to }) => from <= now && now < to), changesAt: nextPlanChange(runs, now) };
+}

@@ -1,0 +1,129 @@
+/** Plans of several jobs that never draw more than one budget together; knows neither loads nor what time it is. */
+
+import type { Instant, Kilowatt } from '../../domain/units.ts';
+import { type JobPlan, type JobRequest, type PlannedRun, planJob } from './schedule-job.ts';
+
+export interface JobShare {
+  readonly job: Omit<JobRequest, 'isTaken'>;
+  readonly power: Kilowatt;
+}
+
+export interface SitePlan {
+  /** In the order asked for; undefined where a job finds no room. */
+  readonly plans: readonly (JobPlan | undefined)[];
+  /** Value times kilowatt hours of the plans found. */
+  readonly cost: number;
+  /** What they would cost if each had the budget to itself: no allotment is cheaper. */
+  readonly lowerBound: number;
+}
+
+/** Rounds of planning each job anew around the others; the cost only ever falls. */
+const MAX_ROUNDS = 4;
+
+interface CandidatePlans {
+  readonly plans: (JobPlan | undefined)[];
+  readonly missing: number;
+  readonly cost: number;
+}
+
+const jobSlack = ({ job }: JobShare) => job.by - Math.max(job.now, job.from) - job.remaining;
+
+/** The job with the least slack plans first, the next around it, then each anew around the rest; both orders of two are tried. */
+export function planSite(shares: readonly JobShare[], budget: Kilowatt): SitePlan {
+  const alone = shares.map(({ job }) => planJob(job));
+  const lowerBound = totalCost(shares, alone);
+  const fits = (plans: readonly (JobPlan | undefined)[]) => peakPower(shares, plans) <= budget + 1e-9;
+  if (fits(alone)) return { plans: alone, cost: lowerBound, lowerBound };
+
+  const bySlack = shares.map((_, i) => i).sort((a, b) => jobSlackAt(shares, a) - jobSlackAt(shares, b) || a - b);
+  let best: CandidatePlans | undefined;
+  for (const order of listOrders(bySlack)) {
+    const candidate = improveCandidate(shares, budget, planInOrder(shares, budget, order));
+    if (
+      best === undefined ||
+      candidate.missing < best.missing ||
+      (candidate.missing === best.missing && candidate.cost < best.cost)
+    )
+      best = candidate;
+  }
+  const plans = best?.plans ?? alone;
+  return { plans, cost: best?.cost ?? 0, lowerBound };
+}
+
+const jobSlackAt = (shares: readonly JobShare[], i: number) => {
+  const share = shares[i];
+  return share === undefined ? 0 : jobSlack(share);
+};
+
+/** The order by slack, and each order that takes one job to the front: a loose job may hold the hours a tight one needs less. */
+const listOrders = (bySlack: readonly number[]) =>
+  bySlack.slice(0, 4).map((first) => [first, ...bySlack.filter((i) => i !== first)]);
+
+function planInOrder(shares: readonly JobShare[], budget: Kilowatt, order: readonly number[]): CandidatePlans {
+  const plans: (JobPlan | undefined)[] = shares.map(() => undefined);
+  for (const i of order) plans[i] = planAround(shares, plans, budget, i);
+  return buildCandidate(shares, plans);
+}
+
+function improveCandidate(shares: readonly JobShare[], budget: Kilowatt, start: CandidatePlans): CandidatePlans {
+  let best = start;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const before = best;
+    for (let i = 0; i < shares.length; i++) {
+      const plans = [...best.plans];
+      plans[i] = undefined;
+      plans[i] = planAround(shares, plans, budget, i);
+      const next = buildCandidate(shares, plans);
+      if (next.missing < best.missing || (next.missing === best.missing && next.cost < best.cost - 1e-9)) best = next;
+    }
+    if (best === before) return best;
+  }
+  return best;
+}
+
+function buildCandidate(shares: readonly JobShare[], plans: (JobPlan | undefined)[]): CandidatePlans {
+  return { plans, missing: plans.filter((plan) => plan === undefined).length, cost: totalCost(shares, plans) };
+}
+
+const totalCost = (shares: readonly JobShare[], plans: readonly (JobPlan | undefined)[]) =>
+  shares.reduce((sum, { power }, i) => sum + (plans[i]?.cost ?? 0) * power, 0);
+
+/** The plan of one job in what the others leave of each slot; a slot used in part counts as used. */
+function planAround(shares: readonly JobShare[], plans: readonly (JobPlan | undefined)[], budget: Kilowatt, i: number) {
+  const share = shares[i];
+  if (share === undefined) return undefined;
+  const { period } = share.job.horizon;
+  const others = plans.flatMap((plan, j) => (j === i ? [] : toPoweredRuns(shares[j], plan)));
+  const isTaken = (slot: Instant) => {
+    const power = peakPowerWithin(others, slot, slot + period);
+    return power + share.power > budget + 1e-9;
+  };
+  return planJob({ ...share.job, isTaken });
+}
+
+export interface PoweredRun extends PlannedRun {
+  readonly power: number;
+}
+
+const toPoweredRuns = (share: JobShare | undefined, plan: JobPlan | undefined): PoweredRun[] =>
+  share === undefined || plan === undefined ? [] : plan.runs.map((run) => ({ ...run, power: share.power }));
+
+/** The highest power drawn at once between two times. */
+export function peakPowerWithin(runs: readonly PoweredRun[], from: number, to: number): number {
+  const within = runs.filter((run) => run.from < to && run.to > from);
+  let highest = 0;
+  for (const { from: start } of within) {
+    const at = Math.max(start, from);
+    const power = within.reduce((sum, run) => sum + (run.from <= at && run.to > at ? run.power : 0), 0);
+    if (power > highest) highest = power;
+  }
+  return highest;
+}
+
+function peakPower(shares: readonly JobShare[], plans: readonly (JobPlan | undefined)[]): number {
+  return peakPowerWithin(
+    plans.flatMap((plan, i) => toPoweredRuns(shares[i], plan)),
+    -Infinity,
+    Infinity,
+  );
+}

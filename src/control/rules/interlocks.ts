@@ -1,0 +1,152 @@
+/** Which wishes the equipment must wait for, and until when: block limits, minimum times, start budgets, the start spread, holds. */
+
+import type { Level, LoadConfig } from '../../config/config.ts';
+import { hashFraction } from '../../domain/hash-fraction.ts';
+import { idleLevel, isRunning, isSgReady } from '../../domain/levels.ts';
+import type { Instant, Uptime } from '../../domain/units.ts';
+import type { DecisionReason } from '../control-types.ts';
+import type { LoadState } from '../state/control-state.ts';
+import { hasNoPauseLeft, isDone, latestStart } from './jobs.ts';
+import type { LevelRequest } from './priority-rules.ts';
+import { blockAllowedFrom, startAllowedFrom } from './start-budget.ts';
+import {
+  effectiveMinOff,
+  effectiveMinOn,
+  levelSince,
+  type MutableLoadState,
+  presentLevel,
+  runningSince,
+  type StepContext,
+  toWallTime,
+  wakeAtUptime,
+} from './step-context.ts';
+
+/** What a load is told once the guards have been asked. */
+export interface Permitted {
+  readonly request: LevelRequest;
+  readonly level: Level;
+  /** The guard that holds the wish back, if one does. */
+  readonly interlock?: DecisionReason;
+  readonly until?: Instant;
+}
+
+interface InterlockDelay {
+  readonly interlock: DecisionReason;
+  /** May be never. */
+  readonly until: Uptime;
+}
+
+/** A safety trip passes every guard; any other wish is bent or delayed by each guard in turn. */
+export function applyInterlocks(
+  context: StepContext,
+  load: LoadConfig,
+  state: MutableLoadState,
+  request: LevelRequest,
+): Permitted {
+  markStartRequest(context, state, request);
+  if (request.priority === 1) return { request, level: request.level };
+  const fallback = fallbackLevel(context, load, state);
+  let level = request.level;
+  let delay: InterlockDelay | undefined;
+  const limit = level === 'block' ? checkBlockLimit(context, load, state) : undefined;
+  if (limit !== undefined) {
+    delay = limit;
+    level = 'normal';
+  }
+  const wait =
+    checkMinimumTimes(context, load, state, { ...request, level }) ?? checkHoldTime(context, load, state, level);
+  if (wait !== undefined) {
+    delay = wait;
+    level = fallback;
+  }
+  if (delay === undefined) return { request, level };
+  if (delay.until === Infinity) return { request, level, interlock: delay.interlock };
+  wakeAtUptime(context, delay.until);
+  return { request, level, interlock: delay.interlock, until: toWallTime(context, delay.until) };
+}
+
+/** The level while a wish waits: the present one, except that a block is let go when its time is over. */
+function fallbackLevel(context: StepContext, load: LoadConfig, state: LoadState): Level {
+  const present = presentLevel(state) ?? idleLevel(load);
+  if (present !== 'block') return present;
+  const release = (levelSince(state) + load.maxBlock) as Uptime;
+  wakeAtUptime(context, release);
+  return context.now.uptime < release ? present : 'normal';
+}
+
+/** Starts that the shared signal causes are spread from the moment it first asked for one. */
+function markStartRequest(context: StepContext, state: MutableLoadState, { level, priority }: LevelRequest) {
+  const requestsStart = isRunning(level) && (priority === 7 || priority === 8) && !isRunning(presentLevel(state));
+  if (!requestsStart) state.startRequestedAt = undefined;
+  else state.startRequestedAt ??= context.now.uptime;
+}
+
+/** A block ends after `maxBlock`, and none is begun when the day's are used up. */
+function checkBlockLimit(context: StepContext, load: LoadConfig, state: LoadState): InterlockDelay | undefined {
+  const { uptime } = context.now;
+  const allowed = blockAllowedFrom(load, state);
+  if (presentLevel(state) === 'block') {
+    const over = uptime >= levelSince(state) + load.maxBlock;
+    return over
+      ? { interlock: 'block-limit', until: Math.max(allowed, uptime + load.minStateTime) as Uptime }
+      : undefined;
+  }
+  return allowed > uptime ? { interlock: 'block-limit', until: allowed } : undefined;
+}
+
+function checkMinimumTimes(
+  context: StepContext,
+  load: LoadConfig,
+  state: LoadState,
+  request: LevelRequest,
+): InterlockDelay | undefined {
+  const run = isRunning(request.level);
+  if (run === isRunning(presentLevel(state))) return undefined;
+  const { uptime } = context.now;
+  const since = runningSince(state);
+  if (!run) {
+    const until = (since + effectiveMinOn(load)) as Uptime;
+    if (until > uptime) return { interlock: 'min-on', until };
+    return mustFinishRun(load, state, request) ? { interlock: 'last-run', until: Infinity as Uptime } : undefined;
+  }
+  const pauseEnds = (since + effectiveMinOff(load)) as Uptime;
+  if (pauseEnds > uptime) return { interlock: 'min-off', until: pauseEnds };
+  const allowed = startAllowedFrom(load, state, reservedStarts(load, state, request));
+  if (allowed > uptime) return { interlock: 'start-budget', until: allowed };
+  const spread = startSpreadEnd(context, load, state);
+  if (spread > uptime) return { interlock: 'spread', until: spread };
+  // Last, so that the waits above go on while the next index is on its way.
+  const isTooOld = request.startsUntil !== undefined && context.now.wall >= request.startsUntil;
+  return isTooOld ? { interlock: 'ageing', until: Infinity as Uptime } : undefined;
+}
+
+/** Whatever the signal or its absence says, a job goes on that could not go on later: its interruptions are starts, too. */
+const mustFinishRun = (load: LoadConfig, state: LoadState, { priority, why }: LevelRequest) =>
+  priority > 6 && why !== 'output-fault' && hasNoPauseLeft(load, state);
+
+/** What the index or a window starts leaves one start of the day for the deadline guard. */
+const reservedStarts = (load: LoadConfig, { job }: LoadState, { priority }: LevelRequest) =>
+  job !== undefined && !isDone(job) && (priority === 8 || priority === 9) && load.maxStartsPerDay > 1 ? 1 : 0;
+
+/** Within the jitter, and never so late that the deadline guard would have to speak first. */
+function startSpreadEnd(context: StepContext, load: LoadConfig, state: LoadState): Uptime {
+  const { startRequestedAt: edgeAt, job } = state;
+  if (edgeAt === undefined) return context.now.uptime;
+  const slack =
+    job === undefined ? Infinity : Math.max(0, latestStart(context, load, state, job) - toWallTime(context, edgeAt));
+  const share = hashFraction(context.site.device, load.name, job?.by ?? '');
+  return (edgeAt + Math.floor(share * Math.min(load.startSpread, slack))) as Uptime;
+}
+
+/** An SG-Ready state stands for its hold time before the next, whatever the two are; only a block's end does not wait. */
+function checkHoldTime(
+  context: StepContext,
+  load: LoadConfig,
+  state: LoadState,
+  level: Level,
+): InterlockDelay | undefined {
+  const present = presentLevel(state);
+  if (!isSgReady(load) || present === undefined || present === level) return undefined;
+  const until = (levelSince(state) + load.minStateTime) as Uptime;
+  return until > context.now.uptime ? { interlock: 'hold', until } : undefined;
+}

@@ -1,0 +1,200 @@
+/** What each load would do if nothing held it back: the rungs that express a wish, the first that speaks wins. Never how to get there. */
+
+import type { Level, LoadConfig } from '../../config/config.ts';
+import { idleLevel, isRunning, runLevel, toSupportedLevel } from '../../domain/levels.ts';
+import { checkWindow } from '../../domain/local-time.ts';
+import { type Instant, minutes, type Percentile } from '../../domain/units.ts';
+import type { Basis, CurrentIndex } from '../../signal/signal-view.ts';
+import type { DecisionReason, RulePriority } from '../control-types.ts';
+import { readPlanAt } from '../planning/replan.ts';
+import type { ActiveOverride, LoadPlan, LoadState } from '../state/control-state.ts';
+import { isDone } from './jobs.ts';
+import {
+  findDecisionBasis,
+  getValidHorizon,
+  getValidIndex,
+  presentLevel,
+  type StepContext,
+  toWallTime,
+  wakeAtUptime,
+  wakeAtWall,
+} from './step-context.ts';
+
+export interface LevelRequest {
+  readonly level: Level;
+  readonly why: DecisionReason;
+  readonly priority: RulePriority;
+  readonly basis: Basis;
+  readonly until?: Instant;
+  readonly threshold?: Percentile;
+  /** From here on the data behind it may keep a level but start nothing. */
+  readonly startsUntil?: Instant;
+  readonly next?: { readonly level: Level; readonly at: Instant };
+}
+
+/** How long a start waits for news, and an untrusted clock for its time source, before the fail-safe level. */
+const STARTUP_GRACE = minutes(10);
+
+/** The wish of the first rung that speaks. */
+export function evaluateRules(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest {
+  return (
+    safetyRule(context, load, state) ??
+    overrideRule(context, load, state.local, { why: 'override', priority: 4 }) ??
+    overrideRule(context, load, state.remote, { why: 'remote-override', priority: 5 }) ??
+    deadlineRule(context, load, state) ??
+    untrustedClockRule(context, load, state) ??
+    outputFaultRule(context, load, state) ??
+    startupRule(context, load, state) ??
+    planRule(context, load, state) ??
+    thresholdRule(context, load, state) ??
+    windowRule(context, load, state) ?? { level: load.failSafe, why: 'no-data', priority: 10, basis: 'fail-safe' }
+  );
+}
+
+/** The safe level of a trip is the one in which the load does nothing, whatever its fail-safe. */
+function safetyRule(context: StepContext, load: LoadConfig, { tripped }: LoadState): LevelRequest | undefined {
+  if (!tripped) return undefined;
+  return { level: idleLevel(load), why: 'safety', priority: 1, basis: findDecisionBasis(context, load) };
+}
+
+type RuleIdentity = Pick<LevelRequest, 'why' | 'priority'>;
+
+function overrideRule(
+  context: StepContext,
+  load: LoadConfig,
+  override: ActiveOverride | undefined,
+  rule: RuleIdentity,
+): LevelRequest | undefined {
+  if (override === undefined) return undefined;
+  wakeAtUptime(context, override.until);
+  const until = toWallTime(context, override.until);
+  return { level: toSupportedLevel(load, override.level), ...rule, basis: findDecisionBasis(context, load), until };
+}
+
+function deadlineRule(context: StepContext, load: LoadConfig, { job }: LoadState): LevelRequest | undefined {
+  if (job?.forcedByDeadline !== true) return undefined;
+  return { level: runLevel(load), why: 'must-run', priority: 6, basis: findDecisionBasis(context, load) };
+}
+
+/** Without a clock no datum can be placed: the boot level at first, then the fail-safe level. */
+function untrustedClockRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
+  if (context.now.trusted) return undefined;
+  const { clockUntrustedSince: since, clockTrusted: vouched } = context.startup;
+  const graceEnds = (since + STARTUP_GRACE) as typeof since;
+  const waiting = !vouched && context.now.uptime < graceEnds;
+  if (waiting) wakeAtUptime(context, graceEnds);
+  const level = waiting ? startupLevel(load, state) : load.failSafe;
+  return { level, why: 'untrusted-clock', priority: 10, basis: 'fail-safe' };
+}
+
+/** A restart within the same boot keeps what it finds, but for what an override left; otherwise the boot level. */
+const startupLevel = (load: LoadConfig, state: LoadState) =>
+  state.staleOverride ? load.initialLevel : (presentLevel(state) ?? load.initialLevel);
+
+function outputFaultRule(context: StepContext, load: LoadConfig, { faultUntil }: LoadState): LevelRequest | undefined {
+  if (faultUntil === undefined || context.now.uptime >= faultUntil) return undefined;
+  wakeAtUptime(context, faultUntil);
+  const until = toWallTime(context, faultUntil);
+  return { level: load.failSafe, why: 'output-fault', priority: 10, basis: 'fail-safe', until };
+}
+
+/** After a start nothing is concluded from silence until a first word, or the end of patience. */
+function startupRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
+  const { signalReceived: heard, startedAt } = context.startup;
+  if (heard || getValidHorizon(context) !== undefined || getValidIndex(context) !== undefined) return undefined;
+  const graceEnds = (startedAt + STARTUP_GRACE) as typeof startedAt;
+  if (context.now.uptime >= graceEnds) return undefined;
+  wakeAtUptime(context, graceEnds);
+  return { level: startupLevel(load, state), why: 'boot', priority: 10, basis: 'fail-safe' };
+}
+
+function planRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
+  const { job, plan } = state;
+  const idle = idleLevel(load);
+  if (job === undefined) {
+    if (load.goal?.armedBy !== 'command') return undefined;
+    return { level: idle, why: 'not-armed', priority: 7, basis: findDecisionBasis(context, load) };
+  }
+  if (isDone(job)) return { level: idle, why: 'goal-done', priority: 7, basis: findDecisionBasis(context, load) };
+  const horizon = getValidHorizon(context);
+  if (horizon === undefined || plan === undefined) return undefined;
+  return applyForceOrBlock(context, load, state, requestFromPlan(context, load, plan, horizon.basis));
+}
+
+function requestFromPlan(context: StepContext, load: LoadConfig, plan: LoadPlan, basis: Basis): LevelRequest {
+  const { run, changesAt } = readPlanAt(plan, context.now.wall);
+  const other = run ? idleLevel(load) : runLevel(load);
+  return {
+    level: run ? runLevel(load) : idleLevel(load),
+    why: run ? 'planned' : 'plan-waits',
+    priority: 7,
+    basis,
+    ...(changesAt === undefined ? {} : { next: { level: other, at: changesAt } }),
+  };
+}
+
+function thresholdRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
+  const { job } = state;
+  // Without a plan a job takes what the index calls clean; the deadline guard sees to the rest.
+  if (job === undefined && load.goal !== undefined) return undefined;
+  if (job !== undefined && context.now.wall < job.from) {
+    wakeAtWall(context, job.from);
+    return undefined;
+  }
+  const index = getValidIndex(context);
+  if (index === undefined) return undefined;
+  const running = isRunning(presentLevel(state));
+  const request = (run: boolean, why: DecisionReason, threshold?: Percentile): LevelRequest => ({
+    level: run ? runLevel(load) : idleLevel(load),
+    why,
+    priority: 8,
+    basis: index.basis,
+    ...(threshold === undefined ? {} : { threshold }),
+  });
+  if (index.flat) return request(running, 'flat');
+  if (index.value >= load.offAbove && index.value > load.onBelow)
+    return applyForceOrBlock(context, load, state, request(false, 'dirty', load.offAbove));
+  if (index.value > load.onBelow)
+    return applyForceOrBlock(context, load, state, request(running, 'between', load.onBelow));
+  const clean = { ...request(true, 'clean', load.onBelow), startsUntil: index.startsUntil };
+  return applyForceOrBlock(context, load, state, clean);
+}
+
+/** SG-Ready: a running load is ordered to start below `forceBelow`, an idle one blocked above `blockAbove`. */
+function applyForceOrBlock(
+  context: StepContext,
+  load: LoadConfig,
+  state: LoadState,
+  request: LevelRequest,
+): LevelRequest {
+  if (load.blockAbove === undefined && load.forceBelow === undefined) return request;
+  const index = getValidIndex(context);
+  if (index === undefined || index.flat) return request;
+  const level = forceOrBlockLevel(load, index, request.level);
+  const mayEnter = context.now.wall < index.startsUntil || presentLevel(state) === level;
+  if (!mayEnter || level === request.level) return request;
+  const limit = level === 'force' ? load.forceBelow : load.blockAbove;
+  return { ...request, level, ...(limit === undefined ? {} : { threshold: limit }) };
+}
+
+function forceOrBlockLevel(load: LoadConfig, { value }: CurrentIndex, level: Level): Level {
+  if (level === 'recommend' && load.forceBelow !== undefined && value <= load.forceBelow) return 'force';
+  if (level === 'normal' && load.blockAbove !== undefined && value >= load.blockAbove) return 'block';
+  return level;
+}
+
+function windowRule(context: StepContext, load: LoadConfig, { job }: LoadState): LevelRequest | undefined {
+  if (load.window === undefined) return undefined;
+  const { wall } = context.now;
+  const { inside, changesAt } = checkWindow(context.site.timezone, load.window, wall);
+  wakeAtWall(context, changesAt);
+  const early = job !== undefined && wall < job.from;
+  const run = inside && !early;
+  return {
+    level: run ? runLevel(load) : idleLevel(load),
+    why: run ? 'window' : 'outside-window',
+    priority: 9,
+    basis: 'default-window',
+    next: { level: run ? idleLevel(load) : runLevel(load), at: changesAt },
+  };
+}

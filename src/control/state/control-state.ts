@@ -1,0 +1,198 @@
+/** What the core remembers between two steps, and its form on disk; decides nothing. */
+
+import type { Level } from '../../config/config.ts';
+import type { ClockReading } from '../../domain/ports.ts';
+import type { Duration, Instant, Uptime } from '../../domain/units.ts';
+import type { SignalView } from '../../signal/signal-view.ts';
+import type { Decision, Site } from '../control-types.ts';
+import type { PlannedRun } from '../planning/schedule-job.ts';
+import { findStateShapeError } from './state-schema.ts';
+
+export const STATE_VERSION = 1;
+
+export interface ActiveOverride {
+  readonly level: Level;
+  readonly until: Uptime;
+}
+
+/** Told and not yet confirmed. */
+export interface PendingCommand {
+  readonly level: Level;
+  readonly at: Uptime;
+  /** Replaced a command to run that may have been carried out. */
+  readonly mayDraw: boolean;
+}
+
+export interface Job {
+  readonly by: Instant;
+  /** Not before. */
+  readonly from: Instant;
+  readonly need: Duration;
+  /** Running time counted so far, from confirmed levels, on the monotonic clock. */
+  readonly done: Duration;
+  readonly starts: number;
+  /** The deadline guard has taken over: it runs until done or until the deadline. */
+  readonly forcedByDeadline: boolean;
+  readonly source: 'schedule' | 'command';
+}
+
+export interface LoadPlan {
+  /** Of the outlook it was made from; a plan is made once for each. */
+  readonly generatedAt: Instant;
+  readonly fromProfile: boolean;
+  readonly by: Instant;
+  readonly madeAt: Instant;
+  /** The job's progress when it was made. */
+  readonly doneWhenMade: Duration;
+  /** Empty when no plan could be made: the deadline guard will see to it. */
+  readonly runs: readonly PlannedRun[];
+  /** Value times hours. */
+  readonly cost: number;
+  /** By what share the plans made together cost more than if each had the power budget to itself; 0 when it has. */
+  readonly optimalityGap: number;
+}
+
+/** Every key is always there, in this order: the same state is the same bytes. */
+export interface LoadState {
+  readonly name: string;
+  /** The last confirmed level; undefined until one is known. */
+  readonly level: Level | undefined;
+  readonly pending: PendingCommand | undefined;
+  /** Since when it runs, or does not. A boot counts as a change. */
+  readonly runningSince: Uptime;
+  readonly levelSince: Uptime;
+  /** Of the last 24 h, ascending. */
+  readonly starts: readonly Uptime[];
+  readonly blocks: readonly Uptime[];
+  readonly local: ActiveOverride | undefined;
+  readonly remote: ActiveOverride | undefined;
+  /** Its present level is that of an override which is over, and nothing has wanted it since. */
+  readonly staleOverride: boolean;
+  readonly tripped: boolean;
+  readonly retryAt: Uptime | undefined;
+  readonly faultUntil: Uptime | undefined;
+  /** An `arm` that waits for a clock to be trusted. */
+  readonly pendingArm: { readonly need: Duration | undefined; readonly by: Instant | undefined } | undefined;
+  readonly job: Job | undefined;
+  /** The job before, should the clock step back into it. */
+  readonly previousJob: Job | undefined;
+  readonly plan: LoadPlan | undefined;
+  /** Since when the signal has wanted a start: the spread counts from here. */
+  readonly startRequestedAt: Uptime | undefined;
+  /** The last one made; the owner may show it at any time. */
+  readonly decision: Decision | undefined;
+}
+
+export interface ControlState {
+  readonly version: typeof STATE_VERSION;
+  /** The moment of the last step. */
+  readonly lastMoment: ClockReading | undefined;
+  /** How the first step after a start must treat the times kept here. */
+  readonly restart: 'no' | 'same-boot' | 'other-boot';
+  readonly startedAt: Uptime;
+  /** A signal event has come since the start. */
+  readonly signalReceived: boolean;
+  /** The wall clock has been vouched for since the start. */
+  readonly clockTrusted: boolean;
+  readonly clockUntrustedSince: Uptime | undefined;
+  readonly view: SignalView | undefined;
+  /** In the order of the configuration. */
+  readonly loads: readonly LoadState[];
+}
+
+export interface UnreadableState {
+  readonly kind: 'unreadable';
+  readonly detail: string;
+}
+
+const UPTIME_ZERO = 0 as Uptime;
+
+const createLoadState = (name: string): LoadState => ({
+  name,
+  level: undefined,
+  pending: undefined,
+  runningSince: UPTIME_ZERO,
+  levelSince: UPTIME_ZERO,
+  starts: [],
+  blocks: [],
+  local: undefined,
+  remote: undefined,
+  staleOverride: false,
+  tripped: false,
+  retryAt: undefined,
+  faultUntil: undefined,
+  pendingArm: undefined,
+  job: undefined,
+  previousJob: undefined,
+  plan: undefined,
+  startRequestedAt: undefined,
+  decision: undefined,
+});
+
+const createControlState = (loads: readonly LoadState[]): ControlState => ({
+  version: STATE_VERSION,
+  lastMoment: undefined,
+  restart: 'no',
+  startedAt: UPTIME_ZERO,
+  signalReceived: false,
+  clockTrusted: false,
+  clockUntrustedSince: undefined,
+  view: undefined,
+  loads,
+});
+
+/**
+ * The state a start begins with. `sameBoot` is true only when it is proven that the kernel has not restarted: then the
+ * uptimes of `saved` go on; else every load counts as just switched, and budgets keep what the wall clock cannot excuse.
+ */
+export function initialState(site: Site, saved: ControlState | undefined, sameBoot: boolean): ControlState {
+  const known = new Map(saved?.loads.map((load) => [load.name, load]));
+  const keepsUptimes = sameBoot && saved !== undefined;
+  const loads = site.loads.map(({ name }) => {
+    const load = known.get(name);
+    if (load === undefined) return createLoadState(name);
+    return {
+      ...load,
+      level: keepsUptimes ? load.level : undefined,
+      retryAt: undefined,
+      decision: undefined,
+    };
+  });
+  return {
+    ...createControlState(loads),
+    lastMoment: saved?.lastMoment,
+    restart: keepsUptimes ? 'same-boot' : 'other-boot',
+    view: saved?.view,
+  };
+}
+
+const NAN_TEXT = 'NaN';
+
+/** JSON text; the same state gives the same bytes. */
+export const encodeControlState = (state: ControlState): string =>
+  JSON.stringify(state, (_key, value: unknown) =>
+    typeof value === 'number' && Number.isNaN(value) ? NAN_TEXT : value,
+  );
+
+/** The state of a text written by `saveState`. Anything else is `unreadable`, never an exception. */
+export function decodeControlState(text: string): ControlState | UnreadableState {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text, (_key, value: unknown) => (value === NAN_TEXT ? Number.NaN : value));
+  } catch {
+    return rejectState('it is not JSON');
+  }
+  const shapeError = findStateShapeError(parsed);
+  if (shapeError !== undefined) return rejectState(shapeError);
+  const state = parsed as ControlState;
+  return {
+    ...createControlState([]),
+    ...state,
+    loads: state.loads.map((load) => ({ ...createLoadState(load.name), ...load })),
+  };
+}
+
+const rejectState = (cause: string): UnreadableState => ({
+  kind: 'unreadable',
+  detail: `the saved control state cannot be read (${cause}); minimum times start anew and jobs are armed again`,
+});

@@ -1,0 +1,21 @@
+/** Which levels a load knows and which of them run it; never which one is wanted. */
+
+import type { Level, LoadConfig } from '../config/config.ts';
+
+export const isSgReady = ({ output }: LoadConfig) =>
+  output.kind === 'sg-ready' || (output.kind === 'dry-run' && output.as === 'sg-ready');
+
+/** The level of a load that is left alone. */
+export const idleLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'normal' : 'off');
+
+/** The level of a load that is asked to run. */
+export const runLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'recommend' : 'on');
+
+export const isRunning = (level: Level | undefined) => level === 'on' || level === 'recommend' || level === 'force';
+
+/** The level of this load that comes closest to `level`: `on` is `recommend` to a heat pump, `block` is `off` to a relay. */
+export function toSupportedLevel(load: LoadConfig, level: Level): Level {
+  const isSupported = isSgReady(load) ? level !== 'on' && level !== 'off' : level === 'on' || level === 'off';
+  if (isSupported) return level;
+  return isRunning(level) ? runLevel(load) : idleLevel(load);
+}

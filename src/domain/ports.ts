@@ -1,0 +1,278 @@
+/** Interfaces of everything outside the program, and the two errors they throw: `platform` has the real ones, `replay` and `test/doubles` others. */
+
+import type { Duration, Instant, Uptime } from './units.ts';
+
+/** Ends a wait or a subscription; may be called twice. */
+export type Cancel = () => void;
+
+export interface ClockReading {
+  readonly wall: Instant;
+  readonly uptime: Uptime;
+  /** False while nothing vouches for the wall clock: it may be years off. */
+  readonly trusted: boolean;
+}
+
+export interface Clock {
+  now(): ClockReading;
+  /** Runs `run` once, when `uptime` is reached. `name` says in the status message what waits. */
+  wakeAt(at: Uptime, name: string, run: () => void): Cancel;
+  /** How many times faster than the machine's own time it runs; absent: as fast. */
+  readonly speed?: number;
+}
+
+/** Uniform in [0, 1). The only source of chance. */
+export interface Random {
+  fraction(): number;
+}
+
+/** What went wrong with a file. `full` and `read-only` are the device's; `damaged` is the content's. */
+export type DiskFailure = { readonly kind: 'full' | 'read-only' | 'io' | 'missing'; readonly detail: string };
+
+/** One open file, read at any offset. */
+export interface OpenFile {
+  readonly size: number;
+  /** Exactly `length` bytes from `offset`, fewer only at the end of the file. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  /**
+   * Fills `target` from `offset` on without waiting and gives the bytes read, fewer only at the end of the file. For parts of a few
+   * kilobytes: waiting for a turn costs twenty times the read itself. Throws `DiskError`.
+   */
+  readNow(target: Uint8Array, offset: number): number;
+  close(): Promise<void>;
+}
+
+/** A file being made; nothing is seen under its name before `commit`, which is durable when it resolves. */
+export interface NewFile {
+  write(bytes: Uint8Array): Promise<void>;
+  /** Overwrites bytes already written: for a header that is only known at the end. */
+  writeAt(offset: number, bytes: Uint8Array): Promise<void>;
+  /** Syncs, renames into place and syncs the directory. */
+  commit(): Promise<void>;
+  /** Removes what was written. Safe after a failure, and after `commit` does nothing. */
+  abandon(): Promise<void>;
+}
+
+/** The state directory. Names are flat (`map.co2_moer.idx`). Methods reject with `DiskError`. Reading and removing make nothing. */
+export interface Disk {
+  /** The whole file, or undefined when there is none. */
+  read(name: string): Promise<Uint8Array | undefined>;
+  /** Replaces the whole file: after a power cut there is the old or the new content, and once resolved the new. */
+  replace(name: string, bytes: Uint8Array): Promise<void>;
+  /** Adds to the end; durable once resolved when `sync` is set. */
+  append(name: string, bytes: Uint8Array, options: { readonly sync: boolean }): Promise<void>;
+  open(name: string): Promise<OpenFile | undefined>;
+  create(name: string): Promise<NewFile>;
+  remove(name: string): Promise<void>;
+  list(): Promise<readonly string[]>;
+}
+
+export class DiskError extends Error {
+  readonly failure: DiskFailure;
+  constructor(failure: DiskFailure) {
+    super(failure.detail);
+    this.name = 'DiskError';
+    this.failure = failure;
+  }
+}
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST';
+  /** Absolute; `https:` everywhere, `http:` on loopback only: anything else is the failure `insecure`. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** From start to the last byte of the body, in real time. */
+  readonly deadline: Duration;
+  /** Largest body accepted, counted after inflation. */
+  readonly maxBytes: number;
+}
+
+export interface HttpResponseHead {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Wall time by the `Date` header, where one was sent. */
+  readonly date?: Instant;
+}
+
+export interface HttpResponse extends HttpResponseHead {
+  /** Inflated. */
+  readonly body: Uint8Array;
+}
+
+export interface HttpStream extends HttpResponseHead {
+  /** Inflated chunks, valid until the next is asked for. Throws `HttpError` when the body ends badly; leaving the loop ends the request. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+export type HttpFailure = {
+  readonly kind:
+    | 'unreachable'
+    | 'deadline'
+    | 'too-large'
+    | 'cut-short'
+    | 'insecure'
+    | 'tls'
+    | 'bad-encoding'
+    | 'stopped';
+  /** For people: what the platform said, without secrets. */
+  readonly cause: string;
+};
+
+export class HttpError extends Error {
+  readonly failure: HttpFailure;
+  constructor(failure: HttpFailure) {
+    super(failure.cause);
+    this.name = 'HttpError';
+    this.failure = failure;
+  }
+}
+
+/** Never follows a redirect, keeps no cookies, asks for gzip. */
+export interface Http {
+  request(request: HttpRequest, signal?: AbortSignal): Promise<HttpResponse | HttpFailure>;
+  stream(request: HttpRequest, signal?: AbortSignal): Promise<HttpStream | HttpFailure>;
+  close(): Promise<void>;
+}
+
+export interface BrokerMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly retained: boolean;
+  readonly duplicate: boolean;
+}
+
+export type BrokerState =
+  | { readonly kind: 'connecting' }
+  /** `denied`: topics the broker refused to let this client publish or read, for people; it may grow while online. */
+  | { readonly kind: 'online'; readonly version: 5 | 4; readonly denied: readonly string[] }
+  /** `cause` for people; `refused` when trying again without a change is in vain (credentials, certificate, a taken client id). */
+  | { readonly kind: 'offline'; readonly cause: string; readonly refused: boolean };
+
+export interface BrokerWill {
+  readonly topic: string;
+  readonly payload: string;
+}
+
+/** One link to an MQTT broker. It connects and reconnects by itself once started; nothing is queued while it is away. Never throws. */
+export interface Broker {
+  start(): void;
+  readonly state: BrokerState;
+  /** `report` is called at each change of state; on `online` whoever watches subscribes and publishes everything again. */
+  watchState(report: (state: BrokerState) => void): Cancel;
+  /** True once the broker has taken it (QoS 1); false when offline or refused: the owner keeps the last value and sends it when online again. */
+  publish(topic: string, payload: string, options: { readonly retain: boolean }): Promise<boolean>;
+  /**
+   * `receive` is called for each message of the topic until the link is lost. False when refused. `+` stands for any one level;
+   * filters that share a topic are not for one link: a broker may send a message once for each of them.
+   */
+  subscribe(filter: string, receive: (message: BrokerMessage) => void, options: SubscriptionOptions): Promise<boolean>;
+  /** Publishes `last` (retained), then leaves without the will. May be called twice. */
+  stop(last?: BrokerWill): Promise<void>;
+}
+
+export interface SubscriptionOptions {
+  /**
+   * True: the stored message is wanted and `retained` marks it alone. False: it is not wanted (version 4 sends it all the
+   * same), and `retained` also marks a live message that was published to be stored (version 5 only). One topic is read in one way.
+   */
+  readonly wantsRetained: boolean;
+}
+
+export interface BrokerCredentials {
+  readonly username?: string;
+  readonly password?: string;
+  /** PEM texts: authority to trust beside the system's, own certificate and its key. */
+  readonly ca?: string;
+  readonly certificate?: string;
+  readonly key?: string;
+}
+
+export interface BrokerOptions {
+  /** `mqtt:` or `mqtts:`. */
+  readonly url: string;
+  readonly clientId: string;
+  /** Asked before each attempt, so that changed files count; undefined: they cannot be read, and no attempt is made. */
+  readonly credentials?: () => Promise<BrokerCredentials | undefined>;
+  readonly will?: BrokerWill;
+  /** 30 s unless said otherwise; a dead link is noticed after one and a half of it. */
+  readonly keepalive?: Duration;
+}
+
+export type GpioFailure = { readonly kind: 'busy' | 'missing' | 'forbidden' | 'io'; readonly detail: string };
+
+/** One output line, opened at a level without a glitch. `high` is physical. */
+export interface GpioLine {
+  write(high: boolean): Promise<GpioFailure | undefined>;
+  read(): Promise<boolean | GpioFailure>;
+  /** Lets go of the line without changing its level where the kernel allows that. */
+  close(): Promise<void>;
+}
+
+export interface GpioLines {
+  /** Opens a line by its number on the header's chip. A line that is already an output keeps its level, which `read` then tells. */
+  open(line: number, options: { readonly initiallyHigh: boolean }): Promise<GpioLine | GpioFailure>;
+}
+
+/** A line of the header and the level on the wire that is safe for its load. */
+export interface FailsafeLine {
+  readonly line: number;
+  readonly high: boolean;
+}
+
+/** Word left for the program that outlives this one and sets its lines when it is gone, however it went. */
+export interface Failsafe {
+  /** Replaces what was left before; to be called before the first line is driven. False when it cannot be left. */
+  save(lines: readonly FailsafeLine[]): Promise<boolean>;
+  /** After an orderly stop, in which what had to be set was set. */
+  clear(): Promise<void>;
+}
+
+/** The service manager, where there is one. */
+export interface ServiceManager {
+  notifyReady(): void;
+  /** A short sentence for `systemctl status`. */
+  setStatus(text: string): void;
+  /** Says that the program lives; the caller calls it only when its parts have reported. */
+  notifyAlive(): void;
+  notifyStopping(): void;
+  /** How often `alive` is wanted, when a watchdog runs. */
+  readonly watchdogInterval?: Duration;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** Not the names that every event has anyway: a reader would take one for the other. */
+export type LogFields = Readonly<Record<string, unknown>> & {
+  readonly level?: never;
+  readonly time?: never;
+  readonly msg?: never;
+};
+
+/** One event a line; `message` is for people, `fields` for machines. Secrets never enter. */
+export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
+
+/** Files outside the state directory that the configuration names: credentials, certificates. Read anew each time. */
+export interface Secrets {
+  /** Without the trailing line break; undefined when it cannot be read. */
+  read(path: string): Promise<string | undefined>;
+}
+
+/** All of it, as the agent is given it. */
+export interface Ports {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly disk: Disk;
+  /** A place that the next boot empties and where writing wears nothing; absent where there is none. */
+  readonly scratch?: Disk;
+  readonly http: Http;
+  readonly broker: (options: BrokerOptions) => Broker;
+  /** Absent where no load is wired to a GPIO line. */
+  readonly pins?: GpioLines;
+  readonly failsafe?: Failsafe;
+  readonly serviceManager: ServiceManager;
+  readonly log: Log;
+  readonly secrets: Secrets;
+  /** Names the present boot of the machine; undefined where that cannot be known: then every start counts as a boot. */
+  readonly bootId: string | undefined;
+}

@@ -1,0 +1,86 @@
+/** How numbers, lengths of time, times of day and weekdays are written and read. Pure text, no clock. */
+
+import type { LocalTime, LocalWindow, WeekTimes } from '../config/config.ts';
+import { type Duration, milliseconds } from './units.ts';
+
+const DURATION_UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const;
+
+export const DURATION_PATTERN =
+  /^(?=\d)(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?$/;
+export const LOCAL_TIME_PATTERN = /^([01]?\d|2[0-3]):([0-5]\d)$/;
+export const LOCAL_WINDOW_PATTERN = /^((?:[01]?\d|2[0-3]):[0-5]\d)\s*-\s*((?:[01]?\d|2[0-3]):[0-5]\d)$/;
+export const WEEKDAY_KEYS: readonly string[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+export const DAY_KEY_PATTERN = /^(?:daily|(?:sun|mon|tue|wed|thu|fri|sat)(?:-(?:sun|mon|tue|wed|thu|fri|sat))?)$/;
+
+const DECIMAL_PATTERN = /^[+-]?(?:\d+\.?\d*|\.\d+)$/;
+
+/** A number in digits with at most a sign and a point; undefined for any other spelling, such as `0x10`, `1e1` or nothing. */
+export function parseDecimal(text: string): number | undefined {
+  const n = DECIMAL_PATTERN.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(n) ? n : undefined;
+}
+
+/** `90s`, `1h30m`, `2d`; undefined when the text is no duration or too long to count. */
+export function parseDuration(text: string): Duration | undefined {
+  const parts = DURATION_PATTERN.exec(text);
+  if (parts === null) return undefined;
+  const total = DURATION_UNITS.reduce((sum, [, size], i) => sum + Number(parts[i + 1] ?? 0) * size, 0);
+  return Number.isFinite(total) ? milliseconds(Math.round(total)) : undefined;
+}
+
+/** The shortest text of a duration: 5,400,000 ms is `1h30m`. */
+export function formatDuration(length: Duration): string {
+  let left: number = length;
+  const parts = DURATION_UNITS.map(([unit, size]) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count === 0 ? '' : `${count}${unit}`;
+  });
+  return parts.join('') || '0s';
+}
+
+/** Minutes after midnight of `07:00`; undefined when it is no time of a day. */
+export function parseLocalTime(text: string): LocalTime | undefined {
+  const parts = LOCAL_TIME_PATTERN.exec(text);
+  return parts === null ? undefined : Number(parts[1]) * 60 + Number(parts[2]);
+}
+
+export const formatLocalTime = (at: LocalTime) =>
+  `${String(Math.floor(at / 60)).padStart(2, '0')}:${String(at % 60).padStart(2, '0')}`;
+
+/** `01:00-05:00`; undefined when it is no window or an empty one. */
+export function parseLocalWindow(text: string): LocalWindow | undefined {
+  const parts = LOCAL_WINDOW_PATTERN.exec(text);
+  const from = parseLocalTime(parts?.[1] ?? '');
+  const to = parseLocalTime(parts?.[2] ?? '');
+  return from === undefined || to === undefined || from === to ? undefined : { from, to };
+}
+
+/** Minutes from one local time to the next occurrence of another: a whole day when they are equal. */
+export const countMinutesUntil = (from: LocalTime, to: LocalTime) => ((to - from + 1439) % 1440) + 1;
+
+/** The days a key such as `mon-fri`, `sat` or `daily` names, 0 = Sunday; undefined when it names none. */
+export function parseWeekdays(key: string): readonly number[] | undefined {
+  if (!DAY_KEY_PATTERN.test(key)) return undefined;
+  if (key === 'daily') return [0, 1, 2, 3, 4, 5, 6];
+  const [first = '', last = first] = key.split('-');
+  const from = WEEKDAY_KEYS.indexOf(first);
+  const to = WEEKDAY_KEYS.indexOf(last);
+  return Array.from({ length: ((to - from + 7) % 7) + 1 }, (_, i) => (from + i) % 7);
+}
+
+/** The same time on each of the days, or what `timeOn` says for each. */
+export const buildWeekTimes = (timeOn: (day: number) => LocalTime | undefined): WeekTimes => [
+  timeOn(0),
+  timeOn(1),
+  timeOn(2),
+  timeOn(3),
+  timeOn(4),
+  timeOn(5),
+  timeOn(6),
+];

@@ -1,0 +1,98 @@
+/** Turns the levels a load has had into slot entries: running time by the monotonic clock, power times time. Decides nothing. */
+
+import type { Level } from '../config/config.ts';
+import type { DecisionReason } from '../control/control-types.ts';
+import type { ClockReading } from '../domain/ports.ts';
+import { addDuration, computeEnergy, type Duration, floorTo, type Instant, type Kilowatt } from '../domain/units.ts';
+import type { Basis } from '../signal/signal-view.ts';
+import type { SlotEntry } from './entries.ts';
+
+/** What the load is told and why, from one moment on. */
+export interface RunCause {
+  readonly level: Level;
+  readonly why: DecisionReason;
+  readonly basis: Basis;
+  readonly region?: string;
+  readonly job?: string;
+}
+
+export interface Meter {
+  readonly load: string;
+  readonly powerKw: Kilowatt;
+  readonly period: Duration;
+  readonly since: ClockReading;
+  readonly cause: RunCause;
+  /** Running time of the present slot and cause, not written yet. */
+  readonly pending?: SlotEntry;
+}
+
+/** Levels at which the agent has the load run. What a heat pump draws at `normal` is its own affair and is not counted. */
+const RUNNING_LEVELS: ReadonlySet<Level> = new Set(['on', 'recommend', 'force']);
+
+export const startMeter = (
+  load: { readonly name: string; readonly powerKw: Kilowatt },
+  period: Duration,
+  cause: RunCause,
+  now: ClockReading,
+): Meter => ({ load: load.name, powerKw: load.powerKw, period, since: now, cause });
+
+const isSameCause = (a: RunCause, b: RunCause) =>
+  a.level === b.level && a.why === b.why && a.basis === b.basis && a.region === b.region && a.job === b.job;
+
+function buildSlotEntry({ load, powerKw: power, cause }: Meter, at: Instant, length: Duration): SlotEntry {
+  const { region, job } = cause;
+  return {
+    kind: 'slot',
+    load,
+    at,
+    for: length,
+    energy: computeEnergy(power, length),
+    metered: false,
+    level: cause.level,
+    why: cause.why,
+    basis: cause.basis,
+    ...(region === undefined ? {} : { region }),
+    ...(job === undefined ? {} : { job }),
+  };
+}
+
+/** The running time since the last reading, cut where a slot ends. A jump of the wall clock moves it, never stretches it. */
+function cutIntoSlots(meter: Meter, now: ClockReading): SlotEntry[] {
+  const ran = (now.uptime - meter.since.uptime) as Duration;
+  if (!RUNNING_LEVELS.has(meter.cause.level) || ran <= 0) return [];
+  const cut: SlotEntry[] = [];
+  for (let at = (now.wall - ran) as Instant; at < now.wall; ) {
+    const end = Math.min(now.wall, addDuration(floorTo(at, meter.period), meter.period)) as Instant;
+    cut.push(buildSlotEntry(meter, at, (end - at) as Duration));
+    at = end;
+  }
+  return cut;
+}
+
+function joinSlotEntries(pending: SlotEntry | undefined, piece: SlotEntry, meter: Meter): SlotEntry | undefined {
+  if (pending === undefined || floorTo(pending.at, meter.period) !== floorTo(piece.at, meter.period)) return undefined;
+  if (Math.abs(pending.at + pending.for - piece.at) > 1_000) return undefined;
+  return buildSlotEntry(meter, pending.at, (pending.for + piece.for) as Duration);
+}
+
+/** Reads the meter at `now`; `next` is the cause from here on. Entries come out when their slot or their cause has ended. */
+export function advanceMeter(
+  meter: Meter,
+  now: ClockReading,
+  next: RunCause = meter.cause,
+): { readonly meter: Meter; readonly entries: readonly SlotEntry[] } {
+  const entries: SlotEntry[] = [];
+  let pending = meter.pending;
+  for (const piece of cutIntoSlots(meter, now)) {
+    const merged = joinSlotEntries(pending, piece, meter);
+    if (merged === undefined && pending !== undefined) entries.push(pending);
+    pending = merged ?? piece;
+  }
+  const isOver =
+    pending !== undefined &&
+    (!isSameCause(meter.cause, next) || now.wall >= addDuration(floorTo(pending.at, meter.period), meter.period));
+  if (isOver && pending !== undefined) entries.push(pending);
+  const { pending: _, ...rest } = meter;
+  const remaining = isOver || pending === undefined ? {} : { pending };
+  return { meter: { ...rest, ...remaining, since: now, cause: next }, entries };
+}

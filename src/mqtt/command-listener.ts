@@ -1,0 +1,80 @@
+/** Hears what arrives on one load's command topic and answers it: what gets through the gate and reads well is handed on, nothing else. */
+
+import type { BrokerMessage, Clock, ClockReading, Log } from '../domain/ports.ts';
+import { formatInstant, type Uptime } from '../domain/units.ts';
+import type { CommandLimiter } from './command-limiter.ts';
+import { buildCommandEcho, type ParsedCommand, type RemoteCommand } from './parse-command.ts';
+
+export interface CommandResult {
+  readonly accepted: boolean;
+  /** For the sender. */
+  readonly words: string;
+}
+
+export interface CommandListenerParts {
+  /** The load meant, for the log. */
+  readonly load: string;
+  readonly limiter: CommandLimiter<object>;
+  readonly parse: (payload: Uint8Array, now: ClockReading) => ParsedCommand;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Log;
+  /** Publishes the answer. */
+  readonly publishAnswer: (document: object) => void;
+  /** Removes a message the broker has stored. */
+  readonly clearRetained: (topic: string) => void;
+  readonly onCommand: (command: RemoteCommand) => CommandResult;
+}
+
+/** Before `deafUntil` nothing is believed. */
+export type CommandListener = (message: BrokerMessage, deafUntil: Uptime) => void;
+
+export function createCommandListener(parts: CommandListenerParts): CommandListener {
+  const { load, limiter, parse, clock, log, publishAnswer, clearRetained, onCommand } = parts;
+  const sendAnswer = (document: object) => publishAnswer({ time: formatInstant(clock.now().wall), ...document });
+  const refuse = (message: string, id?: string) => {
+    log('warn', `command for "${load}" refused: ${message}`, { load });
+    sendAnswer({ id: id ?? null, ok: false, message });
+  };
+
+  const executeCommand = ({ payload }: BrokerMessage): void => {
+    const now = clock.now();
+    const parsed = parse(payload, now);
+    const { id } = parsed;
+    const earlierAnswer = id === undefined ? undefined : limiter.findAnswer(id, now.uptime);
+    if (earlierAnswer !== undefined) {
+      sendAnswer({ ...earlierAnswer, duplicate: true });
+      return;
+    }
+    if (!parsed.ok) {
+      refuse(parsed.message, id);
+      return;
+    }
+    const { accepted, words } = onCommand(parsed.command);
+    const result = { id: id ?? null, ...buildCommandEcho(parsed.command), ok: accepted, message: words };
+    log('info', `command for "${load}": ${parsed.command.kind}`, { load });
+    if (id !== undefined && accepted) limiter.rememberAnswer(id, result, now.uptime);
+    sendAnswer(result);
+  };
+
+  return (message, ignoreUntil) => {
+    const { uptime } = clock.now();
+    switch (limiter.classifyMessage(message, uptime)) {
+      case 'nothing':
+      case 'flood':
+        break;
+      case 'flood-begins':
+        refuse('too many commands: at most 10 at once and 10 a minute; the rest is dropped');
+        break;
+      case 'stored':
+        clearRetained(message.topic);
+        refuse('a retained command is never carried out; send it without retain');
+        break;
+      case 'repeated':
+        refuse('a command the broker repeats is never carried out; send it anew with an id');
+        break;
+      case 'in':
+        if (uptime < ignoreUntil) refuse('the link has just come up; send it again in a moment');
+        else executeCommand(message);
+    }
+  };
+}

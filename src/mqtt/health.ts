@@ -1,0 +1,64 @@
+/** How the agent is, part by part, and the JSON in which it is told. Assembled by the agent; decides nothing. */
+
+import type { BrokerState } from '../domain/ports.ts';
+import { formatInstant, type Instant } from '../domain/units.ts';
+import type { Basis } from '../signal/signal-view.ts';
+
+export const HEALTH_PARTS = ['service', 'broker', 'map', 'clock', 'storage', 'outputs'] as const;
+export type PartName = (typeof HEALTH_PARTS)[number];
+
+/** `trouble`: one sentence, what happened, what it means, what to do. */
+export type PartHealth =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly problem: string; readonly since: Instant };
+
+export interface Health {
+  readonly parts: Readonly<Record<PartName, PartHealth>>;
+  readonly basis: Basis;
+  /** `generatedAt` of the forecast held. */
+  readonly lastForecast?: Instant;
+  readonly requests: number;
+  readonly logins: number;
+  readonly region?: string;
+  readonly plan?: string;
+  /** What the service warns of in the data held (specification 2.6), each once. */
+  readonly warnings?: readonly string[];
+}
+
+const buildPartPayload = (part: PartHealth) =>
+  part.ok ? { ok: true } : { ok: false, trouble: part.problem, since: formatInstant(part.since) };
+
+/** The document under `…/health`. `fresh` is what the signal entities' availability hangs on. */
+export function buildHealthPayload({ parts, basis, lastForecast, requests, logins, region, plan, warnings }: Health) {
+  const problems = HEALTH_PARTS.flatMap((name) => {
+    const part = parts[name];
+    return part.ok ? [] : [`${name}: ${part.problem}`];
+  });
+  return {
+    ok: problems.length === 0,
+    fresh: basis !== 'fail-safe' && basis !== 'default-window',
+    basis,
+    trouble: problems.join('; '),
+    parts: Object.fromEntries(HEALTH_PARTS.map((name) => [name, buildPartPayload(parts[name])])),
+    lastForecast: lastForecast === undefined ? null : formatInstant(lastForecast),
+    requests,
+    logins,
+    region: region ?? null,
+    plan: plan ?? null,
+    warnings: warnings ?? [],
+  };
+}
+
+/** What the link to the broker lacks, for the part `broker`; undefined when all is well. */
+export function formatBrokerProblem(state: BrokerState): string | undefined {
+  switch (state.kind) {
+    case 'connecting':
+      return undefined;
+    case 'offline':
+      return state.cause;
+    case 'online': {
+      if (state.denied.length === 0) return undefined;
+      return `the broker denies ${state.denied.join(', ')}: those topics are missing; let this user write gridtide/<device>/# and read its …/set topics (see systemd/mosquitto.acl)`;
+    }
+  }
+}

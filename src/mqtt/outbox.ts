@@ -1,0 +1,66 @@
+/** Holds the last value of each topic and brings it to the broker, one at a time; a slow or absent broker costs memory for one value a topic and nothing else. */
+
+import type { Broker } from '../domain/ports.ts';
+
+export interface Outbox {
+  /** Retained: published now, once `republish` has been called, and again after each start of the link. A value the broker has already is not sent twice. */
+  setRetained(topic: string, payload: string): void;
+  /** Not retained: published as soon as the link allows; `isValid` is asked before each later sending of the same value. */
+  setLive(topic: string, payload: string, isValid: () => boolean): void;
+  /** Everything again. Resolves true when all of it has been offered to the broker, false when the link was lost. */
+  republish(): Promise<boolean>;
+  /** Topics held. */
+  readonly size: number;
+}
+
+interface OutboxValue {
+  readonly payload: string;
+  readonly retain: boolean;
+  readonly isValid: () => boolean;
+}
+
+export function createOutbox(broker: Broker): Outbox {
+  const values = new Map<string, OutboxValue>();
+  /** Topics whose value the broker does not have yet. */
+  const dueTopics = new Set<string>();
+  let isOpen = false;
+  let sending: Promise<void> | undefined;
+
+  const sendDueTopics = async (): Promise<void> => {
+    for (const topic of dueTopics) {
+      if (broker.state.kind !== 'online') return;
+      dueTopics.delete(topic);
+      const value = values.get(topic);
+      if (value === undefined || !value.isValid()) continue;
+      const isAccepted = await broker.publish(topic, value.payload, { retain: value.retain });
+      if (!isAccepted && broker.state.kind !== 'online') dueTopics.add(topic);
+    }
+  };
+  const ensureSending = (): Promise<void> => {
+    sending ??= sendDueTopics().finally(() => {
+      sending = undefined;
+    });
+    return sending;
+  };
+  const setValue = (topic: string, value: OutboxValue): void => {
+    values.set(topic, value);
+    dueTopics.add(topic);
+    if (isOpen) void ensureSending();
+  };
+
+  return {
+    setRetained(topic, payload) {
+      if (values.get(topic)?.payload !== payload) setValue(topic, { payload, retain: true, isValid: () => true });
+    },
+    setLive: (topic, payload, isValid) => setValue(topic, { payload, retain: false, isValid }),
+    async republish() {
+      isOpen = true;
+      for (const topic of values.keys()) dueTopics.add(topic);
+      while (dueTopics.size > 0 && broker.state.kind === 'online') await ensureSending();
+      return dueTopics.size === 0 && broker.state.kind === 'online';
+    },
+    get size() {
+      return values.size;
+    },
+  };
+}

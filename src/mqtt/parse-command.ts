@@ -1,0 +1,184 @@
+/** Reads a command from the broker: refuses whatever is not well formed, fresh and known; never carries one out. */
+
+import type { Config, Level, LoadConfig, MqttConfig } from '../config/config.ts';
+import { parseInstant } from '../domain/iso-time.ts';
+import type { ClockReading } from '../domain/ports.ts';
+import { type Duration, hours, type Instant, inMinutes, minutes, seconds } from '../domain/units.ts';
+
+export type RemoteCommand =
+  | { readonly kind: 'override'; readonly level: Level; readonly for: Duration }
+  | { readonly kind: 'arm'; readonly need?: Duration; readonly by?: Instant }
+  | { readonly kind: 'clear' };
+
+export type ParsedCommand =
+  | { readonly ok: true; readonly id?: string; readonly command: RemoteCommand }
+  /** `message`: what is wrong and what is wanted. */
+  | { readonly ok: false; readonly id?: string; readonly message: string };
+
+export const MAX_COMMAND_BYTES = 1_024;
+/** A command that says when it was given counts this long, and may be this much ahead. */
+const MAX_COMMAND_AGE = seconds(60);
+const LONGEST_REMOTE_OVERRIDE = hours(24);
+const FARTHEST_DEADLINE = hours(7 * 24);
+
+const COMMAND_KEYS = ['id', 'time', 'command', 'level', 'for', 'need', 'by'] as const;
+type CommandBody = Readonly<Partial<Record<(typeof COMMAND_KEYS)[number], unknown>>>;
+
+/** Whether commands are taken at all: `auto` wants a user name or a broker on this machine. */
+export function acceptsCommands({ commands, usernameFile, url }: MqttConfig): boolean {
+  switch (commands) {
+    case 'on':
+      return true;
+    case 'off':
+      return false;
+    case 'auto':
+      return usernameFile !== undefined || isLoopback(new URL(url).hostname);
+  }
+}
+
+const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+
+/** `payload` as it came, for this load, at this moment. */
+export function parseCommand(payload: Uint8Array, load: LoadConfig, now: ClockReading): ParsedCommand {
+  if (payload.byteLength > MAX_COMMAND_BYTES)
+    return buildRefusedCommand(`${payload.byteLength} bytes: a command has at most ${MAX_COMMAND_BYTES}`);
+  const body = parseCommandJson(payload);
+  if (typeof body === 'string') return buildRefusedCommand(body);
+
+  const id = parseId(body.id);
+  if (id === false) return buildRefusedCommand('id: expected a text of 1 to 64 plain characters');
+  const knownId = id === undefined ? {} : { id };
+  const timeMistake = checkTime(body.time, now);
+  if (timeMistake !== undefined) return { ...buildRefusedCommand(timeMistake), ...knownId };
+  const command = parseBodyCommand(body, load, now);
+  return typeof command === 'string'
+    ? { ...buildRefusedCommand(command), ...knownId }
+    : { ok: true, command, ...knownId };
+}
+
+/** For a load that is not there: refused whatever is said, under the id it came with. */
+export function refuseUnknownLoad(payload: Uint8Array, name: string, { loads }: Pick<Config, 'loads'>): ParsedCommand {
+  const body = payload.byteLength > MAX_COMMAND_BYTES ? '' : parseCommandJson(payload);
+  const id = typeof body === 'string' ? undefined : parseId(body.id);
+  const loadNames = loads.map((load) => load.name).join(', ');
+  const refused = buildRefusedCommand(
+    `there is no load ${formatReceivedValue(name)}; the configuration has ${loadNames}`,
+  );
+  return typeof id === 'string' ? { ...refused, id } : refused;
+}
+
+const buildRefusedCommand = (message: string) => ({ ok: false, message }) as const;
+
+/** The object said, with known keys only; a text is the mistake. */
+function parseCommandJson(payload: Uint8Array): CommandBody | string {
+  const expected = 'expected a JSON object such as {"command":"override","level":"on","for":"2h"}';
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
+  } catch {
+    return `not JSON: ${expected}`;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return expected;
+  const unknown = Object.keys(value).find((key) => !(COMMAND_KEYS as readonly string[]).includes(key));
+  if (unknown !== undefined)
+    return `${formatReceivedValue(unknown)}: unknown key; known are ${COMMAND_KEYS.join(', ')}`;
+  return value;
+}
+
+const formatReceivedValue = (value: unknown) => {
+  const text = JSON.stringify(value) ?? `${value}`;
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+};
+
+/** What stands under a key, as a mistake begins. */
+const formatKeyValue = (key: string, value: unknown) =>
+  value === undefined ? `${key} is missing` : `${key} ${formatReceivedValue(value)}`;
+
+function parseId(value: unknown): string | undefined | false {
+  if (value === undefined) return undefined;
+  const text = typeof value === 'number' ? `${value}` : value;
+  return typeof text === 'string' && /^[\x21-\x7e]{1,64}$/.test(text) ? text : false;
+}
+
+function checkTime(time: unknown, { wall, trusted }: ClockReading): string | undefined {
+  if (time === undefined) return undefined;
+  const at = parseInstant(time);
+  if (at === undefined)
+    return `time ${formatReceivedValue(time)}: expected a time with its zone, such as 2026-03-01T12:00:00Z`;
+  if (!trusted)
+    return 'time: the clock here is not set yet, so the age of the command is not known; send it again later';
+  if (Math.abs(wall - at) <= MAX_COMMAND_AGE) return undefined;
+  return `time ${formatReceivedValue(time)}: expected within 60 s of now; the command is ${at < wall ? 'too old' : 'from the future'}`;
+}
+
+function parseBodyCommand(body: CommandBody, load: LoadConfig, now: ClockReading): RemoteCommand | string {
+  switch (body.command) {
+    case 'override':
+      return parseOverride(body, load);
+    case 'arm':
+      return parseArm(body, load, now);
+    case 'clear':
+      return { kind: 'clear' };
+    default:
+      return `${formatKeyValue('command', body.command)}: expected override, arm or clear`;
+  }
+}
+
+function parseOverride({ level, for: length }: CommandBody, load: LoadConfig): RemoteCommand | string {
+  if (level === 'auto') return { kind: 'clear' };
+  const levels = listCommandLevels(load);
+  const wanted = levels.find((one) => one === level);
+  if (wanted === undefined) return `${formatKeyValue('level', level)}: expected ${levels.join(', ')} or auto`;
+  const time = length === undefined ? load.overrideFor : parseCommandDuration(length);
+  if (time === undefined || time > LONGEST_REMOTE_OVERRIDE)
+    return `for ${formatReceivedValue(length)}: expected a length such as 90s, 30m, 2h or 1h30m, up to 24h`;
+  return { kind: 'override', level: wanted, for: time };
+}
+
+/** An ordered start wants the owner's consent, which `forceBelow` is. */
+function listCommandLevels({ output, forceBelow }: LoadConfig): readonly Level[] {
+  const isSgReady = output.kind === 'sg-ready' || (output.kind === 'dry-run' && output.as === 'sg-ready');
+  if (!isSgReady) return ['on', 'off'];
+  return ['on', 'off', 'block', 'normal', 'recommend', ...(forceBelow === undefined ? [] : (['force'] as const))];
+}
+
+function parseArm({ need, by }: CommandBody, load: LoadConfig, { wall }: ClockReading): RemoteCommand | string {
+  const time = need === undefined ? undefined : parseNeed(need, load);
+  if (need !== undefined && (time === undefined || time < minutes(1) || time > hours(24)))
+    return `need ${formatReceivedValue(need)}: expected a length such as 30m or 4h, up to 24h, or an energy such as 12kWh`;
+  const at = by === undefined ? undefined : parseInstant(by);
+  if (by !== undefined && (at === undefined || at <= wall || at - wall > FARTHEST_DEADLINE))
+    return `by ${formatReceivedValue(by)}: expected a time with its zone, such as 2026-03-02T07:00:00Z, within the next 7 days`;
+  if (load.goal === undefined && (time === undefined || at === undefined))
+    return 'arm: this load has no goal, so need and by are both wanted';
+  if (at === undefined && load.goal?.by.every((time) => time === undefined))
+    return 'arm: the goal of this load names no deadline, so by is wanted, such as "2026-03-02T07:00:00Z"';
+  return { kind: 'arm', ...(time === undefined ? {} : { need: time }), ...(at === undefined ? {} : { by: at }) };
+}
+
+/** A running time, or the time an energy takes at the power of the load, as in the goal of a configuration. */
+function parseNeed(value: unknown, { powerKw: power }: LoadConfig): Duration | undefined {
+  const energy = typeof value === 'string' ? /^(\d{1,5}(?:\.\d{1,6})?)\s?kWh$/.exec(value)?.[1] : undefined;
+  return energy === undefined ? parseCommandDuration(value) : hours(Number(energy) / power);
+}
+
+/** `2h`, `30m`, `90s`, `1h30m`; more than nothing. */
+function parseCommandDuration(value: unknown): Duration | undefined {
+  if (typeof value !== 'string') return undefined;
+  const parts = /^(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?$/.exec(value);
+  if (parts === null) return undefined;
+  const [h = 0, m = 0, s = 0] = parts.slice(1).map((part) => Number(part ?? 0));
+  const length = (hours(h) + minutes(m) + seconds(s)) as Duration;
+  return length > 0 ? length : undefined;
+}
+
+/** The command as the answer repeats it. */
+export function buildCommandEcho(command: RemoteCommand) {
+  switch (command.kind) {
+    case 'override':
+      return { command: 'override', level: command.level, minutes: inMinutes(command.for) };
+    case 'arm':
+    case 'clear':
+      return { command: command.kind };
+  }
+}

@@ -1,0 +1,96 @@
+/** The JSON documents of the MQTT tree: what the agent knows of signal, loads and itself, with words. Computes nothing. */
+
+import type { Config, Level } from '../config/config.ts';
+import type { Decision } from '../control/control-types.ts';
+import { formatInstant, type Instant, inMinutes } from '../domain/units.ts';
+import type { SignalView } from '../signal/signal-view.ts';
+
+const roundTo = (value: number, digits: number) => Number(value.toFixed(digits));
+const formatTimeOrNull = (at: Instant | undefined) => (at === undefined ? null : formatInstant(at));
+
+/** `…/signal` */
+export function buildSignalPayload({ region, index, rate, horizon: outlook }: SignalView, words: string, now: Instant) {
+  return {
+    time: formatInstant(now),
+    region: region ?? null,
+    index: index === undefined ? null : roundTo(index.value, 2),
+    basis: index?.basis ?? outlook?.basis ?? 'fail-safe',
+    validUntil: formatTimeOrNull(index?.validUntil),
+    flat: index?.flat ?? false,
+    rate: rate === undefined ? null : roundTo(rate.value, 2),
+    units: 'lbs_co2_per_mwh',
+    words,
+  };
+}
+
+const isRunning = (level: Level) => level === 'on' || level === 'recommend' || level === 'force';
+
+/** What an override asks for, or `auto`. */
+function getOverrideState({ why, wantedWhy: wish, wanted }: Decision): 'on' | 'off' | 'auto' {
+  const reason = wish ?? why;
+  if (reason !== 'override' && reason !== 'remote-override') return 'auto';
+  return isRunning(wanted) ? 'on' : 'off';
+}
+
+/** `…/loads/<load>` */
+export function buildLoadPayload(decision: Decision, words: string) {
+  const { at, level, wanted, why, wantedWhy: wish, priority, basis, index, rate, until, next, job, energy } = decision;
+  return {
+    time: formatInstant(at),
+    level,
+    running: isRunning(level),
+    wanted,
+    why,
+    wish: wish ?? null,
+    words,
+    priority,
+    basis,
+    override: getOverrideState(decision),
+    index: index === undefined ? null : roundTo(index.value, 2),
+    rate: rate === undefined ? null : { value: roundTo(rate.value, 2), units: rate.units },
+    until: formatTimeOrNull(until),
+    next: next === undefined ? null : { level: next.level, at: formatInstant(next.at) },
+    job:
+      job === undefined
+        ? null
+        : {
+            by: formatInstant(job.by),
+            needMinutes: roundTo(inMinutes(job.need), 1),
+            doneMinutes: roundTo(inMinutes(job.done), 1),
+            shortfallMinutes: roundTo(inMinutes(job.shortfall), 1),
+          },
+    energyKwh: energy === undefined ? null : roundTo(energy, 3),
+  };
+}
+
+export interface Info {
+  readonly startedAt: Instant;
+  readonly region?: string;
+  readonly regionFullName?: string;
+  readonly mapLastUpdated?: Instant;
+}
+
+/** `…/info` */
+export function buildInfoPayload(
+  { startedAt, region, regionFullName, mapLastUpdated }: Info,
+  config: Config,
+  version: string,
+) {
+  return {
+    version,
+    device: config.device,
+    startedAt: formatInstant(startedAt),
+    region: region ?? null,
+    regionFullName: regionFullName ?? null,
+    mapLastUpdated: formatTimeOrNull(mapLastUpdated),
+    signalType: config.service.signalType,
+    timezone: config.place.timezone,
+    loads: config.loads.map(({ name, type, output, powerKw: power, observeOnly: shadow }) => ({
+      name,
+      type,
+      output: output.kind,
+      powerKw: power,
+      shadow,
+    })),
+  };
+}

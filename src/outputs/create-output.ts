@@ -1,0 +1,67 @@
+/** Chooses the output of a load by its configuration; switches nothing. */
+
+import type { LoadConfig } from '../config/config.ts';
+import type { Broker, Clock, GpioLines, Log } from '../domain/ports.ts';
+import { createDeviceLease } from './device-lease.ts';
+import { createDryRunOutput } from './dry-run-output.ts';
+import { createMqttOutput } from './mqtt-output.ts';
+import type { Output, OutputFailure } from './output.ts';
+import { createRelayOutput } from './relay-output.ts';
+import { createSgReadyOutput } from './sg-ready-output.ts';
+
+export interface CreateOutputParts {
+  /** The name of this agent's device. */
+  readonly device: string;
+  readonly pins?: GpioLines;
+  readonly broker?: Broker;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of one command to a device that does not confirm it; as many as it likes when absent. */
+  readonly maxSends?: number;
+}
+
+/** Nothing is touched before `open` of the output. A load in shadow gets a dry run whatever its output. */
+export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output {
+  const { pins, broker, clock, log, maxSends } = parts;
+  const { output: config, name } = load;
+  if (load.observeOnly) return createDryRunOutput({ load: name, log });
+  switch (config.kind) {
+    case 'dry-run':
+      return createDryRunOutput({ load: name, log });
+    case 'relay':
+      return pins === undefined
+        ? createMissingOutput(NO_LINES_DETAIL)
+        : createRelayOutput({ load: name, config, initialLevel: load.initialLevel, pins });
+    case 'sg-ready':
+      return pins === undefined
+        ? createMissingOutput(NO_LINES_DETAIL)
+        : createSgReadyOutput({ load: name, config, pins });
+    case 'mqtt':
+      return broker === undefined
+        ? createMissingOutput('no broker is configured, so its device cannot be told anything: add mqtt.url')
+        : createMqttOutput({
+            load: name,
+            config,
+            broker,
+            clock,
+            log,
+            lease: createDeviceLease(config.commandTopic, parts.device, broker),
+            ...(maxSends === undefined ? {} : { maxSends }),
+          });
+  }
+}
+
+const NO_LINES_DETAIL =
+  'this machine has no output lines, so it cannot be switched: run on a board, or set output.kind: dry-run';
+
+function createMissingOutput(detail: string): Output {
+  const failure: OutputFailure = { kind: 'missing', detail };
+  return {
+    open: async () => failure,
+    apply: async () => failure,
+    read: async () => failure,
+    watch() {},
+    async release() {},
+    async close() {},
+  };
+}

@@ -1,0 +1,26 @@
+/** Says what would be switched, remembers it, and switches nothing. */
+
+import type { Level } from '../config/config.ts';
+import type { Log } from '../domain/ports.ts';
+import type { Output } from './output.ts';
+
+export interface DryRunOutputParts {
+  readonly load: string;
+  readonly log: Log;
+}
+
+export function createDryRunOutput({ load, log }: DryRunOutputParts): Output {
+  let level: Level | undefined;
+  return {
+    open: async () => (level === undefined ? {} : { level }),
+    async apply(next) {
+      if (next !== level) log('info', `dry run: "${load}" would be told ${next}`, { load, told: next });
+      level = next;
+      return undefined;
+    },
+    read: async () => level,
+    watch() {},
+    async release() {},
+    async close() {},
+  };
+}

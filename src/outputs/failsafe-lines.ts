@@ -1,0 +1,27 @@
+/** Says at which physical levels all board lines together are safe, in the order in which they are to be set; sets none. */
+
+import type { LoadConfig } from '../config/config.ts';
+import type { FailsafeLine } from '../domain/ports.ts';
+import { CONTACTS, isSgReadyState } from './sg-ready-output.ts';
+
+/** Loads in shadow are not ours to set. */
+export const buildFailsafeLines = (loads: readonly LoadConfig[]): readonly FailsafeLine[] =>
+  loads.filter(({ observeOnly: shadow }) => !shadow).flatMap(buildLoadFailsafeLines);
+
+function buildLoadFailsafeLines({ name, output, failSafe }: LoadConfig): readonly FailsafeLine[] {
+  switch (output.kind) {
+    case 'mqtt':
+    case 'dry-run':
+      return [];
+    case 'relay':
+      return [{ line: output.pin, high: (failSafe === 'on') !== output.activeLow }];
+    case 'sg-ready': {
+      if (!isSgReadyState(failSafe)) throw new Error(`load ${name}: SG-Ready has no state "${failSafe}"`);
+      const [a, b] = CONTACTS[failSafe];
+      const lineA = { line: output.pins[0], high: a !== output.activeLow };
+      const lineB = { line: output.pins[1], high: b !== output.activeLow };
+      // A contact A that opens does so first, one that closes last: no state but the two and those between is passed.
+      return a ? [lineB, lineA] : [lineA, lineB];
+    }
+  }
+}

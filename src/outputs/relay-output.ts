@@ -1,0 +1,78 @@
+/** A load on one line of the board: tells it on or off and reads it back; never decides the level. */
+
+import type { Level, OutputConfig } from '../config/config.ts';
+import type { GpioLine, GpioLines } from '../domain/ports.ts';
+import type { Output, OutputFailure } from './output.ts';
+
+export interface RelayOutputParts {
+  readonly load: string;
+  readonly config: Extract<OutputConfig, { kind: 'relay' }>;
+  /** Taken by a line that was no output before; one that is keeps what it has. */
+  readonly initialLevel: Level;
+  readonly pins: GpioLines;
+}
+
+export function createRelayOutput({ load, config, initialLevel, pins }: RelayOutputParts): Output {
+  const { pin: line, activeLow } = config;
+  const isHigh = (level: Level) => isRelayOn(load, level) !== activeLow;
+  let pin: GpioLine | undefined;
+
+  const openPin = async (): Promise<GpioLine | OutputFailure> => {
+    if (pin !== undefined) return pin;
+    const opened = await pins.open(line, { initiallyHigh: isHigh(initialLevel) });
+    if ('kind' in opened) return opened;
+    pin = opened;
+    return opened;
+  };
+
+  /** A line that failed is taken anew the next time: its chip may have gone and come back. */
+  const closePin = async (): Promise<void> => {
+    const openedPin = pin;
+    pin = undefined;
+    await openedPin?.close();
+  };
+
+  const read = async (): Promise<Level | OutputFailure> => {
+    const openedPin = await openPin();
+    if ('kind' in openedPin) return openedPin;
+    const high = await openedPin.read();
+    if (typeof high === 'boolean') return high !== activeLow ? 'on' : 'off';
+    await closePin();
+    return high;
+  };
+
+  return {
+    async open() {
+      const level = await read();
+      return typeof level === 'string' ? { level } : level;
+    },
+    async apply(level) {
+      const wanted = isHigh(level);
+      const held = await openPin();
+      if ('kind' in held) return held;
+      const failure = await held.write(wanted);
+      if (failure !== undefined) {
+        await closePin();
+        return failure;
+      }
+      const found = await read();
+      if (found === level) return undefined;
+      return typeof found === 'string' ? buildStuckFailure(line, level) : found;
+    },
+    read,
+    watch() {},
+    async release() {},
+    close: closePin,
+  };
+}
+
+export const buildStuckFailure = (line: number, level: Level): OutputFailure => ({
+  kind: 'unconfirmed',
+  detail: `line ${line} was written for "${level}" and reads the other level, so the load may not have switched: check the relay board and its wiring`,
+});
+
+/** Configuration and control core give a relay no other level. */
+function isRelayOn(load: string, level: Level): boolean {
+  if (level === 'on' || level === 'off') return level === 'on';
+  throw new Error(`load ${load}: a relay knows on and off, not "${level}"`);
+}

@@ -1,0 +1,116 @@
+/** What the end of a broker link means: the sentence for the owner and how to try again. Pure; opens no link. */
+
+/** All that was seen of one link when it ended. */
+export interface DisconnectReason {
+  /** `host:port`, for people. */
+  readonly address: string;
+  readonly clientId: string;
+  /** The broker had accepted the link. */
+  readonly wasOnline: boolean;
+  /** Network error name, or the number of an MQTT refusal. */
+  readonly code?: string | number;
+  /** Reason of a version 5 DISCONNECT from the broker. */
+  readonly reasonCode?: number;
+  readonly message?: string;
+  /** Links in a row that ended soon after they were accepted, this one included. */
+  readonly shortLinks: number;
+}
+
+export interface ReconnectAdvice {
+  readonly cause: string;
+  /** Trying again without a change is in vain. */
+  readonly refused: boolean;
+  /** The next attempt speaks the other version of the protocol; `certain` when the broker said so. */
+  readonly otherVersion: 'no' | 'maybe' | 'certain';
+}
+
+// Numbers of MQTT 3.1.1 section 3.2.2.3 (1 to 5) and of MQTT 5 section 2.4 (128 up).
+const VERSION_REFUSED = [1, 132];
+const CREDENTIALS_REFUSED = [4, 5, 134, 135, 138];
+const CLIENT_ID_REFUSED = [2, 133];
+const TAKEN_OVER = 142;
+/** Short links in a row after which another holder of the client id is the likeliest cause. */
+const SUSPICIOUS_SHORT_LINKS = 3;
+
+const TLS_ERRORS = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO|ERR_OSSL|EPROTO/;
+/** What is wrong with a certificate, and its cure. */
+const CERTIFICATE_CURES: readonly (readonly [RegExp, string, string])[] = [
+  [/ALTNAME_INVALID/, 'shows a certificate made for another name', 'write that name in mqtt.url'],
+  [
+    /HAS_EXPIRED|NOT_YET_VALID/,
+    "shows a certificate that is not valid at this device's time",
+    'renew it, or set the clock',
+  ],
+  [
+    /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)/,
+    'is not trusted',
+    'give the certificate of the authority that signed its own as mqtt.ca',
+  ],
+  [TLS_ERRORS, 'was not trusted or did not trust this side', 'check mqtt.ca, the certificates and the clock'],
+];
+
+const buildAdvice = (cause: string, more: Partial<ReconnectAdvice> = {}): ReconnectAdvice => ({
+  cause,
+  refused: false,
+  otherVersion: 'no',
+  ...more,
+});
+
+/** Nothing here is thrown; an unknown ending is simply tried again. */
+export function adviseReconnect(ending: DisconnectReason): ReconnectAdvice {
+  return ending.wasOnline ? adviseAfterOnline(ending) : adviseBeforeOnline(ending);
+}
+
+const adviseTakenOver = ({ clientId }: DisconnectReason) =>
+  buildAdvice(
+    `another client with the id "${clientId}" took over the link to the broker: two agents carry one device name; stop one, or give each its own "device"`,
+    { refused: true },
+  );
+
+function adviseAfterOnline(ending: DisconnectReason): ReconnectAdvice {
+  const { address, reasonCode, message, shortLinks } = ending;
+  if (reasonCode === TAKEN_OVER) return adviseTakenOver(ending);
+  if (reasonCode === undefined && shortLinks >= SUSPICIOUS_SHORT_LINKS) return adviseTakenOver(ending);
+  const detail = reasonCode === undefined ? message : `reason ${reasonCode}`;
+  return buildAdvice(
+    `the link to the broker at ${address} was lost${detail === undefined ? '' : ` (${detail})`}; it is tried again`,
+  );
+}
+
+function adviseBeforeOnline({ address, clientId, code, message }: DisconnectReason): ReconnectAdvice {
+  if (typeof code === 'number') {
+    if (VERSION_REFUSED.includes(code))
+      return buildAdvice(`the broker at ${address} speaks another version of MQTT`, { otherVersion: 'certain' });
+    if (CREDENTIALS_REFUSED.includes(code))
+      return buildAdvice(
+        `the broker at ${address} refused the user name or password (${code}): nothing is told or taken over MQTT; give or correct mqtt.usernameFile and mqtt.passwordFile`,
+        { refused: true },
+      );
+    if (CLIENT_ID_REFUSED.includes(code))
+      return buildAdvice(`the broker at ${address} refused the client id "${clientId}": choose another "device"`, {
+        refused: true,
+      });
+    return buildAdvice(`the broker at ${address} refused the link (${code}); it is tried again`);
+  }
+  if (code === undefined)
+    return buildAdvice(
+      `the broker at ${address} closed the link before accepting it${message === undefined ? '' : ` (${message})`}; it is tried again`,
+      {
+        otherVersion: 'maybe',
+      },
+    );
+  const certificate = CERTIFICATE_CURES.find(([codes]) => codes.test(code));
+  if (certificate !== undefined) {
+    const [, wrong, cure] = certificate;
+    return buildAdvice(`the broker at ${address} ${wrong} (${code}): nothing is told or taken over MQTT; ${cure}`, {
+      refused: true,
+    });
+  }
+  if (code === 'ECONNRESET')
+    return buildAdvice(
+      `the broker at ${address} hung up at the first word (${code}): MQTT is missing until it listens; check the port in mqtt.url, and that it is mqtts:// where TLS is spoken and mqtt:// where not`,
+    );
+  return buildAdvice(
+    `no broker answers at ${address} (${code}): MQTT is missing until it does; start the broker or correct mqtt.url`,
+  );
+}

@@ -1,0 +1,110 @@
+/** Brings lines to a file descriptor and never waits for its reader: what finds no room is kept within a bound, what is beyond it is counted and said. */
+
+import { Socket } from 'node:net';
+import { type Duration, milliseconds } from '../domain/units.ts';
+
+/** As for the disk: an import of node:fs would load its streams too. */
+const { constants, fstatSync, openSync, writeSync } = process.getBuiltinModule('node:fs');
+
+export interface NonblockingLines {
+  write(line: string): void;
+  /** Gives a slow reader a last moment, in which nothing else happens: for the end of the process. */
+  flush(): void;
+}
+
+/** Bytes kept for a reader that is away: some thousand lines. */
+const CAPACITY = 256 * 1024;
+const RETRY_INTERVAL = milliseconds(250);
+/** The end of the process waits no longer for its last lines: the loads' safe levels come right after it. */
+const FLUSH_LIMIT = milliseconds(500);
+const FLUSH_POLL_INTERVAL = milliseconds(10);
+/** The room may come back; after anything else nobody will ever read again. */
+const NO_ROOM_CODES = new Set(['EAGAIN', 'EINTR', 'ENOSPC', 'EDQUOT']);
+
+/** A descriptor of the same reader on which a write takes what has room and returns. */
+function openNonblocking(fd: number): number {
+  try {
+    const kind = fstatSync(fd);
+    // A stream made of a pipe or a socket (the journal is one) sets it so, and is not used for anything else.
+    if (kind.isFIFO() || kind.isSocket()) new Socket({ fd, readable: false, writable: true }).unref();
+    // A terminal stops too, at Ctrl-S or with the line it hangs on; others may share its descriptor.
+    if (!kind.isCharacterDevice()) return fd;
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return fd;
+  }
+}
+
+/** `lost` is told, once the reader is back, how many lines there was no room for. */
+export function createNonblockingLines(fd: number, onLost: (lines: number) => void): NonblockingLines {
+  const target = openNonblocking(fd);
+  /** The first may have gone out in part. */
+  const waiting: Buffer[] = [];
+  let bytes = 0;
+  let dropped = 0;
+  let isReaderGone = false;
+  let retryTimer: NodeJS.Timeout | undefined;
+
+  /** Bytes that found room. */
+  function writeNow(line: Buffer): number {
+    try {
+      return writeSync(target, line);
+    } catch (error) {
+      isReaderGone = !NO_ROOM_CODES.has((error as NodeJS.ErrnoException).code ?? '');
+      return 0;
+    }
+  }
+
+  /** False while the first line found no room. */
+  function writeWaiting(): boolean {
+    for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
+      const written = writeNow(first);
+      if (isReaderGone) waiting.length = 0;
+      else if (written === 0) return false;
+      else if (written === first.length) waiting.shift();
+      else waiting[0] = first.subarray(written);
+      bytes -= written;
+    }
+    return true;
+  }
+
+  function drain(): void {
+    retryTimer = undefined;
+    if (!writeWaiting()) retryTimer = setTimeout(drain, RETRY_INTERVAL).unref();
+    else reportLost();
+  }
+
+  function reportLost(): void {
+    if (dropped === 0 || isReaderGone) return;
+    const count = dropped;
+    dropped = 0;
+    onLost(count);
+  }
+
+  return {
+    write(text) {
+      if (isReaderGone) return;
+      const line = Buffer.from(text);
+      waiting.push(line);
+      bytes += line.length;
+      if (retryTimer === undefined) drain();
+      // The newest tell most of what goes on; the first is not torn off in its middle.
+      while (bytes > CAPACITY && waiting.length > 1) {
+        bytes -= waiting.splice(1, 1)[0]?.length ?? 0;
+        dropped += 1;
+      }
+    },
+    flush() {
+      const until = performance.now() + FLUSH_LIMIT;
+      while (!writeWaiting()) {
+        if (performance.now() >= until) return;
+        sleep(FLUSH_POLL_INTERVAL);
+      }
+      reportLost();
+    },
+  };
+}
+
+function sleep(length: Duration): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, length);
+}

@@ -1,0 +1,82 @@
+/** Writes events through pino: one JSON line each, or coloured lines at a terminal. Hides what it was told is secret; never fails its caller nor holds it up. */
+
+import pino, { type DestinationStream } from 'pino';
+import type { Log, LogLevel } from '../domain/ports.ts';
+import { formatCount, type Instant } from '../domain/units.ts';
+import { createNonblockingLines } from './nonblocking-lines.ts';
+
+export interface Logging {
+  readonly log: Log;
+  /** From now on `secret` is written nowhere, also not percent-encoded or in base64. */
+  hideSecret(secret: string): void;
+  /** At the end of the process: gives whoever reads slowly a last moment for what was said. */
+  flush(): void;
+}
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** People read along: colours instead of JSON. */
+  readonly interactive?: boolean;
+  /** File descriptor: 1, standard output, unless said otherwise. */
+  readonly fd?: number;
+  /** Time of the events, where it is not the machine's. */
+  readonly now?: () => Instant;
+}
+
+const HIDDEN_TEXT = '[hidden]';
+/** Fields of these names are hidden whatever they hold, in the event and one level below. */
+const SECRET_FIELDS = ['password', 'token', 'authorization', 'Authorization', 'secret', 'credentials'];
+/** A shorter text is too common in honest words to be hidden wherever it stands. */
+const SHORTEST_SECRET = 4;
+
+const CONTROL_CHARACTERS = /[\p{Cc}\u2028\u2029]+/gu;
+
+/** Ways in which the text may stand in a line: as it is, in JSON, in an address, in a basic authorisation. */
+function listSecretEncodings(secret: string): string[] {
+  const base64 = Buffer.from(secret).toString('base64');
+  // The last group of base64 depends on what follows, and the first on what stands before.
+  const whole = base64.slice(0, Math.floor((Buffer.byteLength(secret) * 8) / 24) * 4);
+  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), base64, whole].filter(
+    (text) => text.length >= SHORTEST_SECRET,
+  );
+}
+
+export async function createLogging({ level, interactive = false, fd = 1, now }: LogOptions): Promise<Logging> {
+  const hidden = new Set<string>();
+  const removeSecrets = (line: string) => {
+    let text = line;
+    for (const secret of hidden) text = text.replaceAll(secret, HIDDEN_TEXT);
+    return text;
+  };
+
+  const lines = createNonblockingLines(fd, (count) =>
+    log('warn', `${formatCount(count, 'line')} of the log lost: nobody read on for too long`),
+  );
+  const stream = interactive ? await createPrettyStream(lines) : lines;
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: () => `,"time":"${new Date(now === undefined ? Date.now() : now()).toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: HIDDEN_TEXT },
+      hooks: { streamWrite: removeSecrets },
+    },
+    stream,
+  );
+  const log: Log = (at, message, fields) => logger[at](fields ?? {}, message.replace(CONTROL_CHARACTERS, ' '));
+  return {
+    log,
+    flush: lines.flush,
+    hideSecret: (secret) => {
+      for (const text of listSecretEncodings(secret)) hidden.add(text);
+    },
+  };
+}
+
+async function createPrettyStream(destination: DestinationStream): Promise<DestinationStream> {
+  // The default is the module in Node and in a bundle's chunk alike; its names are not.
+  const { prettyFactory } = (await import('pino-pretty')).default;
+  const formatLine = prettyFactory({ colorize: true, singleLine: true, translateTime: 'SYS:HH:MM:ss' });
+  return { write: (line) => destination.write(formatLine(line)) };
+}

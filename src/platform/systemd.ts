@@ -1,0 +1,66 @@
+/** Speaks to systemd through its `systemd-notify` program, for Node has no such socket; silent where nobody listens. Never waits for it. */
+
+import type { ServiceManager } from '../domain/ports.ts';
+import { type Duration, milliseconds, seconds } from '../domain/units.ts';
+
+type SystemdEnvironment = Readonly<Record<string, string | undefined>>;
+
+/** A word to the service manager that takes longer than this is given up. */
+const NOTIFY_TIMEOUT = seconds(10);
+const LONGEST_STATUS = 200;
+
+/** Signs of life are wanted three times within the watchdog's patience. */
+function parseWatchdog({ WATCHDOG_USEC, WATCHDOG_PID }: SystemdEnvironment): Duration | undefined {
+  const timeoutMicroseconds = Number(WATCHDOG_USEC);
+  if (!(timeoutMicroseconds > 0) || (WATCHDOG_PID !== undefined && WATCHDOG_PID !== `${process.pid}`)) return undefined;
+  return milliseconds(Math.floor(timeoutMicroseconds / 1_000 / 3));
+}
+
+/** At most one child at a time; what comes meanwhile goes with the next, the last word of each kind. */
+function createNotifier(socket: string, env: SystemdEnvironment) {
+  let pending = new Map<string, string>();
+  let isBusy = false;
+
+  const sendPending = () => {
+    if (isBusy || pending.size === 0) return;
+    const assignments = [...pending].map(([key, value]) => `${key}=${value}`);
+    pending = new Map();
+    isBusy = true;
+    const child = process
+      .getBuiltinModule('node:child_process')
+      .spawn('systemd-notify', ['--no-block', ...assignments], {
+        env: { NOTIFY_SOCKET: socket, PATH: env.PATH },
+        stdio: 'ignore',
+        timeout: NOTIFY_TIMEOUT,
+        killSignal: 'SIGKILL',
+      });
+    child.unref();
+    let isOver = false;
+    const next = () => {
+      if (isOver) return;
+      isOver = true;
+      isBusy = false;
+      sendPending();
+    };
+    child.once('error', next);
+    child.once('exit', next);
+  };
+  return (key: string, value: string) => {
+    pending.set(key, value);
+    sendPending();
+  };
+}
+
+export function createSystemdHost(env: SystemdEnvironment): ServiceManager {
+  const socket = env.NOTIFY_SOCKET;
+  if (!socket) return { notifyReady() {}, setStatus() {}, notifyAlive() {}, notifyStopping() {} };
+  const notify = createNotifier(socket, env);
+  const watchdog = parseWatchdog(env);
+  return {
+    notifyReady: () => notify('READY', '1'),
+    setStatus: (text) => notify('STATUS', text.replace(/\p{Cc}+/gu, ' ').slice(0, LONGEST_STATUS)),
+    notifyAlive: () => notify('WATCHDOG', '1'),
+    notifyStopping: () => notify('STOPPING', '1'),
+    ...(watchdog === undefined ? {} : { watchdogInterval: watchdog }),
+  };
+}

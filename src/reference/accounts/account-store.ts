@@ -1,0 +1,111 @@
+/** Where accounts are kept: `accounts.json` and the outbox of a data directory, or nowhere. Makes no account. */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { open, readFile, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeDirectory } from '../../domain/make-directory.ts';
+import { formatServiceTime } from '../http/service-times.ts';
+import type { Account } from './accounts.ts';
+import { isPlanName } from './plans.ts';
+
+export interface AccountStore {
+  /** What was kept when it was opened. */
+  readonly accounts: readonly Account[];
+  /** One after another; each writes the whole list as it is by then. */
+  save(accounts: () => readonly Account[]): Promise<void>;
+  /** Puts a mail into the outbox. */
+  writeMail(text: string, now: number): Promise<void>;
+  /** For a new account of the name. */
+  createSalt(username: string): Buffer;
+}
+
+/** Keeps nothing. The salt is the name's, so that an account given anew at each start keeps its token. */
+export const memoryAccountStore: AccountStore = {
+  accounts: [],
+  save: () => Promise.resolve(),
+  writeMail: () => Promise.resolve(),
+  createSalt: (username) => createHash('sha256').update(username).digest().subarray(0, 16),
+};
+
+/** What keeps the accounts of a directory from being used, with the cure. */
+export class AccountsError extends Error {
+  override readonly name = 'AccountsError';
+}
+
+/** Durable under its name, or not there at all; what a killed process left half written is written over. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const part = `${path}.part`;
+  const file = await open(part, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } catch (error) {
+    await file.close();
+    await unlink(part);
+    throw error;
+  }
+  await file.close();
+  await rename(part, path);
+}
+
+const isAccount = (value: unknown): value is Account => {
+  const record = value as Record<string, unknown> | null;
+  const texts = ['username', 'plan', 'email', 'apiToken', 'salt', 'hash'];
+  return (
+    typeof record === 'object' &&
+    record !== null &&
+    texts.every((name) => typeof record[name] === 'string') &&
+    isPlanName(String(record.plan))
+  );
+};
+
+async function readAccounts(path: string): Promise<readonly Account[]> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return [];
+    throw new AccountsError(`${path} cannot be read (${code}); name another directory`);
+  }
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {}
+  if (!Array.isArray(list) || !list.every(isAccount))
+    throw new AccountsError(`${path} is not a list of accounts; move it away to begin anew, or name another directory`);
+  return list;
+}
+
+/** Makes the directory with its outbox. */
+async function prepareAccountDirectory(directory: string): Promise<void> {
+  try {
+    await makeDirectory(join(directory, 'outbox'), 0o700);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new AccountsError(`${directory} cannot be made or written (${code}); name another directory`);
+  }
+}
+
+/** Opens the store of a directory, which is made when it is not there. Throws `AccountsError`. */
+export async function openAccountStore(directory: string): Promise<AccountStore> {
+  await prepareAccountDirectory(directory);
+  const path = join(directory, 'accounts.json');
+  let writing: Promise<void> = Promise.resolve();
+  let mailCount = 0;
+  return {
+    accounts: await readAccounts(path),
+    save(accounts) {
+      const next = writing.then(() => replaceFile(path, `${JSON.stringify(accounts(), null, 1)}\n`));
+      // A failed write must not bar the next one.
+      writing = next.catch(() => {});
+      return next;
+    },
+    writeMail(text, now) {
+      mailCount += 1;
+      const name = `${formatServiceTime(now).slice(0, 19).replaceAll(':', '')}-${process.pid}-${mailCount}.txt`;
+      return replaceFile(join(directory, 'outbox', name), text);
+    },
+    createSalt: () => randomBytes(16),
+  };
+}

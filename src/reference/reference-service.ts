@@ -1,0 +1,196 @@
+/** The reference service as one object: put together from its options, listening, counted, closed. All it says is a function of seed and clock. */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, isIP } from 'node:net';
+import { openAccounts } from './accounts/accounts.ts';
+import type { PlanName } from './accounts/plans.ts';
+import { createRollingWindows } from './accounts/rolling-window.ts';
+import { createTokens } from './accounts/tokens.ts';
+import { changeRequest, changeResponse, findReplacement } from './faults/fault-answers.ts';
+import { type ActiveFault, createActiveFaults, type FaultRule, selectStrikingRules } from './faults/fault-rules.ts';
+import { sendWithFault } from './faults/fault-wire.ts';
+import { readRequest } from './http/request.ts';
+import { type AuthErrors, errorResponse } from './http/response.ts';
+import type { ApiRequest, Counts, ServiceParts } from './http/route-types.ts';
+import { answerRequest } from './http/router.ts';
+import { sendResponse } from './http/send-response.ts';
+import { createCatalogue, PREVIEW_REGION } from './world/catalogue.ts';
+import { findRecordedSpan, readSeries, type Series, SeriesError } from './world/recorded-signal.ts';
+
+const MINUTE = 60_000;
+/** Specification 8. */
+const REQUEST_LIMIT = 3_000;
+const LOGIN_LIMIT = 100;
+const LIMIT_WINDOW = 5 * MINUTE;
+/** The earlier interface, without a token: 25 an hour an address. */
+const ANONYMOUS_LIMIT = 25;
+const MAX_COUNTED_NAMES = 100;
+/** Longer than most callers keep an idle connection, so that it is they who close it. */
+const KEEP_ALIVE_TIMEOUT = 65_000;
+
+export interface ReferenceOptions {
+  readonly seed: number;
+  /** The service's wall clock, milliseconds since 1970. */
+  readonly clock: () => number;
+  /** What `/register` makes; `free` unless said otherwise. */
+  readonly newPlan?: PlanName;
+  readonly accounts?: readonly { readonly username: string; readonly password: string; readonly plan: PlanName }[];
+  readonly authErrors?: AuthErrors;
+  /** Recorded files for the `co2_moer` of one region, `CAISO_NORTH` unless said otherwise; `units` of a two-column file. */
+  readonly series?: { readonly files: readonly string[]; readonly region?: string; readonly units?: string };
+  /** Directory in which accounts and the outbox survive; absent: memory only. */
+  readonly data?: string;
+  /** PEM texts. Without them only loopback is listened on. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly faults?: readonly FaultRule[];
+  readonly extras?: boolean;
+  /** Told of what the service could not answer for, such as a full disk; the caller gets a 500. */
+  readonly onError?: (error: unknown) => void;
+  /** Each border of the map is made of 2 to this power pieces, 5 unless said otherwise. */
+  readonly mapDetail?: number;
+}
+
+export interface ReferenceService {
+  /** Port 0 or none: any free one. Rejects for a host off loopback without TLS. */
+  listen(at?: { readonly host?: string; readonly port?: number }): Promise<{ readonly url: string }>;
+  /** Ends listening and every connection; may be called twice. */
+  close(): Promise<void>;
+  counts(): Counts;
+  /** Replaces all fault rules and begins counting anew; an empty list heals the service. */
+  setFaults(rules: readonly FaultRule[]): void;
+  /** First and last slot of the recorded series, milliseconds since 1970. */
+  readonly recordedSpan: { readonly from: number; readonly to: number } | undefined;
+}
+
+export const isLoopback = (host: string) =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+
+async function openServiceParts(options: ReferenceOptions, series: Series | undefined): Promise<ServiceParts> {
+  const accounts = await openAccounts(options.data);
+  const givenAccounts = (options.accounts ?? []).map((account) =>
+    accounts.create({ ...account, email: `${account.username}@example.invalid`, org: null }, { replace: true }),
+  );
+  await Promise.all(givenAccounts);
+  const region = options.series?.region ?? PREVIEW_REGION;
+  const catalogue = createCatalogue({
+    seed: options.seed,
+    mapDetail: options.mapDetail ?? 5,
+    ...(series === undefined ? {} : { recorded: { region, series } }),
+  });
+  if (!catalogue.co2_moer.regions.has(region)) throw new SeriesError(`its region "${region}" is not one of co2_moer`);
+  return {
+    seed: options.seed,
+    catalogue,
+    accounts,
+    tokens: createTokens(),
+    requestLimits: createRollingWindows(REQUEST_LIMIT, LIMIT_WINDOW),
+    loginLimits: createRollingWindows(LOGIN_LIMIT, LIMIT_WINDOW),
+    anonymousLimits: createRollingWindows(ANONYMOUS_LIMIT, 60 * MINUTE),
+    authErrors: options.authErrors ?? 'json',
+    newPlan: options.newPlan ?? 'free',
+    extras: options.extras ?? false,
+    counts: { requests: 0, logins: 0, refusedLogins: 0, statuses: {}, paths: {} },
+    forecastCache: { issued: Number.NaN, byKey: new Map() },
+  };
+}
+
+interface HttpExchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+const setDateHeader = (response: ServerResponse, now: number) =>
+  response.setHeader('date', new Date(now).toUTCString());
+
+/** Answers a call through whatever faults strike it. */
+async function respond(
+  service: ServiceParts,
+  exchange: HttpExchange,
+  apiRequest: ApiRequest,
+  rules: readonly FaultRule[],
+): Promise<void> {
+  const { request, response } = exchange;
+  const changedRequest = rules.reduce(changeRequest, apiRequest);
+  setDateHeader(response, changedRequest.now);
+  const replacement = rules
+    .map((rule) => findReplacement(service, changedRequest, rule))
+    .find((answer) => answer !== undefined);
+  const ordinary = replacement ?? (await answerRequest(service, changedRequest));
+  const answer = rules.reduce((changed, rule) => changeResponse(changedRequest, changed, rule), ordinary);
+  increment(service.counts.statuses, String(answer.status));
+  for (const rule of rules) if (await sendWithFault(exchange, answer, rule)) return;
+  await sendResponse(request, response, answer);
+}
+
+function increment(counts: Record<string, number>, name: string): void {
+  // Names come from outside; only so many are told apart.
+  const countedName = name in counts || Object.keys(counts).length < MAX_COUNTED_NAMES ? name : 'others';
+  counts[countedName] = (counts[countedName] ?? 0) + 1;
+}
+
+interface ListenerOptions {
+  readonly clock: () => number;
+  readonly activeFaults: () => readonly ActiveFault[];
+  readonly onError: (error: unknown) => void;
+}
+
+function createListener(service: ServiceParts, { clock, activeFaults, onError }: ListenerOptions) {
+  return async (request: IncomingMessage, response: ServerResponse) => {
+    const now = clock();
+    service.counts.requests += 1;
+    response.sendDate = false;
+    setDateHeader(response, now);
+    response.setHeader('x-request-id', `${(service.seed >>> 0).toString(16)}-${service.counts.requests}`);
+    try {
+      const apiRequest = await readRequest(request, now);
+      if ('status' in apiRequest) return await sendResponse(request, response, apiRequest);
+      increment(service.counts.paths, apiRequest.path);
+      await respond(service, { request, response }, apiRequest, selectStrikingRules(activeFaults(), apiRequest));
+    } catch (error) {
+      // The caller went away in the middle: nobody is left to tell.
+      if (response.destroyed || request.socket.destroyed) return;
+      onError(error);
+      if (response.headersSent) response.destroy();
+      else await sendResponse(request, response, errorResponse(500, 'internal_error', 'The service could not answer.'));
+    }
+  };
+}
+
+/** Makes the service; nothing listens yet. Rejects when a series or the data directory cannot be read. */
+export async function createReferenceService(options: ReferenceOptions): Promise<ReferenceService> {
+  const { files, units } = options.series ?? { files: [] };
+  const series = files.length === 0 ? undefined : await readSeries(files, units);
+  const service = await openServiceParts(options, series);
+  let faults = createActiveFaults(options.faults ?? []);
+  const { clock, onError = () => {} } = options;
+  const listener = createListener(service, { clock, onError, activeFaults: () => faults });
+  const server: Server = options.tls === undefined ? createServer(listener) : createTlsServer(options.tls, listener);
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT;
+  return {
+    listen({ host = '127.0.0.1', port = 0 } = {}) {
+      if (options.tls === undefined && !isLoopback(host))
+        return Promise.reject(new Error(`${host} is not loopback: a certificate and a key are needed there`));
+      return new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, () => {
+          server.off('error', reject);
+          const at = server.address() as AddressInfo;
+          const name = at.family === 'IPv6' ? `[${at.address}]` : at.address;
+          resolve({ url: `${options.tls === undefined ? 'http' : 'https'}://${name}:${at.port}` });
+        });
+      });
+    },
+    close() {
+      return new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+    counts: () => structuredClone(service.counts),
+    setFaults(rules) {
+      faults = createActiveFaults(rules);
+    },
+    recordedSpan: series === undefined ? undefined : findRecordedSpan(series),
+  };
+}

@@ -1,0 +1,50 @@
+/** `/v3/region-from-loc` and `/v3/maps` (specification 4.2). */
+
+import { hasMapAccess } from '../accounts/plans.ts';
+import { createQueryReader } from '../http/query-parameters.ts';
+import { errorResponse, listResponse, okResponse, outOfScope, unprocessable } from '../http/response.ts';
+import type { AuthorizedRoute } from '../http/route-types.ts';
+import { formatServiceTime } from '../http/service-times.ts';
+import { type Signal, signalTypes } from '../world/catalogue.ts';
+import { findNewestRelease } from '../world/model-timetable.ts';
+
+export const regionFromLoc: AuthorizedRoute = ({ catalogue }, request) => {
+  const query = createQueryReader(request.query);
+  const type = query.oneOf('signal_type', signalTypes);
+  const latitude = query.number('latitude', -90, 90);
+  const longitude = query.number('longitude', -180, 180);
+  if (query.problems.length > 0) return unprocessable(...query.problems);
+
+  const region = catalogue[type].findRegion(latitude, longitude);
+  if (region === undefined)
+    return errorResponse(
+      404,
+      'Coordinates not found',
+      `Coordinates not found: ${latitude}, ${longitude} lies outside the regions of ${type}.`,
+    );
+  return okResponse({ region: region.name, region_full_name: region.fullName, signal_type: type });
+};
+
+/** Maps change with each yearly model label, so `last_updated` is the newest label's date. */
+const buildMapMeta = (signal: Signal, now: number) => ({
+  last_updated: formatServiceTime(findNewestRelease(signal.monthDay, now)),
+  signal_type: signal.type,
+});
+
+function* generateFeatures(signal: Signal): Generator<string> {
+  for (const [region, polygons] of signal.shapes()) {
+    const properties = { region, region_full_name: signal.regions.get(region)?.fullName ?? region };
+    const geometry = { type: 'MultiPolygon', coordinates: polygons };
+    yield JSON.stringify({ type: 'Feature', properties, geometry });
+  }
+}
+
+export const maps: AuthorizedRoute = ({ catalogue }, request, account) => {
+  const query = createQueryReader(request.query);
+  const type = query.oneOf('signal_type', signalTypes);
+  if (query.problems.length > 0) return unprocessable(...query.problems);
+  if (!hasMapAccess(account.plan)) return outOfScope('/v3/maps');
+  const signal = catalogue[type];
+  const meta = JSON.stringify(buildMapMeta(signal, request.now));
+  return listResponse('{"type":"FeatureCollection","features":[', generateFeatures(signal), `],"meta":${meta}}`);
+};

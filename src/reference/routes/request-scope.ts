@@ -1,0 +1,83 @@
+/** What a request for values wants: its region, model and range, or the refusal it earns; and the `meta` that tells of it. Reads no values. */
+
+import type { Account } from '../accounts/accounts.ts';
+import { hasDataAccess } from '../accounts/plans.ts';
+import type { QueryReader } from '../http/query-parameters.ts';
+import { type ApiResponse, badRequest, outOfScope } from '../http/response.ts';
+import { formatServiceTime } from '../http/service-times.ts';
+import type { CatalogueRegion, DataPath, Signal } from '../world/catalogue.ts';
+import { findDefaultModel, listModels, type Model } from '../world/model-timetable.ts';
+
+const DAY = 86_400_000;
+/** Specification 8, for history. */
+export const MAX_HISTORY = { length: 32 * DAY, words: '32 days' };
+/** Specification 8, for past forecasts by the time they were generated at. */
+export const MAX_PAST_FORECASTS = { length: DAY, words: '24 hours' };
+
+export interface RequestScope {
+  readonly signal: Signal;
+  readonly region: CatalogueRegion;
+  readonly model: Model;
+}
+
+export interface ScopeOptions {
+  readonly path: DataPath | 'v3/fuel-mix';
+  readonly account: Account;
+  readonly now: number;
+}
+
+/** The region and model of a request for a signal, or the refusal it earns: validity first, then the plan. */
+export function resolveScope(
+  query: QueryReader,
+  signal: Signal,
+  { path, account, now }: ScopeOptions,
+): RequestScope | ApiResponse {
+  const regionName = query.text('region');
+  // The index is told of the default model alone (specification 4.4).
+  const modelDate = path === 'v3/signal-index' ? undefined : query.optionalText('model');
+  const region = signal.regions.get(regionName);
+  if (query.problems.length === 0 && region === undefined)
+    query.reject('region', `"${regionName.slice(0, 40)}" is not a region of ${signal.type}`);
+  const models = listModels(signal.monthDay, now);
+  const model = modelDate === undefined ? findDefaultModel(models) : models.find(({ date }) => date === modelDate);
+  if (query.problems.length === 0 && model === undefined)
+    query.reject('model', `"${modelDate?.slice(0, 40)}" is not one of ${models.map(({ date }) => date).join(', ')}`);
+  if (query.problems.length > 0 || region === undefined || model === undefined) return badRequest(...query.problems);
+  if (path !== 'v3/signal-index' && !hasDataAccess(account.plan, regionName)) return outOfScope(`/${path}`, regionName);
+  return { signal, region, model };
+}
+
+export const isRefusal = (value: RequestScope | ApiResponse): value is ApiResponse => 'status' in value;
+
+/** Reads an inclusive range no longer than `most`. */
+export function readTimeRange(query: QueryReader, limit: { readonly length: number; readonly words: string }) {
+  const start = query.time('start');
+  const end = query.time('end');
+  if (end < start) query.reject('end', 'must not be before start');
+  if (end - start > limit.length) query.reject('end', `must be at most ${limit.words} after start`);
+  return { start, end };
+}
+
+export interface MetaOptions {
+  readonly generatedAt?: number;
+  readonly generatedPeriod?: number;
+  /** Others than the signal's own. */
+  readonly units?: string;
+  readonly signalType?: string;
+  /** The model's type, where it is told (specification 2.6). */
+  readonly modelType?: string;
+}
+
+export const buildMeta = (
+  { signal, region, model }: RequestScope,
+  { generatedAt, generatedPeriod, units = signal.units, signalType = signal.type, modelType }: MetaOptions,
+) => ({
+  data_point_period_seconds: signal.period / 1_000,
+  ...(generatedAt === undefined ? {} : { generated_at: formatServiceTime(generatedAt) }),
+  ...(generatedPeriod === undefined ? {} : { generated_at_period_seconds: generatedPeriod / 1_000 }),
+  model: { date: model.date, ...(modelType === undefined ? {} : { type: modelType }) },
+  region: region.name,
+  signal_type: signalType,
+  units,
+  warnings: [],
+});

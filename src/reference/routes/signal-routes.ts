@@ -1,0 +1,179 @@
+/** Forecast, past forecasts, history and index (specification 4.3 and 4.4): checks the request, gates it by plan, and words the answer. */
+
+import { gzipSync } from 'node:zlib';
+import { createQueryReader, type QueryReader } from '../http/query-parameters.ts';
+import { type ApiResponse, listResponse, okResponse } from '../http/response.ts';
+import type { AuthorizedRoute, ReadyForecast, ServiceParts } from '../http/route-types.ts';
+import { formatServiceTime } from '../http/service-times.ts';
+import { type Catalogue, type DataPath, type Signal, type SignalType, signalTypes } from '../world/catalogue.ts';
+import {
+  buildMeta,
+  isRefusal,
+  MAX_HISTORY,
+  MAX_PAST_FORECASTS,
+  type RequestScope,
+  readTimeRange,
+  resolveScope,
+} from './request-scope.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** Ready forecasts kept: one a place, model and horizon, dropped with the next period. */
+const MAX_READY_FORECASTS = 400;
+
+/** The signal of a request, which must have the path. */
+function readSignal(query: QueryReader, catalogue: Catalogue, path: DataPath, fallback?: SignalType): Signal {
+  const type = query.oneOf('signal_type', signalTypes, fallback === undefined ? {} : { fallback });
+  if (!catalogue[type].paths.includes(path)) query.reject('signal_type', `${type} has no ${path}`);
+  return catalogue[type];
+}
+
+/** Points of a horizon: the current period at least. */
+const countPoints = (signal: Signal, horizonHours: number) => Math.max(1, (horizonHours * HOUR) / signal.period);
+const computeIssueTime = ({ generatedPeriod }: Signal, now: number) =>
+  Math.floor(now / generatedPeriod) * generatedPeriod;
+
+const formatPoints = (from: number, period: number, values: Float64Array) => {
+  const parts: string[] = [];
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] ?? Number.NaN;
+    if (!Number.isNaN(value)) parts.push(`{"point_time":"${formatServiceTime(from + i * period)}","value":${value}}`);
+  }
+  return `[${parts.join(',')}]`;
+};
+
+/** The answer's bytes, made once for each issue. */
+function findReadyForecast(
+  { forecastCache }: ServiceParts,
+  scope: RequestScope,
+  issued: number,
+  count: number,
+): ReadyForecast {
+  if (forecastCache.issued !== issued || forecastCache.byKey.size >= MAX_READY_FORECASTS) forecastCache.byKey.clear();
+  forecastCache.issued = issued;
+  const { signal, region, model } = scope;
+  const key = `${signal.type} ${region.name} ${model.date} ${count}`;
+  const found = forecastCache.byKey.get(key);
+  if (found !== undefined) return found;
+  const values = new Float64Array(count);
+  region.source().fillForecast(issued, model, values);
+  const meta = buildMeta(scope, { generatedAt: issued, generatedPeriod: signal.generatedPeriod });
+  const bytes = Buffer.from(`{"data":${formatPoints(issued, signal.period, values)},"meta":${JSON.stringify(meta)}}`);
+  const ready = { bytes, gzipped: gzipSync(bytes, { level: 6 }) };
+  forecastCache.byKey.set(key, ready);
+  return ready;
+}
+
+/** `/v3/forecast`: the newest forecast; a discontinued model has none. */
+export const forecast: AuthorizedRoute = (service, request, account) => {
+  const query = createQueryReader(request.query);
+  const horizon = query.integer('horizon_hours', 0, 72, 24);
+  const path = 'v3/forecast';
+  const signal = readSignal(query, service.catalogue, path);
+  const scope = resolveScope(query, signal, { path, account, now: request.now });
+  if (isRefusal(scope)) return scope;
+  const { until } = scope.model;
+  if (request.now >= until) {
+    const generatedAt = computeIssueTime(signal, until - 1);
+    return okResponse({ data: [], meta: buildMeta(scope, { generatedAt, generatedPeriod: signal.generatedPeriod }) });
+  }
+  const ready = findReadyForecast(service, scope, computeIssueTime(signal, request.now), countPoints(signal, horizon));
+  return { status: 200, body: { kind: 'ready', ...ready } };
+};
+
+const dataResponse = (points: Iterable<string>, meta: unknown): ApiResponse =>
+  listResponse('{"data":[', points, `],"meta":${JSON.stringify(meta)}}`);
+
+const roundUpTo = (at: number, period: number) => Math.ceil(at / period) * period;
+
+function* generatePastForecasts(
+  scope: RequestScope,
+  range: { start: number; end: number },
+  count: number,
+): Generator<string> {
+  const { signal, region, model } = scope;
+  const values = new Float64Array(count);
+  for (
+    let issued = roundUpTo(range.start, signal.generatedPeriod);
+    issued <= range.end;
+    issued += signal.generatedPeriod
+  ) {
+    region.source().fillForecast(issued, model, values);
+    yield `{"generated_at":"${formatServiceTime(issued)}","forecast":${formatPoints(issued, signal.period, values)}}`;
+  }
+}
+
+/** `/v3/forecast/historical`: `start` and `end` select by `generated_at`, both inclusive. */
+export const pastForecasts: AuthorizedRoute = ({ catalogue }, request, account) => {
+  const query = createQueryReader(request.query);
+  const { start, end } = readTimeRange(query, MAX_PAST_FORECASTS);
+  const horizon = query.integer('horizon_hours', 0, 72, 24);
+  const path = 'v3/forecast/historical';
+  const signal = readSignal(query, catalogue, path);
+  const scope = resolveScope(query, signal, { path, account, now: request.now });
+  if (isRefusal(scope)) return scope;
+  const { region, model } = scope;
+  const { since, until } = region.source();
+  const range = { start: Math.max(start, since), end: Math.min(end, request.now, model.until - 1, until) };
+  const meta = buildMeta(scope, { generatedPeriod: signal.generatedPeriod });
+  return dataResponse(generatePastForecasts(scope, range, countPoints(signal, horizon)), meta);
+};
+
+interface HistoryOptions {
+  readonly start: number;
+  readonly end: number;
+  readonly now: number;
+  readonly marker: boolean;
+  /** Strict: only what was updated after it. */
+  readonly updatedSince: number;
+}
+
+function* generateHistory({ signal, region, model }: RequestScope, options: HistoryOptions): Generator<string> {
+  const source = region.source();
+  const end = Math.min(options.end, options.now);
+  for (let time = roundUpTo(options.start, signal.period); time <= end; time += signal.period) {
+    const point = source.findPoint(time, options.now, model);
+    if (point === undefined || point.lastUpdated <= options.updatedSince) continue;
+    const marker = options.marker ? `,"imputed_data_used":${point.imputed}` : '';
+    yield `{"point_time":"${formatServiceTime(time)}","value":${point.value},"last_updated":"${formatServiceTime(point.lastUpdated)}"${marker}}`;
+  }
+}
+
+/** `/v3/historical`. */
+export const historical: AuthorizedRoute = ({ catalogue }, request, account) => {
+  const query = createQueryReader(request.query);
+  const range = readTimeRange(query, MAX_HISTORY);
+  const marker = query.flag('include_imputed_marker');
+  const updatedSince = query.optionalTime('updated_since') ?? Number.NEGATIVE_INFINITY;
+  const path = 'v3/historical';
+  const scope = resolveScope(query, readSignal(query, catalogue, path), { path, account, now: request.now });
+  if (isRefusal(scope)) return scope;
+  const meta = buildMeta(scope, { modelType: scope.region.modelType });
+  return dataResponse(generateHistory(scope, { ...range, now: request.now, marker, updatedSince }), meta);
+};
+
+/** Mid-rank percentile of the first value among all of them: ties count half. */
+function computeMidRank(values: Float64Array): number {
+  const current = values[0] ?? Number.NaN;
+  const pool = values.filter((value) => !Number.isNaN(value));
+  const below = pool.reduce((n, value) => n + (value < current ? 1 : 0), 0);
+  const equal = pool.reduce((n, value) => n + (value === current ? 1 : 0), 0);
+  return (100 * (below + equal / 2)) / pool.length;
+}
+
+/** `/v3/signal-index`: the current value among the next 24 h of the forecast, free everywhere. */
+export const signalIndex: AuthorizedRoute = ({ catalogue, extras }, request, account) => {
+  const query = createQueryReader(request.query);
+  const path = 'v3/signal-index';
+  // Some clients omit the signal type.
+  const signal = readSignal(query, catalogue, path, extras ? 'co2_moer' : undefined);
+  const scope = resolveScope(query, signal, { path, account, now: request.now });
+  if (isRefusal(scope)) return scope;
+  const { region, model } = scope;
+  const issued = computeIssueTime(signal, request.now);
+  const meta = buildMeta(scope, { units: 'percentile', modelType: region.modelType });
+  const values = new Float64Array(DAY / signal.period);
+  region.source().fillForecast(issued, model, values);
+  const value = computeMidRank(values);
+  return okResponse({ data: Number.isNaN(value) ? [] : [{ point_time: formatServiceTime(issued), value }], meta });
+};

@@ -1,0 +1,96 @@
+/** The timetable of data models: which labels exist at a moment of the service's clock, in which phase, trained on what (specification 3 and 9). */
+
+import { formatServiceDate } from '../http/service-times.ts';
+
+const DAY = 86_400_000;
+/** Days after its label's date at which a model leaves each phase; the README tells it in words. */
+const PREVIEW_DAYS = 30;
+const OVERLAP_DAYS = 14;
+const RETRAIN_DAYS = 180;
+/** Discontinued labels that still answer for their history. */
+const DISCONTINUED_KEPT = 1;
+export const BACKFILL_FROM = Date.UTC(2019, 0, 1);
+
+export type ModelPhase = 'preview' | 'default' | 'overlap' | 'discontinued';
+
+export interface Model {
+  readonly date: string;
+  readonly phase: ModelPhase;
+  /** When the model and its backfill appeared: label's date, start of the preview. */
+  readonly released: number;
+  /** New data end here, exclusive; infinite while that is not known. */
+  readonly until: number;
+  readonly trainStart: string;
+  readonly trainEnd: string;
+}
+
+/** When the label of a year appears; `monthDay` is that of each year's label, as `03-01`. */
+function findReleaseTime(monthDay: string, year: number): number {
+  const [month = 1, day = 1] = monthDay.split('-').map(Number);
+  return Date.UTC(year, month - 1, day);
+}
+
+function buildModel(monthDay: string, year: number, now: number): Model {
+  const released = findReleaseTime(monthDay, year);
+  const superseded = findReleaseTime(monthDay, year + 1) + PREVIEW_DAYS * DAY;
+  const until = superseded + OVERLAP_DAYS * DAY;
+  const phase =
+    now < released + PREVIEW_DAYS * DAY
+      ? 'preview'
+      : now < superseded
+        ? 'default'
+        : now < until
+          ? 'overlap'
+          : 'discontinued';
+  const retrained = now >= released + RETRAIN_DAYS * DAY;
+  return {
+    date: `${year}-${monthDay}`,
+    phase,
+    released,
+    // The end is told once the next model has taken over.
+    until: now < superseded ? Number.POSITIVE_INFINITY : until,
+    trainStart: retrained ? `${year - 3}-07-01` : `${year - 3}-01-01`,
+    trainEnd: retrained ? `${year}-06-30` : `${year - 1}-12-31`,
+  };
+}
+
+/** All models of a signal that answer at `now`, newest label first. */
+export function listModels(monthDay: string, now: number): readonly Model[] {
+  const year = new Date(now).getUTCFullYear();
+  const all = [year, year - 1, year - 2, year - 3, year - 4]
+    .map((y) => buildModel(monthDay, y, now))
+    .filter(({ released }) => released <= now);
+  const live = all.filter(({ phase }) => phase !== 'discontinued');
+  return [...live, ...all.filter(({ phase }) => phase === 'discontinued').slice(0, DISCONTINUED_KEPT)];
+}
+
+/** The model answered with when none is asked for. */
+export function findDefaultModel(models: readonly Model[]): Model {
+  const found = models.find(({ phase }) => phase === 'default');
+  if (found === undefined) throw new Error('no default model in the timetable');
+  return found;
+}
+
+/** When the newest label appeared. */
+export function findNewestRelease(monthDay: string, now: number): number {
+  const year = new Date(now).getUTCFullYear();
+  const release = findReleaseTime(monthDay, year);
+  return release <= now ? release : findReleaseTime(monthDay, year - 1);
+}
+
+/** What a place's values come from: the model's type, and the first and last time of its data. */
+export interface ModelSource {
+  readonly type: string;
+  readonly since: number;
+  readonly until: number;
+}
+
+/** A model as my-access tells it, with bare dates, the last one that of its last point (specification 2.7). */
+export const describeModel = (model: Model, { type, since, until }: ModelSource, now: number) => ({
+  model: model.date,
+  data_start: formatServiceDate(since),
+  data_end: formatServiceDate(Math.min(now, until, model.until - 1)),
+  train_start: model.trainStart,
+  train_end: model.trainEnd,
+  type,
+});

@@ -1,0 +1,88 @@
+/** Gathers the rings of one polygon in flat arrays that are used again for the next; refuses what is no ring. Never rounds a coordinate. */
+
+import { formatCount } from '../../domain/units.ts';
+import { MalformedError, tooLargeError } from '../map-failure.ts';
+
+/** One polygon: rings without their repeated last vertex. */
+export interface PolygonRings {
+  /** Longitude and latitude of vertex `i` at `2 i` and `2 i + 1`. */
+  xy: Float64Array;
+  vertexCount: number;
+  /** First vertex of each ring. */
+  ringStarts: Uint32Array;
+  ringCount: number;
+}
+
+export interface RingBuffer {
+  readonly polygon: PolygonRings;
+  clear(): void;
+  startRing(): void;
+  /** Checks the range: RFC 7946 counts to ±180, but rings over the antimeridian are seen that run on to ±360. */
+  addVertex(position: Float64Array): void;
+  endRing(): void;
+}
+
+const INITIAL_VERTICES = 1 << 12;
+/** Three corners and the first again. */
+const MIN_RING_POSITIONS = 4;
+
+function growArray<Numbers extends Float64Array | Uint32Array>(old: Numbers, next: Numbers): Numbers {
+  next.set(old);
+  return next;
+}
+
+const outOfRangeError = (name: string, value: number, limit: number) =>
+  new MalformedError(
+    `${name} ${Number.isFinite(value) ? value : 'beyond all doubles'} is not within -${limit} to ${limit}`,
+  );
+
+export function createRingBuffer(maxVertices: number): RingBuffer {
+  const allocateVertices = (vertices: number) => new Float64Array(2 * Math.min(vertices, maxVertices));
+  const polygon: PolygonRings = {
+    xy: allocateVertices(INITIAL_VERTICES),
+    vertexCount: 0,
+    ringStarts: new Uint32Array(1 << 8),
+    ringCount: 0,
+  };
+  let ringStart = 0;
+
+  return {
+    polygon,
+    clear() {
+      polygon.vertexCount = 0;
+      polygon.ringCount = 0;
+    },
+    startRing() {
+      ringStart = polygon.vertexCount;
+      if (polygon.ringCount === polygon.ringStarts.length)
+        polygon.ringStarts = growArray(polygon.ringStarts, new Uint32Array(polygon.ringCount * 2));
+      polygon.ringStarts[polygon.ringCount++] = ringStart;
+    },
+    addVertex(position) {
+      const longitude = position[0] as number;
+      const latitude = position[1] as number;
+      if (!(longitude >= -360 && longitude <= 360)) throw outOfRangeError('longitude', longitude, 360);
+      if (!(latitude >= -90 && latitude <= 90)) throw outOfRangeError('latitude', latitude, 90);
+      const at = polygon.vertexCount * 2;
+      if (at === polygon.xy.length) {
+        if (polygon.vertexCount >= maxVertices) throw tooLargeError(`a polygon has more than ${maxVertices} vertices`);
+        polygon.xy = growArray(polygon.xy, allocateVertices(polygon.vertexCount + (polygon.vertexCount >> 1)));
+      }
+      polygon.xy[at] = longitude;
+      polygon.xy[at + 1] = latitude;
+      polygon.vertexCount++;
+    },
+    endRing() {
+      const { xy } = polygon;
+      const last = polygon.vertexCount - 1;
+      const length = polygon.vertexCount - ringStart;
+      if (length < MIN_RING_POSITIONS)
+        throw new MalformedError(
+          `a ring has ${formatCount(length, 'position')}, at least ${MIN_RING_POSITIONS} are needed`,
+        );
+      if (xy[ringStart * 2] !== xy[last * 2] || xy[ringStart * 2 + 1] !== xy[last * 2 + 1])
+        throw new MalformedError('a ring is not closed: its last position is not its first');
+      polygon.vertexCount = last;
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/** Restricts rings to a cell without computing a coordinate: what it leaves out cannot change the answer for any point of the closed cell. */
+
+import { type GridBox, toDegrees } from './cell-grid.ts';
+
+/** Marks the first vertex of a ring in a list of vertex numbers. */
+export const RING_START = 0x8000_0000;
+export const VERTEX_MASK = 0x7fff_ffff;
+
+const WEST = 1;
+const EAST = 2;
+const SOUTH = 4;
+const NORTH = 8;
+const ALL_SIDES = 15;
+
+/** A closed cell in degrees. A single point is a cell too. */
+export interface Cell {
+  readonly west: number;
+  readonly south: number;
+  readonly east: number;
+  readonly north: number;
+}
+
+export const toCell = ({ west, south, east, north }: GridBox): Cell => ({
+  west: toDegrees(west),
+  south: toDegrees(south),
+  east: toDegrees(east),
+  north: toDegrees(north),
+});
+
+/** Which sides of the cell the point lies strictly beyond. */
+export function computeOutcode(cell: Cell, x: number, y: number): number {
+  return (x < cell.west ? WEST : x > cell.east ? EAST : 0) | (y < cell.south ? SOUTH : y > cell.north ? NORTH : 0);
+}
+
+/** Rings as vertex numbers `list[from, to)` into `xy`, the first of each ring marked. */
+export interface RingList {
+  readonly xy: Float64Array;
+  readonly list: Uint32Array;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Copies rings to `out[at…)`, leaving out what does not matter to the cell, and gives the new end.
+ *
+ * A run of vertices that all lie beyond one side is replaced by its first and last: the segment between them stays in that
+ * half-plane, which is convex and does not meet the cell, so winding and border are the same for every point of the cell.
+ * A ring that lies beyond one side as a whole is dropped. Every edge that may meet the cell is kept with its own coordinates.
+ */
+export function clipRings({ xy, list, from, to }: RingList, cell: Cell, out: Uint32Array, at: number): number {
+  const { west, south, east, north } = cell;
+  let end = at;
+  let ring = at;
+  let common = ALL_SIDES;
+  let runCommon = 0;
+  let runLast = 0;
+  let runLong = false;
+
+  for (let i = from; i < to; i++) {
+    const entry = list[i] as number;
+    const vertex = entry & VERTEX_MASK;
+    const x = xy[vertex * 2] as number;
+    const y = xy[vertex * 2 + 1] as number;
+    const beyond = (x < west ? WEST : x > east ? EAST : 0) | (y < south ? SOUTH : y > north ? NORTH : 0);
+
+    if (entry >= RING_START) {
+      if (runLong) out[end++] = runLast;
+      if (common !== 0) end = ring;
+      else out[ring] = (out[ring] as number) | RING_START;
+      ring = end;
+      common = ALL_SIDES;
+      runCommon = 0;
+      runLong = false;
+    }
+    common &= beyond;
+    if ((runCommon & beyond) !== 0) {
+      runCommon &= beyond;
+      runLast = vertex;
+      runLong = true;
+      continue;
+    }
+    if (runLong) out[end++] = runLast;
+    runLong = false;
+    runCommon = beyond;
+    out[end++] = vertex;
+  }
+  if (runLong) out[end++] = runLast;
+  if (common !== 0) return ring;
+  if (end > ring) out[ring] = (out[ring] as number) | RING_START;
+  return end;
+}
+
+/** Area units: far above the rounding of the products below (720² · 2^-52), far below any cell. */
+const AREA_MARGIN = 1e-8;
+
+/** Whether the line through both ends leaves all of the cell clearly on one side. */
+function isCellOnOneSide(cell: Cell, ax: number, ay: number, bx: number, by: number): boolean {
+  const dx = bx - ax;
+  const dy = by - ay;
+  const sw = dx * (cell.south - ay) - dy * (cell.west - ax);
+  const se = dx * (cell.south - ay) - dy * (cell.east - ax);
+  const nw = dx * (cell.north - ay) - dy * (cell.west - ax);
+  const ne = dx * (cell.north - ay) - dy * (cell.east - ax);
+  return Math.min(sw, se, nw, ne) > AREA_MARGIN || Math.max(sw, se, nw, ne) < -AREA_MARGIN;
+}
+
+/** Whether any edge may meet the closed cell; false is certain. */
+export function mayTouchCell({ xy, list, from, to }: RingList, cell: Cell): boolean {
+  let first = from;
+  for (let i = from; i < to; i++) {
+    if ((list[i] as number) >= RING_START) first = i;
+    const endsRing = i + 1 === to || (list[i + 1] as number) >= RING_START;
+    const a = (list[i] as number) & VERTEX_MASK;
+    const b = (list[endsRing ? first : i + 1] as number) & VERTEX_MASK;
+    const ax = xy[a * 2] as number;
+    const ay = xy[a * 2 + 1] as number;
+    const bx = xy[b * 2] as number;
+    const by = xy[b * 2 + 1] as number;
+    const beyondA = computeOutcode(cell, ax, ay);
+    const beyondB = computeOutcode(cell, bx, by);
+    if ((beyondA & beyondB) !== 0) continue;
+    if (beyondA === 0 || beyondB === 0 || !isCellOnOneSide(cell, ax, ay, bx, by)) return true;
+  }
+  return false;
+}
+
+/** The rings of a list as GeoJSON coordinates, closed. */
+export function toCoordinates({ xy, list, from, to }: RingList): [number, number][][] {
+  const rings: [number, number][][] = [];
+  for (let i = from; i < to; i++) {
+    const entry = list[i] as number;
+    if (entry >= RING_START) rings.push([]);
+    const vertex = entry & VERTEX_MASK;
+    rings.at(-1)?.push([xy[vertex * 2] as number, xy[vertex * 2 + 1] as number]);
+  }
+  for (const ring of rings) ring.push(ring[0] as [number, number]);
+  return rings;
+}

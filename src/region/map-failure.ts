@@ -1,0 +1,29 @@
+/** How trouble with a map travels inside this floor: thrown where it is found, turned into a value at its door. Never leaves it. */
+
+import { DiskError, HttpError } from '../domain/ports.ts';
+import type { MapFailure } from './region-types.ts';
+
+export class MapError extends Error {
+  readonly failure: MapFailure;
+  constructor(failure: MapFailure) {
+    super(failure.message);
+    this.name = 'MapError';
+    this.failure = failure;
+  }
+}
+
+/** Content that breaks the rules, before anyone has said where it stands. */
+export class MalformedError extends Error {
+  override readonly name = 'Malformed';
+}
+
+export const tooLargeError = (message: string) => new MapError({ kind: 'too-large', message });
+export const damagedError = (message: string) => new MapError({ kind: 'damaged', message });
+
+/** The failure an error stands for; what is none is thrown on. */
+export function toMapFailure(error: unknown): MapFailure {
+  if (error instanceof MapError) return error.failure;
+  if (error instanceof DiskError) return { kind: 'disk', failure: error.failure, message: error.failure.detail };
+  if (error instanceof HttpError) return { kind: 'source', message: `the map did not arrive: ${error.failure.cause}` };
+  throw error;
+}

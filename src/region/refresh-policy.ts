@@ -1,0 +1,108 @@
+/** When to look again for the region (specification 1: at least once a month) and what a changed answer means. Pure; asks nobody. */
+
+import { hashFraction } from '../domain/hash-fraction.ts';
+import { addDuration, type Duration, days, durationBetween, hours, type Instant, type Place } from '../domain/units.ts';
+import type { HomeRegion, RegionChange } from './region-types.ts';
+
+/** Below a month, so that a day without network does not make it more. */
+const REFRESH_PERIOD = days(28);
+/** Devices told the same thing at the same moment come back spread over this. */
+const EARLY_SPREAD = hours(1);
+/** An early look that changes nothing is not repeated sooner. */
+const EARLY_INTERVAL = days(1);
+const FIRST_RETRY_DELAY = hours(1);
+const MAX_RETRY_DELAY = days(1);
+
+/** The service refuses the held region, my-access no longer lists it, or the index it came from is gone, damaged or of another format. */
+export type EarlyReason = 'region-refused' | 'region-not-in-access' | 'map-unusable';
+
+export interface RefreshState {
+  /** Any stable text that differs between devices. */
+  readonly device: string;
+  readonly now: Instant;
+  /** When the map (or region-from-loc) was last asked with success; absent: never. */
+  readonly checkedAt?: Instant;
+  /** Failed attempts since then, and when the last was. */
+  readonly failures: number;
+  readonly failedAt?: Instant;
+  readonly early?: { readonly since: Instant; readonly why: EarlyReason };
+}
+
+export interface ScheduledRefresh {
+  readonly at: Instant;
+  readonly why: 'first' | 'monthly' | 'retry' | EarlyReason;
+}
+
+/** The first instant after `from` on the device's own grid of periods, the same after any restart. */
+function findNextPeriod(device: string, from: Instant): Instant {
+  const offset = hashFraction(device) * REFRESH_PERIOD;
+  const turns = Math.floor((from - offset) / REFRESH_PERIOD) + 1;
+  return Math.round(offset + turns * REFRESH_PERIOD) as Instant;
+}
+
+const laterOf = (a: Instant, b: Instant) => (a > b ? a : b);
+
+const computeRetryDelay = (failures: number): Duration =>
+  Math.min(FIRST_RETRY_DELAY * 2 ** Math.min(failures - 1, 10), MAX_RETRY_DELAY) as Duration;
+
+/** When to refresh next and why. An instant in the past means now; a wall clock set back by years does not stop it. */
+export function scheduleMapRefresh(state: RefreshState): ScheduledRefresh {
+  const { device, now, failures, failedAt, early } = state;
+  const spread = (hashFraction(`early ${device}`) * EARLY_SPREAD) as Duration;
+  // A check that lies in the future was made by a clock that was wrong.
+  const checkedAt = state.checkedAt !== undefined && state.checkedAt <= now ? state.checkedAt : undefined;
+
+  const due = ((): ScheduledRefresh => {
+    if (checkedAt === undefined) return { at: now, why: 'first' };
+    const monthly = findNextPeriod(device, checkedAt);
+    if (early === undefined || early.since < checkedAt) return { at: monthly, why: 'monthly' };
+    const soon = laterOf(addDuration(early.since, spread), addDuration(checkedAt, EARLY_INTERVAL));
+    return soon < monthly ? { at: soon, why: early.why } : { at: monthly, why: 'monthly' };
+  })();
+
+  if (failures === 0 || failedAt === undefined || failedAt > now) return due;
+  const retry = addDuration(failedAt, computeRetryDelay(failures));
+  return retry > due.at ? { at: retry, why: 'retry' } : due;
+}
+
+/** Whether the last look is older than a month. */
+export const isCheckOverdue = (checkedAt: Instant | undefined, now: Instant) =>
+  checkedAt === undefined || durationBetween(checkedAt, now) > days(31);
+
+export interface HomeMatch {
+  readonly region: string;
+  readonly regionFullName: string;
+  readonly mapLastUpdated?: Instant;
+  readonly source: HomeRegion['source'];
+}
+
+const formatRegion = ({ region, regionFullName }: HomeMatch | HomeRegion) => `${region} (${regionFullName})`;
+
+/** What a newly `found` region means: a region in use is given up for another only once the service knows that one (`adopt`). */
+export function compareRegions(
+  place: Place,
+  current: HomeRegion | undefined,
+  found: HomeMatch | undefined,
+): RegionChange | undefined {
+  if (current === undefined) return found === undefined ? undefined : { kind: 'first', home: { place, ...found } };
+  const { proposed: _, mapLastUpdated: __, ...unproposed } = current;
+  if (found === undefined) {
+    const message = `the place lies in no region any more; ${formatRegion(current)} stays in use; check the place's latitude and longitude`;
+    return { kind: 'vanished', home: current, message };
+  }
+  const mapDate = found.mapLastUpdated === undefined ? {} : { mapLastUpdated: found.mapLastUpdated };
+  if (found.region === current.region) return { kind: 'same', home: { place, ...found } };
+  const { region, regionFullName } = found;
+  const message = `the place now lies in ${formatRegion(found)} instead of ${formatRegion(current)}, which stays in use until the service answers for the new one`;
+  return {
+    kind: 'changed',
+    home: { ...unproposed, ...mapDate, source: found.source, proposed: { region, regionFullName } },
+    message,
+  };
+}
+
+/** The proposed region in use: for when the service knows it (my-access lists it, region-from-loc names it) or refuses the old one. */
+export function confirmRegion(home: HomeRegion): HomeRegion {
+  const { proposed, ...rest } = home;
+  return proposed === undefined ? home : { ...rest, ...proposed };
+}

@@ -1,0 +1,125 @@
+/** What a region map is to the other floors: its facts, its failures, its answers and the stored place. Types only; decides nothing. */
+
+import type { SignalType } from '../config/config.ts';
+import type { Disk, DiskFailure, Log } from '../domain/ports.ts';
+import type { Instant, Place } from '../domain/units.ts';
+
+/** One map a signal type (specification 2.8), as held in the state directory. */
+export interface MapInfo {
+  readonly signalType: string;
+  /** `meta.last_updated`; absent when the source told none. */
+  readonly lastUpdated?: Instant;
+  /** Distinct region abbreviations. */
+  readonly regions: number;
+  readonly features: number;
+  readonly polygons: number;
+  readonly vertices: number;
+  readonly pieces: number;
+  /** Size of the index file. */
+  readonly bytes: number;
+  /** Size of the GeoJSON it was made from. */
+  readonly sourceBytes: number;
+  readonly importedAt: Instant;
+}
+
+/** Why there is no (new) map. `message` is one sentence for people; the index held before keeps answering in every case. */
+export type MapFailure =
+  /** The text is not the GeoJSON of specification 2.8: cut short, wrong types, an open ring, a number out of range. `at` counts bytes. */
+  | { readonly kind: 'malformed'; readonly at: number; readonly message: string }
+  /** A limit was passed. */
+  | { readonly kind: 'too-large'; readonly message: string }
+  /** A map of another signal type. */
+  | { readonly kind: 'wrong-signal'; readonly message: string }
+  /** Well-formed, but against the map held: far fewer regions, or the own place no longer found. `force` takes it all the same. */
+  | { readonly kind: 'suspicious'; readonly message: string }
+  /** The source ended badly (network, gzip, file). */
+  | { readonly kind: 'source'; readonly message: string }
+  /** The index file is damaged, or of another format version: import again. */
+  | { readonly kind: 'damaged'; readonly message: string }
+  | { readonly kind: 'disk'; readonly failure: DiskFailure; readonly message: string }
+  | { readonly kind: 'stopped'; readonly message: string };
+
+export interface RegionMatch {
+  readonly region: string;
+  readonly regionFullName: string;
+  /** Number of the feature in the map; the lowest that covers the place wins. */
+  readonly feature: number;
+  /** All regions that cover the place, the winner first: more than one on a border or an overlap. */
+  readonly candidates: readonly string[];
+}
+
+export interface RegionMap {
+  readonly info: MapInfo;
+  /** The region of a place, borders included; undefined outside coverage, never the nearest. Rejects with `DiskError`, also when a part is damaged. */
+  findRegion(place: Place): Promise<RegionMatch | undefined>;
+  close(): Promise<void>;
+}
+
+/** The region of the device's own place, kept beside the index so that a start loads no geometry code. */
+export interface HomeRegion {
+  readonly place: Place;
+  /** The region in use. */
+  readonly region: string;
+  readonly regionFullName: string;
+  /** Age of the map it came from; absent when the map told none or the service was asked instead. */
+  readonly mapLastUpdated?: Instant;
+  readonly source: 'map' | 'service';
+  /** What a newer map says instead: not in use until the service knows it too (see `regionChange`). */
+  readonly proposed?: { readonly region: string; readonly regionFullName: string };
+}
+
+/** What a newly found region means for the one in use. `message` is for people: log, MQTT, health. */
+export type RegionChange =
+  | { readonly kind: 'first' | 'same'; readonly home: HomeRegion }
+  /** Another region: the old one stays in use, the new one is proposed until the service knows it too. */
+  | { readonly kind: 'changed'; readonly home: HomeRegion; readonly message: string }
+  /** No region any more: the old one stays in use. */
+  | { readonly kind: 'vanished'; readonly home: HomeRegion; readonly message: string };
+
+export interface ImportLimits {
+  /** Of the GeoJSON, after inflation. */
+  readonly sourceBytes: number;
+  readonly polygonVertices: number;
+  readonly features: number;
+  readonly pieces: number;
+  readonly indexBytes: number;
+  /** Of one name, in bytes. */
+  readonly nameBytes: number;
+  readonly depth: number;
+}
+
+export interface ImportProgress {
+  readonly bytes: number;
+  readonly features: number;
+}
+
+export interface ImportOptions {
+  /** The GeoJSON, inflated; a chunk need only stay valid until the next is asked for. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+  readonly disk: Disk;
+  readonly signalType: SignalType;
+  /** For `importedAt`. */
+  readonly now: Instant;
+  /** The device's own place: resolved on the way and stored. */
+  readonly homePlace?: Place;
+  /** Take it even when unchanged or suspicious. */
+  readonly force?: boolean;
+  readonly log?: Log;
+  /** Called at most once a chunk. */
+  readonly onProgress?: (progress: ImportProgress) => void;
+  readonly limits?: Partial<ImportLimits>;
+  readonly stop?: AbortSignal;
+}
+
+export type ImportResult =
+  | {
+      readonly ok: true;
+      readonly info: MapInfo;
+      /** Absent when no home was given, or nothing is known of it: the map does not cover it, and none did before. */
+      readonly home?: HomeRegion;
+      /** What became of the region of the home. */
+      readonly change?: RegionChange['kind'];
+      /** `meta.last_updated` is that of the map held: nothing was rewritten. */
+      readonly unchanged: boolean;
+    }
+  | { readonly ok: false; readonly failure: MapFailure };

@@ -1,0 +1,70 @@
+/** Checks a body against a schema and says what is wrong in the service's own words; decides nothing about what a value means. */
+
+import * as v from 'valibot';
+import { parseInstant } from '../../domain/iso-time.ts';
+import { type Duration, type Instant, seconds } from '../../domain/units.ts';
+import type { Failure, Outcome } from '../failure.ts';
+
+export const ok = <Value>(value: Value): Outcome<Value> => ({ ok: true, value });
+export const failed = (failure: Failure): { readonly ok: false; readonly failure: Failure } => ({ ok: false, failure });
+
+const MAX_QUOTE_LENGTH = 80;
+
+/** Any value as a short text without control characters, for a complaint. What is nested is only named: it may be nested very deep. */
+export function quoteValue(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
+  const plain = String(value).replace(/\p{Cc}+/gu, ' ');
+  return plain.length > MAX_QUOTE_LENGTH ? `${plain.slice(0, MAX_QUOTE_LENGTH)}…` : plain;
+}
+
+export const nonsense = (where: string, expected: string, received: unknown) =>
+  failed({ kind: 'nonsense', where, expected, received: quoteValue(received) });
+
+/** The body as `schema` reads it, or the first place where it differs. */
+export function parseBody<Schema extends v.GenericSchema>(
+  schema: Schema,
+  body: unknown,
+): Outcome<v.InferOutput<Schema>> {
+  const result = v.safeParse(schema, body, { abortEarly: true });
+  if (result.success) return ok(result.output);
+  const [issue] = result.issues;
+  const where = v.getDotPath(issue) ?? 'body';
+  if (issue.input === undefined) return nonsense(where, 'a value', 'not there');
+  return nonsense(where, issue.expected ?? issue.message, issue.received);
+}
+
+export const textSchema = v.pipe(v.string(), v.maxLength(2_000));
+export const nonEmptyTextSchema = v.pipe(textSchema, v.minLength(1));
+/** Absent, null and of another type are all the same: nothing was said. */
+export const optionalTextSchema = v.fallback(
+  v.optional(
+    v.union([
+      textSchema,
+      v.pipe(
+        v.null(),
+        v.transform(() => undefined),
+      ),
+    ]),
+  ),
+  undefined,
+);
+export const finiteSchema = v.pipe(v.number(), v.finite());
+
+/** A period in whole seconds, up to a day (specification 2.6). */
+export const periodSchema = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(1),
+  v.maxValue(86_400),
+  v.transform((n): Duration => seconds(n)),
+);
+
+export const instantSchema = v.pipe(
+  v.unknown(),
+  v.check((value) => parseInstant(value) !== undefined, 'a date-time with a zone'),
+  v.transform((value) => parseInstant(value) as Instant),
+);
+
+/** `{ key: value }`, or nothing when there is no value: optional fields stay absent. */
+export const optionalField = <Key extends string, Value>(key: Key, value: Value | undefined | null) =>
+  (value === undefined || value === null ? {} : { [key]: value }) as { readonly [K in Key]?: Value };

@@ -1,0 +1,127 @@
+/** Asks one call with the right authorization: a refused token gets one new login and one retry, a plan gate never does. */
+
+import type { HttpRequest, HttpStream } from '../../domain/ports.ts';
+import { type ApiCall, buildUrl } from '../api/build-requests.ts';
+import { failed, ok } from '../api/decode-body.ts';
+import type { Credentials } from '../api/query-types.ts';
+import type { Failure, Outcome } from '../failure.ts';
+import type { RateLimitGroup } from '../limits/cooldown.ts';
+import type { FinalVerdict, OutgoingRequest, SendResult, Transport } from '../transport/transport.ts';
+import type { Session } from './session.ts';
+
+const COMMON_HEADERS = { accept: 'application/json', 'user-agent': 'gridtide' };
+
+export const formatBasicAuthorization = ({ username, password }: Credentials) =>
+  `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
+
+/** The request of `call` below `base`; `authorization` is the whole header. */
+export function buildHttpRequest(
+  baseUrl: string,
+  call: Omit<ApiCall<unknown>, 'decode'>,
+  authorization?: string,
+): HttpRequest {
+  return {
+    method: call.method,
+    url: buildUrl(baseUrl, call),
+    headers: {
+      ...COMMON_HEADERS,
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(call.body === undefined ? {} : { body: call.body }),
+    deadline: call.deadline,
+    maxBytes: call.maxBytes,
+  };
+}
+
+/** What the tokens of one interface version offer: the v3 session, or the lasting token of v1. */
+export type TokenSource = Pick<Session, 'obtainToken' | 'replaceToken' | 'confirmToken'>;
+
+const toFailedResult = (why: Failure): SendResult => ({ verdict: { kind: 'failed', failure: why } });
+
+const findTokenRefusal = (sent: SendResult) =>
+  'verdict' in sent && sent.verdict.kind === 'token-refused' ? sent.verdict.cause : undefined;
+
+/** Whether the service itself has looked at the token and taken it. */
+function isTokenAccepted(sent: SendResult): boolean {
+  if ('stream' in sent || sent.verdict.kind === 'answer') return true;
+  return sent.verdict.kind === 'failed' && ['gated', 'refused', 'outside-coverage'].includes(sent.verdict.failure.kind);
+}
+
+async function sendWithToken(tokens: TokenSource, send: (token: string) => Promise<SendResult>): Promise<SendResult> {
+  const current = await tokens.obtainToken();
+  if (!current.ok) return toFailedResult(current.failure);
+  const first = await send(current.value);
+  if (findTokenRefusal(first) === undefined) {
+    if (isTokenAccepted(first)) tokens.confirmToken();
+    return first;
+  }
+  const renewed = await tokens.replaceToken(current.value);
+  if (!renewed.ok) return toFailedResult(renewed.failure);
+  const second = await send(renewed.value);
+  const cause = findTokenRefusal(second);
+  if (cause === undefined) {
+    if (isTokenAccepted(second)) tokens.confirmToken();
+    return second;
+  }
+  return toFailedResult({ kind: 'unauthorised', cause: `a new token was refused as well (${cause})` });
+}
+
+function decodeVerdict<Value>(verdict: FinalVerdict, { decode, path }: ApiCall<Value>): Outcome<Value> {
+  switch (verdict.kind) {
+    case 'answer':
+      return decode(verdict.body);
+    case 'token-refused':
+      return failed({ kind: 'unauthorised', cause: verdict.cause });
+    case 'failed':
+      return failed(verdict.failure.kind === 'gated' ? { ...verdict.failure, path } : verdict.failure);
+  }
+}
+
+export interface AuthorizedCalls {
+  /** Without authorization: register and password reset. */
+  callPublic<Value>(call: ApiCall<Value>): Promise<Outcome<Value>>;
+  callAuthorized<Value>(call: ApiCall<Value>): Promise<Outcome<Value>>;
+  openStream(call: ApiCall<never>): Promise<Outcome<HttpStream>>;
+}
+
+/** How one interface version is asked. */
+export interface ApiVersion {
+  readonly base: string;
+  readonly rateLimitGroup: RateLimitGroup;
+  readonly scheme: 'Bearer' | 'Token';
+  readonly tokens: TokenSource;
+}
+
+export function createAuthorizedCalls(
+  transport: Transport,
+  { base, rateLimitGroup, scheme, tokens }: ApiVersion,
+): AuthorizedCalls {
+  const toOutgoing = (call: ApiCall<unknown>, token?: string): OutgoingRequest => ({
+    rateLimitGroup,
+    name: call.path,
+    request: buildHttpRequest(base, call, token === undefined ? undefined : `${scheme} ${token}`),
+  });
+
+  return {
+    async callPublic(call) {
+      return decodeVerdict(await transport.send(toOutgoing(call)), call);
+    },
+    async callAuthorized(call) {
+      // A login would be wasted on a request that may not go out.
+      const why = transport.checkBlocked(rateLimitGroup);
+      if (why !== undefined) return failed(why);
+      const sent = await sendWithToken(tokens, async (token) => ({
+        verdict: await transport.send(toOutgoing(call, token)),
+      }));
+      if ('stream' in sent) throw new Error('a call that is no stream gave one');
+      return decodeVerdict(sent.verdict, call);
+    },
+    async openStream(call) {
+      const why = transport.checkBlocked(rateLimitGroup);
+      if (why !== undefined) return failed(why);
+      const sent = await sendWithToken(tokens, (token) => transport.open(toOutgoing(call, token)));
+      return 'stream' in sent ? ok(sent.stream) : decodeVerdict(sent.verdict, call);
+    },
+  };
+}

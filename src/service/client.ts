@@ -1,0 +1,189 @@
+/** The whole service interface as one object: joins requests, session, budgets and decoders; decides nothing itself. */
+
+import type { Clock, Http, HttpRequest, Log, Random } from '../domain/ports.ts';
+import { type Duration, seconds } from '../domain/units.ts';
+import {
+  type ApiCall,
+  buildAccessCall,
+  buildForecastCall,
+  buildHistoryCall,
+  buildIndexCall,
+  buildMapCall,
+  buildPasswordResetCall,
+  buildPastForecastsCall,
+  buildRegionCall,
+  buildRegisterCall,
+} from './api/build-requests.ts';
+import { ok } from './api/decode-body.ts';
+import type {
+  AccessQuery,
+  AuthorityQuery,
+  Credentials,
+  ForecastQuery,
+  HistoryQuery,
+  PageReadOptions,
+  PastForecastsQuery,
+  PlaceQuery,
+  RangeReadOptions,
+  Registration,
+  SignalQuery,
+  V1Query,
+} from './api/query-types.ts';
+import type {
+  Access,
+  Authority,
+  Envelope,
+  Forecast,
+  History,
+  LiveIndex,
+  Login,
+  MapStream,
+  PastForecasts,
+  RegionResponse,
+  RegistrationResponse,
+  V1DataPoint,
+  V1MarginalPoint,
+  V1Page,
+} from './api/response-types.ts';
+import { createV1Client } from './api/v1-client.ts';
+import { buildHttpRequest, createAuthorizedCalls, formatBasicAuthorization } from './auth/authorized-calls.ts';
+import { createSession } from './auth/session.ts';
+import type { Outcome } from './failure.ts';
+import { createRangeEndpoints } from './ranges/range-endpoints.ts';
+import { createTransport } from './transport/transport.ts';
+import { createWarningLog } from './warning-log.ts';
+
+export interface ServiceClientOptions {
+  /** Base address without a trailing slash. */
+  readonly url: string;
+  readonly http: Http;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Read anew at each login, so that a changed file helps without a restart; undefined when there are none. */
+  readonly credentials: () => Promise<Credentials | undefined>;
+  /** How many devices share the account's budgets; 1 when absent. */
+  readonly fleet?: number;
+  /** How long any answer may take, in real time; 30 s, and 10 min for a map, when absent. */
+  readonly deadline?: Duration;
+  readonly log: Log;
+}
+
+export interface RequestCounts {
+  readonly requests: number;
+  readonly logins: number;
+  /** Bytes of bodies, after inflation. */
+  readonly bytesIn: number;
+}
+
+export interface V1Client {
+  /** The account's lasting token (specification 4.5). */
+  token(): Promise<Outcome<{ readonly token: string }>>;
+  authorities(query: AuthorityQuery): Promise<Outcome<readonly Authority[]>>;
+  datapoints(query: V1Query): Promise<Outcome<V1Page<V1DataPoint>>>;
+  marginal(query: V1Query): Promise<Outcome<V1Page<V1MarginalPoint>>>;
+  /** Page after page to the end, from `query.page`; failures that pass are waited out, any other ends it. */
+  datapointPages(query: V1Query, following?: PageReadOptions): AsyncIterable<Outcome<V1Page<V1DataPoint>>>;
+  marginalPages(query: V1Query, following?: PageReadOptions): AsyncIterable<Outcome<V1Page<V1MarginalPoint>>>;
+}
+
+/** Every call resolves; nothing rejects but a broken law. A single GET that fails is not repeated: `afterFailure` says when to. */
+export interface ServiceClient {
+  register(account: Registration): Promise<Outcome<RegistrationResponse>>;
+  /** A new login now, whatever token is held. */
+  login(): Promise<Outcome<Login>>;
+  resetPassword(account: { readonly username: string }): Promise<Outcome<{ readonly ok: string }>>;
+  myAccess(query: AccessQuery): Promise<Outcome<Access>>;
+  regionFromLoc(query: PlaceQuery): Promise<Outcome<RegionResponse>>;
+  map(query: { readonly signalType: string }): Promise<Outcome<MapStream>>;
+  forecast(query: ForecastQuery): Promise<Outcome<Forecast>>;
+  /** One request: `end` at most 24 h after `start`. */
+  pastForecasts(query: PastForecastsQuery): Promise<Outcome<PastForecasts>>;
+  /** One request: `end` at most 32 d after `start`. */
+  history(query: HistoryQuery): Promise<Outcome<History>>;
+  signalIndex(query: SignalQuery): Promise<Outcome<LiveIndex>>;
+  /** Any length, piece by piece in order, no point twice; asked for only as it is read; ends after the first failure. */
+  historyRange(query: HistoryQuery, reading?: RangeReadOptions): AsyncIterable<Outcome<History>>;
+  pastForecastsRange(query: PastForecastsQuery, reading?: RangeReadOptions): AsyncIterable<Outcome<PastForecasts>>;
+  readonly v1: V1Client;
+  counts(): RequestCounts;
+  /** The service's clock minus our wall clock, from the latest answers; undefined before the first. */
+  skew(): Duration | undefined;
+  /** Ends what is under way with `stopped`; later calls give the same. May be called twice. */
+  stop(): void;
+}
+
+const LOGIN_CALL = { method: 'GET', path: '/login', query: {}, deadline: seconds(30), maxBytes: 65_536 } as const;
+
+const buildLoginRequest = (base: string, credentials: Credentials): HttpRequest =>
+  buildHttpRequest(base, LOGIN_CALL, formatBasicAuthorization(credentials));
+
+export function createServiceClient(options: ServiceClientOptions): ServiceClient {
+  const { url, http, clock, random, credentials, fleet = 1, log } = options;
+  const baseUrl = url.replace(/\/+$/, '');
+  const stopping = new AbortController();
+  const { signal: stopSignal } = stopping;
+  const transport = createTransport({
+    http,
+    clock,
+    random,
+    log,
+    fleet,
+    stopSignal,
+    deadline: options.deadline,
+  });
+  const session = createSession({
+    clock,
+    log,
+    credentials,
+    checkBlocked: () => transport.checkBlocked('login'),
+    send: (pair) =>
+      transport.send({ rateLimitGroup: 'login', name: LOGIN_CALL.path, request: buildLoginRequest(baseUrl, pair) }),
+  });
+  const calls = createAuthorizedCalls(transport, {
+    base: baseUrl,
+    rateLimitGroup: 'data',
+    scheme: 'Bearer',
+    tokens: session,
+  });
+  const logWarnings = createWarningLog(log, clock);
+
+  /** A checked call asked with the token, its warnings said. */
+  async function fetchEnvelope<Value extends Envelope>(call: Outcome<ApiCall<Value>>): Promise<Outcome<Value>> {
+    if (!call.ok) return call;
+    const outcome = await calls.callAuthorized(call.value);
+    if (outcome.ok) logWarnings(outcome.value);
+    return outcome;
+  }
+  const history = (query: HistoryQuery) => fetchEnvelope(buildHistoryCall(query));
+  const pastForecasts = (query: PastForecastsQuery) => fetchEnvelope(buildPastForecastsCall(query));
+
+  const ranges = createRangeEndpoints({ clock, random, stopSignal, history, pastForecasts });
+
+  return {
+    async register(account) {
+      const call = buildRegisterCall(account);
+      return call.ok ? calls.callPublic(call.value) : call;
+    },
+    login: session.login,
+    resetPassword: ({ username }) => calls.callPublic(buildPasswordResetCall(username)),
+    myAccess: (query) => calls.callAuthorized(buildAccessCall(query)),
+    regionFromLoc: (query) => calls.callAuthorized(buildRegionCall(query)),
+    async map({ signalType }) {
+      const stream = await calls.openStream(buildMapCall(signalType));
+      if (!stream.ok) return stream;
+      const { chunks, headers } = stream.value;
+      const length = headers['content-encoding'] === undefined ? Number(headers['content-length']) : Number.NaN;
+      return ok({ chunks, ...(Number.isSafeInteger(length) ? { contentLength: length } : {}) });
+    },
+    forecast: (query) => fetchEnvelope(buildForecastCall(query)),
+    pastForecasts,
+    history,
+    signalIndex: (query) => fetchEnvelope(ok(buildIndexCall(query))),
+    historyRange: ranges.history,
+    pastForecastsRange: ranges.pastForecasts,
+    v1: createV1Client({ base: baseUrl, transport, credentials, clock, random, stopSignal }),
+    counts: transport.counts,
+    skew: transport.skew,
+    stop: () => stopping.abort(),
+  };
+}

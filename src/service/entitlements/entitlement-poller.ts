@@ -1,0 +1,105 @@
+/** Reads the account's plan once a day and tells what changed; decides when to read, not what is asked with it. */
+
+import type { Cancel, Clock, Random } from '../../domain/ports.ts';
+import { addDuration, type Duration, days, hours, milliseconds } from '../../domain/units.ts';
+import type { SignalQuery } from '../api/query-types.ts';
+import type { ServiceClient } from '../client.ts';
+import type { Failure } from '../failure.ts';
+import { computeRetryDelay } from '../limits/retry-delay.ts';
+import {
+  applyDescription,
+  applyGate,
+  createUnknownEntitlements,
+  deriveEntitlements,
+  type Entitlements,
+  formatEntitlementChanges,
+  type GatedPart,
+} from './entitlements.ts';
+
+const POLL_INTERVAL = days(1);
+/** Read up to this much earlier, so that devices started together do not ask together for ever. */
+const POLL_JITTER = hours(1);
+
+export interface EntitlementPollerParts {
+  readonly service: Pick<ServiceClient, 'myAccess'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** After each look, and after each request that met a gate or passed one: the plan, and a sentence for each change. */
+  readonly onEntitlements: (plan: Entitlements, changes: readonly string[]) => void;
+  /** A look that failed; the plan before it stays. */
+  readonly onFailure: (failure: Failure) => void;
+}
+
+export interface EntitlementPoller {
+  /** The plan of this region and signal from now on; unknown until it is read, which happens at once or after `wait`. */
+  pollFor(query: SignalQuery, wait?: Duration): void;
+  /** Undefined before the first `watch`. */
+  entitlements(): Entitlements | undefined;
+  /** A request of this part was gated, or answered. */
+  observeGate(part: GatedPart, gate: 'open' | 'closed'): void;
+  stop(): void;
+}
+
+export function createEntitlementPoller({
+  service,
+  clock,
+  random,
+  onEntitlements,
+  onFailure,
+}: EntitlementPollerParts): EntitlementPoller {
+  let current: Entitlements | undefined;
+  /** As the service described it last, whatever requests have met since. */
+  let described: Entitlements | undefined;
+  let failures = 0;
+  let cancelNext: Cancel | undefined;
+  let stopped = false;
+
+  const pollAfter = (wait: Duration) => {
+    cancelNext?.();
+    if (!stopped) cancelNext = clock.wakeAt(addDuration(clock.now().uptime, wait), 'plan', () => void poll());
+  };
+
+  const replace = (now: Entitlements) => {
+    const changes = current === undefined ? [] : formatEntitlementChanges(current, now);
+    current = now;
+    onEntitlements(now, changes);
+  };
+
+  async function poll(): Promise<void> {
+    const polled = current;
+    if (polled === undefined) return;
+    const { region, signalType } = polled;
+    const outcome = await service.myAccess({ region, signalType });
+    // The region may have changed meanwhile; its own look is under way.
+    if (stopped || current?.region !== region || current.signalType !== signalType) return;
+    if (outcome.ok) {
+      failures = 0;
+      const description = deriveEntitlements(outcome.value, polled);
+      const merged = applyDescription(current, described, description);
+      described = description;
+      replace(merged);
+      return pollAfter(milliseconds(POLL_INTERVAL - Math.floor(random.fraction() * POLL_JITTER)));
+    }
+    failures += 1;
+    onFailure(outcome.failure);
+    pollAfter(computeRetryDelay(outcome.failure, failures, random.fraction()));
+  }
+
+  return {
+    pollFor({ region, signalType }, wait = milliseconds(0)) {
+      if (stopped || (current?.region === region && current.signalType === signalType)) return;
+      current = createUnknownEntitlements(region, signalType);
+      described = undefined;
+      failures = 0;
+      pollAfter(wait);
+    },
+    entitlements: () => current,
+    observeGate(part, gate) {
+      if (current !== undefined && current[part] !== gate) replace(applyGate(current, part, gate));
+    },
+    stop() {
+      stopped = true;
+      cancelNext?.();
+    },
+  };
+}

@@ -1,0 +1,145 @@
+/** Decides what an answer means by its status, type and body (specification 7); never sends anything. */
+
+import type { HttpFailure, HttpResponse, HttpResponseHead } from '../../domain/ports.ts';
+import { type Duration, formatCount, type Instant, seconds } from '../../domain/units.ts';
+import { quoteValue } from '../api/decode-body.ts';
+import type { Failure } from '../failure.ts';
+import { formatNetworkError, isMissingTls } from './network-error-text.ts';
+
+export type ResponseVerdict =
+  | { readonly kind: 'answer'; readonly body: unknown }
+  /** 401, or a 401 or 403 that a front-end server answered with a page: once, a new login may help. */
+  | { readonly kind: 'token-refused'; readonly cause: string }
+  | { readonly kind: 'throttled'; readonly retryAfter?: Duration }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+const toFailedVerdict = (failure: Failure): ResponseVerdict => ({ kind: 'failed', failure });
+
+/** What a failed transfer means. */
+export function classifyHttpFailure({ kind, cause }: HttpFailure): Failure {
+  switch (kind) {
+    case 'unreachable':
+      return { kind: 'unreachable', reason: 'no-connection', cause: formatNetworkError(cause) };
+    case 'tls':
+      return { kind: 'unreachable', reason: isMissingTls(cause) ? 'no-tls' : 'tls', cause: formatNetworkError(cause) };
+    case 'deadline':
+    case 'too-large':
+    case 'cut-short':
+      return { kind: 'unreachable', reason: kind, cause: formatNetworkError(cause) };
+    case 'bad-encoding':
+      return { kind: 'unreachable', reason: 'cut-short', cause: formatNetworkError(cause) };
+    case 'insecure':
+      return { kind: 'forbidden', cause };
+    case 'stopped':
+      return { kind: 'stopped' };
+  }
+}
+
+export const isJsonResponse = ({ headers }: HttpResponseHead) =>
+  /\bjson\b|\+json\b/i.test(headers['content-type'] ?? '');
+
+const decodeText = (body: Uint8Array) => new TextDecoder().decode(body);
+
+/** The JSON of a body; undefined when it is none. */
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The texts of a word, or of a list of words or of `{loc, msg}`. */
+function extractMessages(value: unknown, isInList = false): string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return isInList ? [] : value.slice(0, 5).flatMap((one) => extractMessages(one, true));
+  if (!isJsonObject(value)) return [];
+  const { loc, msg } = value;
+  const where = Array.isArray(loc) ? `${String(loc.at(-1))}: ` : '';
+  return typeof msg === 'string' ? [`${where}${msg}`] : [];
+}
+
+/** Keys under which services put their words, the most telling first. */
+const MESSAGE_KEYS = ['message', 'msg', 'detail', 'non_field_errors', 'error'];
+
+/** The service's own words in an error body, of whichever of the known shapes. */
+export function extractErrorMessage(body: unknown): string {
+  if (!isJsonObject(body)) return '';
+  for (const key of MESSAGE_KEYS) {
+    const [first] = extractMessages(body[key]);
+    if (first !== undefined && first !== '') return quoteValue(first);
+  }
+  // v1 lists what is wrong with each field under its name.
+  const fields = Object.entries(body)
+    .slice(0, 5)
+    .flatMap(([key, value]) => (Array.isArray(value) ? extractMessages(value).map((said) => `${key}: ${said}`) : []));
+  return quoteValue(fields.join(' '));
+}
+
+function parseRetryAfter({ headers, date }: HttpResponseHead, errorText: string, now: Instant): Duration | undefined {
+  const header =
+    headers['retry-after'] ?? headers['x-throttle-wait-seconds'] ?? /available in (\d+) second/.exec(errorText)?.[1];
+  if (header === undefined) return undefined;
+  if (/^\s*[+-]?\d+(\.\d+)?\s*$/.test(header)) return seconds(Number(header));
+  const until = Date.parse(header);
+  return Number.isNaN(until) ? undefined : ((until - (date ?? now)) as Duration);
+}
+
+const OUTSIDE_COVERAGE_PATTERN = /coordinates not found|no coverage/i;
+
+/** What `reply` means. `now` is only for a `Retry-After` that names a date. */
+export function classifyResponse(reply: HttpResponse, now: Instant): ResponseVerdict {
+  const { status } = reply;
+  const text = decodeText(reply.body);
+  // An error is JSON by its body: some services send it under another type.
+  const mayBeJson = isJsonResponse(reply) || reply.headers['content-type'] === undefined;
+  const json = mayBeJson || status >= 400 ? parseJson(text) : undefined;
+  const errorText = json === undefined ? '' : extractErrorMessage(json.value);
+
+  if (status >= 200 && status < 300) {
+    if (!isJsonResponse(reply) && json === undefined)
+      return toFailedVerdict({
+        kind: 'unreachable',
+        reason: 'captive-portal',
+        cause: `the answer is ${quoteValue(reply.headers['content-type'] ?? 'no JSON')}, expected JSON: something else answers in the service's place`,
+      });
+    if (json !== undefined) return { kind: 'answer', body: json.value };
+    if (text.trimStart().startsWith('<'))
+      return toFailedVerdict({
+        kind: 'unreachable',
+        reason: 'captive-portal',
+        cause: 'the answer is a page, expected JSON',
+      });
+    // Not quoted: the half answer to a login holds most of a token.
+    return toFailedVerdict({
+      kind: 'nonsense',
+      where: 'body',
+      expected: 'whole JSON',
+      received: `${formatCount(reply.body.length, 'byte')} that cannot be read as such`,
+    });
+  }
+  if (status >= 300 && status < 400)
+    return toFailedVerdict({
+      kind: 'unreachable',
+      reason: 'redirect',
+      cause: `a redirect (${status}) to ${quoteValue(reply.headers.location ?? 'nowhere')}, which is not followed`,
+    });
+  const message = errorText === '' ? `status ${status}` : errorText;
+  if (status === 401) return { kind: 'token-refused', cause: message };
+  if (status === 403)
+    return json === undefined || !isJsonObject(json.value)
+      ? { kind: 'token-refused', cause: 'status 403 with a page instead of JSON' }
+      : toFailedVerdict({ kind: 'gated', message });
+  const retryAfter = parseRetryAfter(reply, errorText, now);
+  if (status === 429) return { kind: 'throttled', ...(retryAfter === undefined ? {} : { retryAfter }) };
+  if (status >= 500)
+    return toFailedVerdict({ kind: 'unwell', status, message, ...(retryAfter === undefined ? {} : { retryAfter }) });
+  if (status >= 400)
+    return OUTSIDE_COVERAGE_PATTERN.test(text)
+      ? toFailedVerdict({ kind: 'outside-coverage' })
+      : toFailedVerdict({ kind: 'refused', status, message });
+  return toFailedVerdict({ kind: 'nonsense', where: 'status', expected: '200', received: String(status) });
+}

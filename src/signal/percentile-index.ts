@@ -1,0 +1,69 @@
+/** Computes the percentile of the present rate against the next 24 hours of a forecast, under all three tie rules. Never rounds, never interpolates. */
+
+import { type Duration, floorTo, hours, type Instant, type Percentile } from '../domain/units.ts';
+import type { Point } from '../service/api/response-types.ts';
+
+export type TieRule = 'mid' | 'strict' | 'weak';
+
+/** `full`: at least 21 hours of values; `degraded`: at least 18; `none`: fewer, or no value for now, and then no percentile is given. */
+export type IndexQuality = 'full' | 'degraded' | 'none';
+
+export interface LocalIndex {
+  /** Start of the slot that holds now. */
+  readonly pointTime: Instant;
+  /** Share of the pool below the present value. */
+  readonly strict?: Percentile;
+  /** Share of the pool below or equal. */
+  readonly weak?: Percentile;
+  /** Half of the equal ones counted. */
+  readonly mid?: Percentile;
+  /** How many values the pool holds. */
+  readonly pool: number;
+  readonly quality: IndexQuality;
+  /** Every value of the pool equals the present one: the order says nothing. */
+  readonly flat: boolean;
+}
+
+const POOL_LENGTH = hours(24);
+const FULL_COVERAGE = hours(21);
+const LEAST_COVERAGE = hours(18);
+
+/** The present value and the values of [slot, slot + 24 h); of a repeated point the last counts (specification 2.5). */
+function collectPool(
+  points: readonly Point[],
+  slot: Instant,
+): { readonly present?: number; readonly values: number[] } {
+  const byTime = new Map<number, number>();
+  for (const { at, value } of points)
+    if (Number.isFinite(value) && at >= slot && at < slot + POOL_LENGTH) byTime.set(at, value);
+  const present = byTime.get(slot);
+  return { ...(present === undefined ? {} : { present }), values: [...byTime.values()] };
+}
+
+/** Values in any order and unit; `period` is `data_point_period_seconds` (specification 2.5, 2.6). */
+export function computeLocalIndex(points: readonly Point[], period: Duration, now: Instant): LocalIndex {
+  const pointTime = floorTo(now, period);
+  const { present, values } = collectPool(points, pointTime);
+  const pool = values.length;
+  const covered = pool * period;
+  const quality =
+    present === undefined || covered < LEAST_COVERAGE ? 'none' : covered < FULL_COVERAGE ? 'degraded' : 'full';
+  if (present === undefined || quality === 'none') return { pointTime, pool, quality: 'none', flat: false };
+
+  let below = 0;
+  let equal = 0;
+  for (const value of values) {
+    if (value < present) below++;
+    else if (value === present) equal++;
+  }
+  const share = (n: number) => ((100 * n) / pool) as Percentile;
+  return {
+    pointTime,
+    strict: share(below),
+    weak: share(below + equal),
+    mid: share(below + equal / 2),
+    pool,
+    quality,
+    flat: equal === pool,
+  };
+}

@@ -1,0 +1,66 @@
+/** Decides how long to wait before each next request of signal data. Never asks, and never knows what a request costs. */
+
+import type { ClockReading } from '../domain/ports.ts';
+import { type Duration, days, floorTo, type Instant, milliseconds, minutes } from '../domain/units.ts';
+import type { SignalData } from './signal-store.ts';
+
+/** `forecast` and `live-index` come each period of the service; `map` and `access` rarely. */
+export type PollKind = 'forecast' | 'live-index' | 'map' | 'access';
+
+/** The last request of one kind. */
+export interface LastPoll {
+  readonly at: ClockReading;
+  /** Given after a failure: how long to leave it alone from `at` on. */
+  readonly wait?: Duration;
+}
+
+/** Until the service has told its period. */
+const ASSUMED_PERIOD = minutes(5);
+/** Published values are there a little after their period begins. */
+const PUBLICATION_DELAY = milliseconds(5_000);
+/** Devices spread over half a period: at most twice the mean load on the service. */
+const PHASE_SHARE = 0.5;
+/** At least once a month (specification 8); with a margin for a month of outages. */
+const MAP_RENEWAL = days(27);
+const ACCESS_RENEWAL = days(1);
+
+function pollPeriod(signal: SignalData, kind: 'forecast' | 'live-index'): Duration {
+  const period = kind === 'forecast' ? signal.forecast?.generatedPeriod : signal.liveIndex?.period;
+  return period !== undefined && period >= minutes(1) ? period : ASSUMED_PERIOD;
+}
+
+/** From `now` to this device's moment in the next period that has not been asked for. */
+function timeUntilNextIssue(period: Duration, polledAt: Instant, now: Instant, phase: number): Duration {
+  const offset = PUBLICATION_DELAY + phase * PHASE_SHARE * period;
+  const next = floorTo((polledAt - offset) as Instant, period) + period + offset;
+  return milliseconds(Math.max(0, next - now));
+}
+
+/**
+ * How long from `now` until the next request of this kind; 0 means at once. `phase` in [0, 1) is the device's own and stable.
+ * Index and forecast of one period share their moment, so that one token of 30 minutes serves both: two logins an hour at most.
+ */
+export function nextPoll(
+  kind: PollKind,
+  signal: SignalData,
+  last: LastPoll | undefined,
+  now: ClockReading,
+  phase: number,
+): Duration {
+  if (last === undefined) return milliseconds(0);
+  const since = now.uptime - last.at.uptime;
+  if (last.wait !== undefined) return milliseconds(Math.max(0, last.wait - since));
+  switch (kind) {
+    case 'map':
+      return milliseconds(Math.max(0, MAP_RENEWAL - since));
+    case 'access':
+      return milliseconds(Math.max(0, ACCESS_RENEWAL - since));
+    case 'forecast':
+    case 'live-index': {
+      const period = pollPeriod(signal, kind);
+      // The wall clock may have jumped since: what counts is when the request was by today's clock.
+      const next = timeUntilNextIssue(period, (now.wall - since) as Instant, now.wall, phase);
+      return milliseconds(Math.min(next, 2 * period));
+    }
+  }
+}

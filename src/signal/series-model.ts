@@ -1,0 +1,95 @@
+/** The values of one kind as the device has seen them, and the course it expects them to take. Knows nothing of forecasts as documents. */
+
+import { type Duration, hours, type Instant } from '../domain/units.ts';
+import type { Point } from '../service/api/response-types.ts';
+import { buildDailyProfile, profileUsableUntil, profileValueAt } from './daily-profile.ts';
+import {
+  correctForecast,
+  createForecastCorrection,
+  estimateUncertainty,
+  type ForecastCorrection,
+  LEARNED_PERIOD,
+  learn,
+  meanOfFirst,
+} from './forecast-correction.ts';
+import { createValueHistory, recordValues, seenValueAt, toSlot, type ValueHistory } from './value-history.ts';
+
+export interface SeriesModel {
+  readonly units: string;
+  readonly history: ValueHistory;
+  readonly correction: ForecastCorrection;
+  /** The values expected when something was said last, from a slot on. */
+  readonly expected?: ExpectedValues & { readonly slot: number; readonly forecastCount: number };
+}
+
+/** Values of the slots from one on, and how far each may turn out lower: the last holds for all further ones. */
+export interface ExpectedValues {
+  readonly values: readonly number[];
+  readonly uncertainty?: readonly number[];
+}
+
+/** How far a forecast is continued. */
+export const HORIZON_LENGTH = hours(48);
+
+export const createSeriesModel = (units: string, period: Duration): SeriesModel => ({
+  units,
+  history: createValueHistory(period),
+  correction: createForecastCorrection(),
+});
+
+/** Values seen, without anything said about the next ones. */
+export const withObserved = (model: SeriesModel, points: readonly Point[], now: Instant): SeriesModel => ({
+  ...model,
+  history: recordValues(model.history, points, now),
+});
+
+/** One day repeated: beyond a day the profile knows no more. */
+function repeatDay(day: Float64Array, count: number): Float64Array {
+  const values = new Float64Array(count);
+  for (let from = 0; from < count; from += day.length)
+    values.set(day.subarray(0, Math.min(day.length, count - from)), from);
+  return values;
+}
+
+/** Takes up the values said from the slot of `now` on, where NaN is a gap; those of now and before are in the archive already. */
+export function withForecastValues(model: SeriesModel, forecastValues: readonly number[], now: Instant): SeriesModel {
+  const { history, correction, expected: _, ...rest } = model;
+  if (profileUsableUntil(history, now) === undefined) return { ...rest, history, correction };
+  const slot = toSlot(history, now);
+  const count = Math.max(forecastValues.length, Math.round(HORIZON_LENGTH / history.period));
+  const day = buildDailyProfile(history, slot);
+  const issue = { slot, forecastValues, profile: repeatDay(day, count) };
+  const learned =
+    history.period !== LEARNED_PERIOD
+      ? correction
+      : learn(correction, issue, () => ({
+          value: (at) => seenValueAt(history, at),
+          profile: (at) => profileValueAt(history, at),
+          level: meanOfFirst(day, day.length),
+        }));
+  return {
+    ...rest,
+    history,
+    correction: learned,
+    expected: {
+      slot,
+      forecastCount: forecastValues.length,
+      values: correctForecast(learned, issue, count),
+      uncertainty: estimateUncertainty(learned, forecastValues.length),
+    },
+  };
+}
+
+/** The values expected from a slot on, at least `count`: those ahead where there are any, then the profile. */
+export function predictValues({ history, expected: latest }: SeriesModel, slot: number, count: number): ExpectedValues {
+  const known = latest === undefined || slot < latest.slot ? undefined : latest;
+  const passed = slot - (known?.slot ?? slot);
+  const values = known?.values.slice(passed) ?? [];
+  const day = values.length >= count ? undefined : buildDailyProfile(history, slot);
+  if (day !== undefined) for (let i = values.length; i < count; i++) values.push(day[i % day.length] ?? Number.NaN);
+  const uncertainty = known?.uncertainty ?? [];
+  return {
+    values,
+    ...(uncertainty.length === 0 ? {} : { uncertainty: uncertainty.slice(Math.min(passed, uncertainty.length - 1)) }),
+  };
+}

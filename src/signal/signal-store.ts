@@ -1,0 +1,164 @@
+/** The signal data held for one region as an immutable value: decides what an answer of the service may replace. Never asks for data. */
+
+import type { ClockReading } from '../domain/ports.ts';
+import { type Duration, floorTo, formatInstant, type Instant, minutes } from '../domain/units.ts';
+import type { Forecast, History, LiveIndex } from '../service/api/response-types.ts';
+import { readSlotValues } from './forecast-slots.ts';
+import { RANK_SCORE_UNITS, toRankScore } from './rank-score.ts';
+import { createSeriesModel, type SeriesModel, withForecastValues, withObserved } from './series-model.ts';
+import { seenValueAt } from './value-history.ts';
+
+export interface SignalData {
+  readonly region: string;
+  readonly signalType: string;
+  readonly forecast?: Forecast;
+  /** `inTime`: it came within its own period. */
+  readonly liveIndex?: LiveIndex & { readonly arrivedInTime: boolean };
+  /** Rates as seen and expected, in the unit of the forecast; undefined before the first. */
+  readonly rates?: SeriesModel;
+  /** Live percentiles as seen and expected, stretched. */
+  readonly indexes?: SeriesModel;
+}
+
+/** Something the owner should know; `message` is for people. */
+export interface SignalNote {
+  readonly kind: 'clock-behind' | 'older' | 'wrong-region' | 'wrong-signal' | 'wrong-units' | 'empty' | 'model-seam';
+  readonly message: string;
+}
+
+export interface SignalUpdate {
+  readonly signal: SignalData;
+  readonly accepted: boolean;
+  readonly note?: SignalNote;
+}
+
+/** Nothing known of the region yet. */
+export const emptySignalData = (region: string, signalType = 'co2_moer'): SignalData => ({ region, signalType });
+
+/** What is held, re-keyed at once: another region starts with nothing (specification 2.4). */
+export const withRegion = (signal: SignalData, region: string): SignalData =>
+  signal.region === region ? signal : emptySignalData(region, signal.signalType);
+
+/** A generation time this far ahead of our clock proves the clock wrong. */
+const CLOCK_TOLERANCE = minutes(5);
+
+const refuseUpdate = (signal: SignalData, kind: SignalNote['kind'], message: string): SignalUpdate => ({
+  signal,
+  accepted: false,
+  note: { kind, message },
+});
+
+function refuseForeign(
+  signal: SignalData,
+  answer: { readonly region: string; readonly signalType: string },
+): SignalUpdate | undefined {
+  if (answer.region !== signal.region)
+    return refuseUpdate(
+      signal,
+      'wrong-region',
+      `the service answered for region ${answer.region}; expected ${signal.region}`,
+    );
+  if (answer.signalType !== signal.signalType)
+    return refuseUpdate(
+      signal,
+      'wrong-signal',
+      `the service answered with signal ${answer.signalType}; expected ${signal.signalType}`,
+    );
+  return undefined;
+}
+
+const ensureSeriesModel = (existing: SeriesModel | undefined, units: string, period: Duration): SeriesModel =>
+  existing?.units === units && existing.history.period === period ? existing : createSeriesModel(units, period);
+
+/**
+ * A forecast replaces the held one when it is strictly newer (specification 2.6). One generated more than 5 minutes in the future is refused:
+ * our clock is wrong. A change of the data model is accepted and noted.
+ */
+export function withForecast(signal: SignalData, forecast: Forecast, now: ClockReading): SignalUpdate {
+  const refusal = refuseForeign(signal, forecast);
+  if (refusal) return refusal;
+  if (forecast.points.length === 0)
+    return refuseUpdate(signal, 'empty', 'the forecast holds no value; the one held is kept');
+  const ahead = forecast.generatedAt - now.wall;
+  if (ahead > CLOCK_TOLERANCE)
+    return refuseUpdate(
+      signal,
+      'clock-behind',
+      `the forecast was generated at ${formatInstant(forecast.generatedAt)}, ${Math.round(ahead / 60_000)} min after our clock: the clock of this device is behind; set it`,
+    );
+  const previous = signal.forecast;
+  if (previous !== undefined && forecast.generatedAt <= previous.generatedAt)
+    return refuseUpdate(
+      signal,
+      'older',
+      `the forecast of ${formatInstant(forecast.generatedAt)} is not newer than the one held`,
+    );
+
+  const model = ensureSeriesModel(signal.rates, forecast.units, forecast.period);
+  const same = previous?.units === forecast.units && previous.period === forecast.period;
+  // What the old forecast said of the slots since the newest one seen stands in for them.
+  const standIns = same
+    ? previous.points.filter(({ at }) => Math.floor(at / forecast.period) > model.history.newestSlot)
+    : [];
+  const observed = withObserved(withObserved(model, standIns, now.wall), forecast.points, now.wall);
+  const rates = withForecastValues(observed, readSlotValues(forecast, floorTo(now.wall, forecast.period)), now.wall);
+  const next: SignalData = { ...signal, forecast, rates };
+  if (previous?.model === undefined || forecast.model === undefined || previous.model === forecast.model)
+    return { signal: next, accepted: true };
+  const message = `the data model changed from ${previous.model} to ${forecast.model}; values before and after may differ in level`;
+  return { signal: next, accepted: true, note: { kind: 'model-seam', message } };
+}
+
+/** A live index replaces the held one when its point is newer. Units other than `percentile` are refused. */
+export function withLiveIndex(signal: SignalData, liveIndex: LiveIndex, now: ClockReading): SignalUpdate {
+  const refusal = refuseForeign(signal, liveIndex);
+  if (refusal) return refusal;
+  if (liveIndex.units !== 'percentile')
+    return refuseUpdate(signal, 'wrong-units', `the index came in ${liveIndex.units}; expected percentile`);
+  if (liveIndex.point.at - now.wall > CLOCK_TOLERANCE)
+    return refuseUpdate(
+      signal,
+      'clock-behind',
+      `the index is of ${formatInstant(liveIndex.point.at)}: the clock of this device is behind; set it`,
+    );
+  if (signal.liveIndex !== undefined && liveIndex.point.at <= signal.liveIndex.point.at)
+    return refuseUpdate(
+      signal,
+      'older',
+      `the index of ${formatInstant(liveIndex.point.at)} is not newer than the one held`,
+    );
+  const point = { at: liveIndex.point.at, value: toRankScore(liveIndex.point.value) };
+  const observed = withObserved(
+    ensureSeriesModel(signal.indexes, RANK_SCORE_UNITS, liveIndex.period),
+    [point],
+    now.wall,
+  );
+  const isNow = point.at === floorTo(now.wall, liveIndex.period);
+  const indexes = isNow ? withForecastValues(observed, [point.value], now.wall) : observed;
+  const inTime = now.wall < point.at + liveIndex.period;
+  return { signal: { ...signal, liveIndex: { ...liveIndex, arrivedInTime: inTime }, indexes }, accepted: true };
+}
+
+/** Without a forecast that reaches to now, the values ahead go on from the last one measured. */
+function anchorToNewest({ forecast }: SignalData, model: SeriesModel, now: ClockReading): SeriesModel {
+  const { period, newestSlot: newest } = model.history;
+  const last = forecast?.points.at(-1);
+  const isCovered = forecast !== undefined && last !== undefined && now.wall < last.at + forecast.period;
+  if (isCovered || now.wall - newest * period > 3 * period) return model;
+  return withForecastValues(model, [seenValueAt(model.history, newest)], (newest * period) as Instant);
+}
+
+/** Measured values enter the archive and replace what a forecast had said of their slots (specification 4.4). */
+export function withHistory(signal: SignalData, history: History, now: ClockReading): SignalUpdate {
+  const refusal = refuseForeign(signal, history);
+  if (refusal) return refusal;
+  if (history.points.length === 0) return { signal, accepted: false };
+  if (signal.rates !== undefined && signal.rates.units !== history.units)
+    return refuseUpdate(signal, 'wrong-units', `the history came in ${history.units}; expected ${signal.rates.units}`);
+  const observed = withObserved(
+    ensureSeriesModel(signal.rates, history.units, history.period),
+    history.points,
+    now.wall,
+  );
+  return { signal: { ...signal, rates: anchorToNewest(signal, observed, now) }, accepted: true };
+}

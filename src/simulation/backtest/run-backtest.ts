@@ -1,0 +1,264 @@
+/** Months in seconds: drives the unchanged core over a recorded history, one policy after the other, and measures what each saved. */
+
+import type { LoadConfig } from '../../config/config.ts';
+import type { Site } from '../../control/control-types.ts';
+import { formatInstant, type Instant, type Kilowatt } from '../../domain/units.ts';
+import type { Basis } from '../../signal/signal-view.ts';
+import { countStarts, type FoundViolation, findBudgetViolations, findLoadViolations } from './audit.ts';
+import type { BacktestFaults } from './backtest-faults.ts';
+import { type BacktestJob, type JobRange, listJobs } from './backtest-loads.ts';
+import { type Counterfactual, computeCounterfactual, computeKilograms, sumRuns } from './counterfactual.ts';
+import { type RecordedSeries, timeOfRow } from './recorded-series.ts';
+import { type BacktestFeed, type BacktestFeedName, createBacktestFeed, createPlanOnceFeed } from './signal-feeds.ts';
+import { type SimulatedTrack, simulate } from './simulate.ts';
+
+export const policies = [
+  'immediate',
+  'latest',
+  'window',
+  'threshold',
+  'plan-once',
+  'plan-rolling',
+  'profile-only',
+  'index-only',
+  'hindsight',
+] as const;
+export type Policy = (typeof policies)[number];
+
+export interface BacktestResult {
+  readonly load: string;
+  readonly policy: Policy;
+  readonly energyKwh: number;
+  readonly kg: number;
+  readonly savedKg: number;
+  readonly savedPercent: number;
+  /** Ratio of summed savings against perfect hindsight under the same rules. */
+  readonly shareOfHindsight: number;
+  readonly startsPerDay: number;
+  readonly startsPerJob: { readonly mean: number; readonly most: number };
+  readonly shortestOnMinutes?: number;
+  readonly shortestOffMinutes?: number;
+  readonly deadlines: { readonly met: number; readonly missed: number };
+  readonly minutesByBasis: { readonly [Name in Basis]?: number };
+  /** Kilograms above the best thinkable: what the load's rules cost, what not knowing cost, and what ran off the plan cost. */
+  readonly regret: { readonly constraintsKg: number; readonly forecastKg: number; readonly executionKg: number };
+  readonly worstDays: readonly { readonly from: string; readonly lostKg: number }[];
+  readonly violations: number;
+  readonly violationsByRule: Readonly<globalThis.Record<string, number>>;
+}
+
+export interface BacktestOptions {
+  readonly record: RecordedSeries;
+  readonly loads: readonly LoadConfig[];
+  readonly timezone: string;
+  readonly budget?: Kilowatt;
+  readonly range: JobRange;
+  readonly faults: BacktestFaults;
+  /** A share of one policy's work, 0 to 1. */
+  readonly onProgress?: (policy: Policy, share: number) => void;
+}
+
+/** One job as it was done. */
+interface CompletedJob {
+  readonly job: BacktestJob;
+  readonly bounds: Counterfactual;
+  readonly time: number;
+  readonly weight: number;
+  readonly unplannedTime: number;
+  readonly unplannedWeight: number;
+  readonly starts: number;
+}
+
+const POLICY_FEEDS: { readonly [Name in Policy]?: BacktestFeedName } = {
+  window: 'nothing',
+  threshold: 'threshold',
+  'plan-once': 'forecast',
+  'plan-rolling': 'forecast',
+  'profile-only': 'profile',
+  'index-only': 'index',
+};
+
+/** A job short of its need by less than this is met. */
+const NEED_TOLERANCE = 1_000;
+const WORST_DAYS = 5;
+
+/** All results of one policy, a load each. Loads of a site are driven together, except that each has its own single plan. */
+export function runBacktest(test: BacktestOptions, policy: Policy): readonly BacktestResult[] {
+  const jobs = test.loads.map((load) => listJobs(load, test.timezone, test.record, test.range));
+  const feed = POLICY_FEEDS[policy];
+  if (feed === undefined)
+    return test.loads.map((load, i) =>
+      buildBacktestResult(load, policy, computeBaselines(test, load, jobs[i] ?? [], policy), undefined),
+    );
+  const tracks = simulatePolicy(test, policy, feed, jobs);
+  const site = buildBacktestSite(test, test.loads);
+  const origin = timeOfRow(test.record, 0);
+  const budgetViolations = findBudgetViolations(site, tracks);
+  return test.loads.map((load, i) => {
+    const track = tracks[i];
+    if (track === undefined) throw new Error(`load ${load.name} was not driven`);
+    const cursor = { at: 0 };
+    const done = (jobs[i] ?? []).map((job) => ({
+      job,
+      bounds: computeCounterfactual(load, job, test.record),
+      ...sumRuns(job, track.runIntervals, test.record, cursor),
+      starts: countStarts(job, track, origin),
+    }));
+    const violations = [
+      ...findLoadViolations(load, track, origin),
+      ...findJobViolations(load, done),
+      ...(i === 0 ? budgetViolations : []),
+    ];
+    return buildBacktestResult(load, policy, done, { track, found: violations });
+  });
+}
+
+const buildBacktestSite = ({ timezone, budget }: BacktestOptions, loads: readonly LoadConfig[]): Site => ({
+  device: 'backtest',
+  timezone,
+  ...(budget === undefined ? {} : { budget }),
+  loads,
+});
+
+function simulatePolicy(
+  test: BacktestOptions,
+  policy: Policy,
+  name: BacktestFeedName,
+  jobs: readonly (readonly BacktestJob[])[],
+): readonly SimulatedTrack[] {
+  const { record, faults, onProgress: progress } = test;
+  const firstStart = jobs.flatMap(([job]) => job ?? []).reduce((least, { from }) => Math.min(least, from), Infinity);
+  const simulateLoads = (loads: readonly LoadConfig[], feed: BacktestFeed, part: number) =>
+    simulate({
+      site: buildBacktestSite(test, loads),
+      record,
+      feed,
+      faults,
+      measureFrom: firstStart as Instant,
+      ...(progress === undefined
+        ? {}
+        : { onProgress: (rows: number) => progress(policy, part * (rows / record.rows)) }),
+    });
+  if (policy !== 'plan-once') return simulateLoads(test.loads, createBacktestFeed(name, record), 1);
+  return test.loads.flatMap((load, i) => {
+    const starts = (jobs[i] ?? []).map(({ from }) => from);
+    return simulateLoads([load], createPlanOnceFeed(createBacktestFeed(name, record), starts), 1 / test.loads.length);
+  });
+}
+
+/** The policies that need no core: they are what it is measured against. */
+function computeBaselines(
+  { record }: BacktestOptions,
+  load: LoadConfig,
+  jobs: readonly BacktestJob[],
+  policy: Policy,
+): readonly CompletedJob[] {
+  return jobs.map((job) => {
+    const bounds = computeCounterfactual(load, job, record);
+    const weight = policy === 'latest' ? bounds.latest : policy === 'hindsight' ? bounds.hindsight : bounds.immediate;
+    const starts = policy === 'hindsight' ? bounds.hindsightStarts : 1;
+    return { job, bounds, time: job.need, weight, unplannedTime: 0, unplannedWeight: 0, starts };
+  });
+}
+
+const isJobMet = ({ time, job }: CompletedJob) => time >= job.need - NEED_TOLERANCE;
+
+function findJobViolations(load: LoadConfig, done: readonly CompletedJob[]): readonly FoundViolation[] {
+  const most = load.maxInterruptions === undefined ? Number.POSITIVE_INFINITY : load.maxInterruptions + 1;
+  return done.flatMap((one): FoundViolation[] => {
+    const at = one.job.from;
+    return [
+      ...(isJobMet(one) ? [] : [{ rule: 'deadline' as const, load: load.name, at }]),
+      ...(one.starts > most ? [{ rule: 'starts-a-job' as const, load: load.name, at }] : []),
+    ];
+  });
+}
+
+/** Shortest time between a change and the next opposite one, in minutes. */
+function findShortestMinutes({ transitions: edges }: SimulatedTrack, on: boolean): number | undefined {
+  const lengths = edges.slice(1).flatMap((edge, i) => {
+    const before = edges[i];
+    return before !== undefined && before.on === on && edge.on !== on ? [(edge.at - before.at) / 60_000] : [];
+  });
+  return lengths.length === 0 ? undefined : lengths.reduce((a, b) => Math.min(a, b));
+}
+
+const sumBy = <Item>(items: readonly Item[], value: (item: Item) => number) =>
+  items.reduce((sum, item) => sum + value(item), 0);
+
+/** What the same time would have weighed at once: a job that ran longer or shorter is compared with as much. */
+const computeImmediateWeight = ({ bounds, time, job }: CompletedJob) => (bounds.immediate * time) / job.need;
+
+function computeRegret(load: LoadConfig, done: readonly CompletedJob[]): BacktestResult['regret'] {
+  const kg = (weight: (one: CompletedJob) => number) => computeKilograms(load, sumBy(done, weight));
+  const execution = kg(
+    ({ unplannedTime, unplannedWeight, bounds, job }) =>
+      unplannedWeight - (bounds.hindsight * unplannedTime) / job.need,
+  );
+  return {
+    constraintsKg: kg(({ bounds }) => bounds.hindsight - bounds.unconstrained),
+    forecastKg: kg(({ weight, bounds, time, job }) => weight - (bounds.hindsight * time) / job.need) - execution,
+    executionKg: execution,
+  };
+}
+
+function buildBacktestResult(
+  load: LoadConfig,
+  policy: Policy,
+  done: readonly CompletedJob[],
+  simulated: { readonly track: SimulatedTrack; readonly found: readonly FoundViolation[] } | undefined,
+): BacktestResult {
+  const kg = computeKilograms(
+    load,
+    sumBy(done, ({ weight }) => weight),
+  );
+  const immediateKg = computeKilograms(load, sumBy(done, computeImmediateWeight));
+  const possibleKg = computeKilograms(
+    load,
+    sumBy(done, ({ bounds, time, job }) => ((bounds.immediate - bounds.hindsight) * time) / job.need),
+  );
+  const span = done.length === 0 ? 1 : sumBy(done, ({ job }) => Math.max(job.by - job.from, 86_400_000)) / 86_400_000;
+  const shortestOn = simulated && findShortestMinutes(simulated.track, true);
+  const shortestOff = simulated && findShortestMinutes(simulated.track, false);
+  const met = done.filter(isJobMet).length;
+  const starts = sumBy(done, (one) => one.starts);
+  const violations = simulated?.found ?? [];
+  return {
+    load: load.name,
+    policy,
+    energyKwh: (load.powerKw * sumBy(done, ({ time }) => time)) / 3_600_000,
+    kg,
+    savedKg: immediateKg - kg,
+    savedPercent: immediateKg === 0 ? 0 : (100 * (immediateKg - kg)) / immediateKg,
+    shareOfHindsight: possibleKg === 0 ? 0 : (immediateKg - kg) / possibleKg,
+    startsPerDay: starts / span,
+    startsPerJob: {
+      mean: starts / Math.max(1, done.length),
+      most: done.reduce((most, one) => Math.max(most, one.starts), 0),
+    },
+    ...(shortestOn === undefined ? {} : { shortestOnMinutes: shortestOn }),
+    ...(shortestOff === undefined ? {} : { shortestOffMinutes: shortestOff }),
+    deadlines: { met, missed: done.length - met },
+    minutesByBasis: simulated?.track.minutesByBasis ?? {},
+    regret: computeRegret(load, done),
+    worstDays: findWorstDays(load, done),
+    violations: violations.length,
+    violationsByRule: countByName(violations.map(({ rule }) => rule)),
+  };
+}
+
+function findWorstDays(load: LoadConfig, done: readonly CompletedJob[]): BacktestResult['worstDays'] {
+  return done
+    .map(({ job, weight, bounds }) => ({
+      from: formatInstant(job.from),
+      lostKg: computeKilograms(load, weight - bounds.hindsight) as number,
+    }))
+    .sort((a, b) => b.lostKg - a.lostKg)
+    .slice(0, WORST_DAYS);
+}
+
+function countByName(names: readonly string[]): Readonly<globalThis.Record<string, number>> {
+  const counts: globalThis.Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,117 @@
+/** What a policy is told at each slot of a history: the agent's own signal floor fed with what was known then, never with what came later. */
+
+import type { ClockReading } from '../../domain/ports.ts';
+import { days, type Instant, minutes, type Percentile } from '../../domain/units.ts';
+import type { Forecast, LiveIndex } from '../../service/api/response-types.ts';
+import { buildSignalView } from '../../signal/freshness.ts';
+import {
+  emptySignalData,
+  type SignalData,
+  withForecast,
+  withHistory,
+  withLiveIndex,
+} from '../../signal/signal-store.ts';
+import type { Horizon, SignalView } from '../../signal/signal-view.ts';
+import { FORECAST_POINTS, type RecordedSeries, SLOT, SLOTS_PER_DAY, timeOfRow } from './recorded-series.ts';
+
+/** Called once a slot, in order, with the row whose answer arrives; undefined while the service cannot be reached. */
+export type BacktestFeed = (row: number | undefined, now: ClockReading) => SignalView;
+
+export type BacktestFeedName = 'forecast' | 'profile' | 'index' | 'threshold' | 'nothing';
+
+const RECORDED_REGION = 'recorded';
+const VIEW_OPTIONS = { ties: 'mid', ownRegion: RECORDED_REGION } as const;
+const recordedFields = {
+  region: RECORDED_REGION,
+  signalType: 'co2_moer',
+  period: SLOT,
+  warnings: [],
+  refusedPoints: 0,
+};
+
+/** The forecast as it stood at a row. A record without forecasts tells its own slot as it was measured, like an exact nowcast. */
+function buildRecordedForecast(record: RecordedSeries, row: number): Forecast {
+  const { forecasts, values } = record.series;
+  const generatedAt = timeOfRow(record, row);
+  const points = [];
+  for (let k = 0; k < FORECAST_POINTS; k++) {
+    const value = forecasts[row * FORECAST_POINTS + k] ?? Number.NaN;
+    if (!Number.isNaN(value)) points.push({ at: (generatedAt + k * SLOT) as Instant, value });
+  }
+  if (points.length === 0) points.push({ at: generatedAt, value: values[row] ?? 0 });
+  return { ...recordedFields, units: 'lbs_co2_per_mwh', generatedAt, generatedPeriod: SLOT, points };
+}
+
+/** The live index as the service would tell it: the forecast's 3 hours and the same-time mean of up to 7 days before it. */
+function buildRecordedIndex(record: RecordedSeries, row: number): LiveIndex {
+  const { forecasts, values } = record.series;
+  const nowcast = forecasts[row * FORECAST_POINTS] ?? Number.NaN;
+  const present = Number.isNaN(nowcast) ? (values[row] ?? 0) : nowcast;
+  let below = 0;
+  let equal = 0;
+  let pool = 0;
+  for (let k = 0; k < SLOTS_PER_DAY; k++) {
+    const issued = k < FORECAST_POINTS ? (forecasts[row * FORECAST_POINTS + k] ?? Number.NaN) : Number.NaN;
+    const value = Number.isNaN(issued) ? computeWeekMean(record, row, k) : issued;
+    if (Number.isNaN(value)) continue;
+    pool++;
+    if (value < present) below++;
+    else if (value === present) equal++;
+  }
+  const value = (100 * (below + equal / 2)) / Math.max(1, pool);
+  return { ...recordedFields, units: 'percentile', point: { at: timeOfRow(record, row), value: value as Percentile } };
+}
+
+function computeWeekMean({ series: { values } }: RecordedSeries, row: number, ahead: number): number {
+  let sum = 0;
+  let count = 0;
+  for (let past = row + ahead - SLOTS_PER_DAY; past >= 0 && past > row - 7 * SLOTS_PER_DAY; past -= SLOTS_PER_DAY) {
+    if (past >= row) continue;
+    sum += values[past] ?? 0;
+    count++;
+  }
+  return count === 0 ? Number.NaN : sum / count;
+}
+
+function buildRecordedHistory(record: RecordedSeries, row: number) {
+  const points = row < 0 ? [] : [{ at: timeOfRow(record, row), value: record.series.values[row] ?? 0 }];
+  return { ...recordedFields, units: 'lbs_co2_per_mwh', points };
+}
+
+export function createBacktestFeed(name: BacktestFeedName, record: RecordedSeries): BacktestFeed {
+  let signalData: SignalData = emptySignalData(RECORDED_REGION);
+  const receiveRow = (row: number, now: ClockReading): SignalData => {
+    switch (name) {
+      case 'forecast':
+        return withForecast(signalData, buildRecordedForecast(record, row), now).signal;
+      case 'profile':
+        return withHistory(signalData, buildRecordedHistory(record, row - 1), now).signal;
+      case 'index':
+      case 'threshold':
+        return withLiveIndex(signalData, buildRecordedIndex(record, row), now).signal;
+      case 'nothing':
+        return signalData;
+    }
+  };
+  return (row, now) => {
+    if (row !== undefined) signalData = receiveRow(row, now);
+    const view = buildSignalView(signalData, now, VIEW_OPTIONS);
+    if (name !== 'threshold') return view;
+    const { horizon: _, ...rest } = view;
+    return rest;
+  };
+}
+
+/** The outlook of the moment a job begins, kept until the next job begins: one plan a job. */
+export function createPlanOnceFeed(feed: BacktestFeed, starts: readonly Instant[]): BacktestFeed {
+  let next = 0;
+  let keptHorizon: Horizon | undefined;
+  return (row, now) => {
+    const view = feed(row, now);
+    const isJobStart = now.wall >= (starts[next] ?? Number.POSITIVE_INFINITY);
+    while (now.wall >= (starts[next] ?? Number.POSITIVE_INFINITY)) next++;
+    if (view.horizon !== undefined && (isJobStart || keptHorizon === undefined))
+      keptHorizon = { ...view.horizon, validUntil: (now.wall + days(2) + minutes(5)) as Instant };
+    return keptHorizon === undefined || now.wall >= keptHorizon.validUntil ? view : { ...view, horizon: keptHorizon };
+  };
+}

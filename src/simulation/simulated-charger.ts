@@ -1,0 +1,12 @@
+/** A wall box on the embedded broker that does what it is told and says so, in the way of OpenEVSE. Decides nothing. */
+
+import type { EmbeddedBroker } from './embedded-broker.ts';
+
+/** Answers each `override/set` under `base` with its state, before the sender hears that the message was taken. */
+export function simulateCharger(broker: EmbeddedBroker, topicRoot: string): void {
+  broker.onPublish(async (topic, payload) => {
+    if (topic !== `${topicRoot}/override/set`) return;
+    const state = payload === 'clear' ? '{}' : payload;
+    await broker.publish(`${topicRoot}/override`, state, { retain: true });
+  });
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { createDocumentStore } from '../../src/agent/document-store.ts';
+import type { DiskError } from '../../src/domain/ports.ts';
+import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const text = (content: Uint8Array | undefined) =>
+  content === undefined ? undefined : new TextDecoder().decode(content);
+
+function setUp() {
+  const disk = createMemoryDisk();
+  const said: (DiskError | undefined)[] = [];
+  return { disk, said, store: () => createDocumentStore(disk, (failure) => said.push(failure)) };
+}
+
+describe('documents in two generations', () => {
+  it('gives back the last one saved, also to the next life', async () => {
+    const { store } = setUp();
+    const first = store();
+    expect(await first.load('control')).toBeUndefined();
+    for (const content of ['one', 'two', 'three']) expect(await first.save('control', bytes(content))).toBe(true);
+    const next = store();
+    expect(text((await next.load('control'))?.bytes)).toBe('three');
+    await next.save('control', bytes('four'));
+    expect(text((await store().load('control'))?.bytes)).toBe('four');
+  });
+
+  it('of many saves at once, writes the last', async () => {
+    const { store } = setUp();
+    const one = store();
+    await Promise.all(['a', 'b', 'c', 'd'].map((content) => one.save('control', bytes(content))));
+    expect(text((await store().load('control'))?.bytes)).toBe('d');
+  });
+
+  it('falls back one generation wherever the newest is damaged: every byte, every length', async () => {
+    const { disk, store } = setUp();
+    const first = store();
+    await first.save('control', bytes('older'));
+    await first.save('control', bytes('newer'));
+    const name = 'control.a';
+    const newest = await disk.read(name);
+    if (newest === undefined) throw new Error('the second generation lies in slot a');
+    for (let at = 0; at < newest.length; at++) {
+      const flipped = newest.slice();
+      flipped[at] = (flipped[at] ?? 0) ^ 0x10;
+      for (const broken of [flipped, newest.slice(0, at)]) {
+        await disk.replace(name, broken);
+        expect(await store().load('control')).toEqual({ bytes: bytes('older'), isPrevious: true });
+      }
+    }
+  });
+
+  it('with both generations damaged there is nothing, and a new one can be saved', async () => {
+    const { disk, store } = setUp();
+    await disk.replace('control.a', bytes('x'));
+    await disk.replace('control.b', bytes(''));
+    const one = store();
+    expect(await one.load('control')).toBeUndefined();
+    expect(await one.save('control', bytes('new'))).toBe(true);
+    expect(text((await store().load('control'))?.bytes)).toBe('new');
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { buildHealth } from '../../src/agent/health-report.ts';
+import type { Duration, Instant } from '../../src/domain/units.ts';
+import { buildHealthPayload } from '../../src/mqtt/health.ts';
+import { emptySignalData, type SignalData } from '../../src/signal/signal-store.ts';
+
+const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
+const QUIET = { troubles: [], view: undefined, requests: 3, logins: 1, region: 'PSCO', plan: undefined };
+
+const warned = (...messages: string[]): SignalData => ({
+  ...emptySignalData('PSCO'),
+  forecast: {
+    region: 'PSCO',
+    signalType: 'co2_moer',
+    units: 'lbs_co2_per_mwh',
+    period: 300_000 as Duration,
+    warnings: messages.map((message) => ({ type: 'late', message })),
+    refusedPoints: 0,
+    generatedAt: NOON,
+    generatedPeriod: 300_000 as Duration,
+    points: [],
+  },
+});
+
+describe('the condition of the agent', () => {
+  //  what the service warns of, as health tells it
+  const rows: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+    ['nothing', [], []],
+    ['one thing', ['upstream data are late'], ['upstream data are late']],
+    ['the same thing twice', ['late', 'late'], ['late']],
+    [
+      'more than anybody reads',
+      Array.from({ length: 30 }, (_, i) => `w${i}`),
+      Array.from({ length: 10 }, (_, i) => `w${i}`),
+    ],
+  ];
+  it.each(rows)('warnings of the service: %s', (_, said, told) => {
+    expect(buildHealthPayload(buildHealth({ ...QUIET, signalData: warned(...said) }))).toMatchObject({
+      ok: true,
+      warnings: told,
+    });
+  });
+
+  it('two troubles of one part are one sentence each, since the first', () => {
+    const troubles = [
+      { subject: 'outputs:car', sentence: 'the car does not answer', since: NOON },
+      { subject: 'outputs:tank', sentence: 'line 17 is busy', since: (NOON + 60_000) as Instant },
+    ];
+    const { parts, trouble } = buildHealthPayload(buildHealth({ ...QUIET, signalData: undefined, troubles }));
+    expect(parts.outputs).toEqual({
+      ok: false,
+      trouble: 'the car does not answer; line 17 is busy',
+      since: '2026-03-01T12:00:00+00:00',
+    });
+    expect(trouble).toBe('outputs: the car does not answer; line 17 is busy');
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { createDocumentStore } from '../../src/agent/document-store.ts';
+import { createLedgerWriter } from '../../src/agent/ledger-writer.ts';
+import { addDuration, type Instant, type LbsPerMwh, minutes } from '../../src/domain/units.ts';
+import { parseLedger } from '../../src/ledger/ledger-lines.ts';
+import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
+import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
+
+const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
+const FILE = 'ledger-2026-03.jsonl';
+
+function setUp() {
+  const disk = createMemoryDisk();
+  const clock = createVirtualClock(NOON);
+  const keeper = createLedgerWriter(
+    [],
+    createDocumentStore(disk, () => {}),
+    {},
+  );
+  const see = (slot: number) => {
+    const at = addDuration(NOON, minutes(5 * slot));
+    const rate = { value: 400 as LbsPerMwh, at, until: addDuration(at, minutes(5)) };
+    keeper.recordView({ region: 'PSCO', rate, changesAt: rate.until }, clock.now());
+  };
+  const seen = async () => {
+    const bytes = await disk.read(FILE);
+    return bytes === undefined
+      ? []
+      : parseLedger(new TextDecoder().decode(bytes)).entries.map(
+          (entry) => entry.kind === 'seen' && (entry.at - NOON) / 300_000,
+        );
+  };
+  return { disk, keeper, see, seen };
+}
+
+describe('writing the ledger', () => {
+  it('gathers an hour of rates for one write, each slot once', async () => {
+    const { keeper, see, seen } = setUp();
+    for (let slot = 0; slot < 11; slot++) {
+      see(slot);
+      see(slot);
+    }
+    expect(await seen()).toEqual([]);
+    see(11);
+    await keeper.flush();
+    expect(await seen()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  });
+
+  it('keeps what a full disk refuses, in order, until there is room', async () => {
+    const { disk, keeper, see, seen } = setUp();
+    see(0);
+    disk.failWrites('full');
+    await keeper.flush();
+    see(1);
+    await keeper.flush();
+    expect(await seen()).toEqual([]);
+    disk.failWrites(undefined);
+    see(2);
+    await keeper.flush();
+    expect(await seen()).toEqual([0, 1, 2]);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { type CommandSpec, parseArguments, UsageError } from '../../src/cli/shared/command.ts';
+
+const spec: CommandSpec = {
+  name: 'try',
+  summary: '',
+  positionals: '',
+  options: { output: { value: 'FILE', help: '', short: 'o' }, force: { help: '' }, degrees: { value: 'N', help: '' } },
+};
+
+describe('a mistake in the options', () => {
+  //  typed                        told
+  const rows: readonly (readonly [readonly string[], string])[] = [
+    [['--frobnicate'], 'there is no option --frobnicate'],
+    [['--outptu', 'x'], 'there is no option --outptu (--output?)'],
+    [['-x'], 'there is no option -x'],
+    [['--output'], '--output wants a value: FILE'],
+    [['-o'], '--output wants a value: FILE'],
+    [['--output', '--force'], '--output wants a value: FILE'],
+    [['--force=yes'], '--force takes no value'],
+  ];
+  it.each(rows)('%j', (argv, told) => {
+    expect(() => parseArguments(spec, argv)).toThrow(
+      new UsageError(`${told}; gridtide try --help lists what it takes`),
+    );
+  });
+});
+
+describe('a number', () => {
+  const read = (said: string, range = {}) => parseArguments(spec, ['--degrees', said]).number('degrees', range);
+
+  //  typed   read as
+  const taken: readonly (readonly [string, number])[] = [
+    ['5', 5],
+    ['-122', -122],
+    ['-122.25', -122.25],
+    ['+5', 5],
+    ['007', 7],
+    ['.5', 0.5],
+    ['-.5', -0.5],
+    ['5.', 5],
+  ];
+  it.each(taken)('%j', (said, n) => expect(read(said)).toBe(n));
+
+  const refused = ['', ' ', ' 5', '5 ', '0x10', '0b1', '0o7', '1e1', '-1E-5', '1_000', '1,5', 'Infinity', 'NaN', '--5'];
+  it.each([...refused, '9'.repeat(400)])('%j is none', (said) =>
+    expect(() => parseArguments(spec, [`--degrees=${said}`]).number('degrees')).toThrow(
+      `--degrees ${said}: expected a number, written in digits such as -38.5`,
+    ),
+  );
+
+  it('outside of its range is told with the range alone', () => {
+    expect(() => read('7', { from: 1, to: 6 })).toThrow(/^--degrees 7: expected a number within 1 to 6$/);
+    expect(() => read('1.5', { from: 1, whole: true })).toThrow(
+      /^--degrees 1.5: expected a whole number of at least 1$/,
+    );
+    expect(() => read('1e1', { from: 1, whole: true })).toThrow(/of at least 1, written in digits such as 16$/);
+  });
+});

@@ -1,0 +1,434 @@
+/** The commands check, why and test as an owner meets them: before the agent runs, while it runs, and after. */
+
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDocumentStore } from '../../src/agent/document-store.ts';
+import * as check from '../../src/cli/agent/check.ts';
+import * as runAgent from '../../src/cli/agent/run.ts';
+import * as test from '../../src/cli/agent/test.ts';
+import * as why from '../../src/cli/agent/why.ts';
+import * as plan from '../../src/cli/lab/plan.ts';
+import * as map from '../../src/cli/service/map.ts';
+import type { CommandModule } from '../../src/cli/shared/command.ts';
+import { days, type Instant, subtractDuration } from '../../src/domain/units.ts';
+import { createFileDisk } from '../../src/platform/file-disk.ts';
+import { createScaledClock } from '../../src/platform/system-clock.ts';
+import { createReferenceService, type ReferenceService } from '../../src/reference/reference-service.ts';
+import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
+import { startMqttSpy } from '../doubles/mqtt-spy.ts';
+import { runCommand } from '../doubles/run-command.ts';
+import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
+import { importText } from '../region/doubles.ts';
+import { TWO_REGIONS } from '../region/texts.ts';
+
+let folder = '';
+let reference: ReferenceService;
+let url = '';
+const file = (name: string) => join(folder, name);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gridtide-hand-'));
+  const accounts = (['free', 'pro'] as const).map((plan) => ({ username: plan, password: 'pass-word1', plan }));
+  reference = await createReferenceService({ seed: 7, accounts, clock: () => Date.now() });
+  ({ url } = await reference.listen());
+  for (const plan of ['free', 'pro']) await writeFile(file(plan), `${plan}\n`, { mode: 0o600 });
+  await writeFile(file('password'), 'pass-word1\n', { mode: 0o600 });
+  await writeFile(file('open'), 'pass-word1\n');
+  await chmod(file('open'), 0o644);
+  await mkdir(file('state-of-all'));
+  await chmod(file('state-of-all'), 0o777);
+  await writeFile(file('wrong'), 'pass-word2\n', { mode: 0o600 });
+});
+afterAll(async () => {
+  await reference.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface House {
+  readonly service?: string;
+  readonly place?: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly ca?: string;
+  readonly mqtt?: string;
+  readonly loads?: string;
+  readonly state?: string;
+}
+
+let houses = 0;
+
+async function house(said: House = {}): Promise<string> {
+  const {
+    service = url,
+    place = '{latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}',
+    username = 'pro',
+    password = 'password',
+    ca,
+    mqtt,
+    loads = '  lamp: {type: generic, output: {kind: dry-run}, minOn: 0s, minOff: 0s}',
+    state = `state-${++houses}`,
+  } = said;
+  const path = file(`house-${houses}-${state}.yaml`.replaceAll('/', '-'));
+  const lines = [
+    'device: cellar',
+    `state: ${state}`,
+    'logLevel: error',
+    `place: ${place}`,
+    `service: {url: "${service}", usernameFile: ${username}, passwordFile: ${password}${ca === undefined ? '' : `, ca: ${ca}`}}`,
+    ...(mqtt === undefined ? [] : [`mqtt: {url: "${mqtt}"}`]),
+    'loads:',
+    loads,
+  ];
+  await writeFile(path, lines.join('\n'));
+  return path;
+}
+
+const run = (command: CommandModule, config: string, line = '', stop?: AbortSignal) =>
+  runCommand(command, [...line.split(' ').filter(Boolean), '--config', config], {
+    env: { HOME: folder },
+    ...(stop === undefined ? {} : { stop }),
+  });
+
+describe('gridtide check', () => {
+  it('finds nothing wrong with a good house, and says what the plan opens and where it is', async () => {
+    const { code, out } = await run(check, await house());
+    expect(out).toMatch(/^ok +service: the plan opens forecast and live index for CAISO_NORTH$/m);
+    expect(out).toMatch(/^ok +place: CAISO_NORTH, California ISO North, says the service$/m);
+    expect([code, out.includes('nothing is wrong')]).toEqual([0, true]);
+  });
+
+  //  a configuration that is not read    words
+  const unreadable: readonly (readonly [string, string])[] = [
+    ['none.yaml', 'there is no such file; gridtide init writes one'],
+    ['.', 'it is a directory; name a file'],
+  ];
+  it.each(unreadable)('%s', async (name, words) => expect((await run(check, file(name))).err).toContain(words));
+
+  it('notes that a service on this machine is set to another time, and how to join it', async () => {
+    const accounts = [{ username: 'pro', password: 'pass-word1', plan: 'pro' as const }];
+    const past = await createReferenceService({
+      seed: 7,
+      accounts,
+      clock: () => subtractDuration(Date.now() as Instant, days(30)),
+    });
+    afterTest(() => past.close());
+    const { code, out } = await run(check, await house({ service: (await past.listen()).url }));
+    expect(out).toMatch(
+      /^note +clock: this device is 30d ahead of the service on this machine: gridtide run --now TIME/m,
+    );
+    expect(code).toBe(0);
+  });
+
+  //  what is wrong                house                                     place of it              words
+  const rows: readonly (readonly [string, House, string, RegExp])[] = [
+    ['a password others can read', { password: 'open' }, 'service.passwordFile', /mode 644.*chmod 600/],
+    ['a password file that is missing', { password: 'none' }, 'service.passwordFile', /cannot be read/],
+    ['an authority that is none', { ca: 'pro' }, 'service.ca', /holds no certificate/],
+    ['a wrong password', { password: 'wrong' }, 'service', /does not accept/],
+    ['nobody at the broker', { mqtt: 'mqtt://127.0.0.1:1' }, 'mqtt.url', /no broker answers/],
+    ['a state directory in a file', { state: 'pro' }, 'state', /pro is no directory: give another --state/],
+    [
+      'the sea',
+      { place: '{latitude: 0, longitude: 0, timezone: UTC}' },
+      'place',
+      /no region of the service covers this place/,
+    ],
+    [
+      'a zone on the other side of the world',
+      { place: '{latitude: 38.5, longitude: -122.0, timezone: Asia/Tokyo}' },
+      'place.timezone',
+      /9 h from Greenwich/,
+    ],
+    [
+      'a relay where there is no board',
+      { loads: '  pump: {type: generic, output: {kind: relay, pin: 17}}' },
+      'loads.pump.output.pin',
+      /no line can be switched|chip is not found|may not be written/,
+    ],
+    [
+      'two contacts where there is no board',
+      { loads: '  heating: {type: heat-pump, powerKw: 2, output: {kind: sg-ready, pins: [17, 27]}}' },
+      'loads.heating.output.pins',
+      /no line can be switched|chip is not found|may not be written/,
+    ],
+    ['a state directory that others may write', { state: 'state-of-all' }, 'state', /others may write it \(mode 777\)/],
+  ];
+  it.each(rows)('%s', async (_, said, at, words) => {
+    const { code, out } = await run(check, await house(said), '--json');
+    const { ok, findings } = JSON.parse(out);
+    const found = findings.filter((one: { state: string }) => one.state === 'wrong');
+    expect(found.map((one: { at: string }) => one.at).filter((one: string) => one === at)).toEqual([at]);
+    expect(found.find((one: { at: string }) => one.at === at).words).toMatch(words);
+    expect([code, ok]).toEqual([1, false]);
+  });
+
+  it('tells a plan that opens the live index alone, and is content with it', async () => {
+    const { code, out } = await run(
+      check,
+      await house({ username: 'free', place: '{latitude: 39.75, longitude: -105, timezone: America/Denver}' }),
+    );
+    expect(out).toMatch(/the plan opens live index for PSCO/);
+    expect(out).toMatch(/^note +service: the plan does not open the forecast/m);
+    expect(code).toBe(0);
+  });
+
+  it('finds the place in the map held, and asks whether a sign is lost', async () => {
+    const state = 'state-with-map';
+    const config = await house({ state });
+    expect((await run(map, config, 'update')).code).toBe(0);
+    expect((await run(check, config, '--offline')).out).toMatch(
+      /^ok +place: CAISO_NORTH, California ISO North\nok +map: of 2026-03-01, asked for 0 days ago$/m,
+    );
+    const lost = await house({ state, place: '{latitude: 38.5, longitude: 122.0, timezone: Asia/Shanghai}' });
+    const { code, out } = await run(check, lost, '--offline');
+    expect([code, out]).toEqual([1, expect.stringMatching(/longitude -122 would be CAISO_NORTH: is the sign/)]);
+  });
+
+  it('tells how far the next region is where no number seems to be mistaken, and that it is no answer', async () => {
+    const state = 'state-with-islands';
+    await importText(TWO_REGIONS, { disk: createFileDisk(file(state)) });
+    const near = await house({ state, place: '{latitude: 5, longitude: 20.02, timezone: Europe/Athens}' });
+    const { code, out } = await run(check, near, '--offline');
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(
+        /^WRONG +place: .* in no region of the map; the nearest is EAST, 2\.2 km away: check both numbers$/m,
+      ),
+    ]);
+    const far = await house({ state, place: '{latitude: -60, longitude: 45, timezone: Europe/Moscow}' });
+    expect((await run(check, far, '--offline')).out).toMatch(/the nearest is EAST, \d{4} km away: check both/);
+  });
+
+  it('finds a map old that nobody has asked for in a month, and not one that stayed the same', async () => {
+    const config = await house({ state: 'state-with-old-map' });
+    const disk = createFileDisk(file('state-with-old-map'));
+    const daysAgo = (n: number) => subtractDuration(Date.now() as Instant, days(n));
+    await importText(TWO_REGIONS, { disk, now: daysAgo(80.5) });
+    const told = async () => (await run(check, config, '--offline')).out;
+    expect(await told()).toMatch(/^note +map: of 2026-03-01, asked for 80 days ago; the agent asks/m);
+    const store = createDocumentStore(disk, () => {});
+    await store.save('region', new TextEncoder().encode(JSON.stringify({ checkedAt: daysAgo(2.5) })));
+    expect(await told()).toMatch(/^ok +map: of 2026-03-01, asked for 2 days ago$/m);
+  });
+
+  it('asks nobody with --offline', async () => {
+    const { code, out } = await run(check, await house({ password: 'wrong' }), '--offline');
+    expect([code, out]).toEqual([0, expect.stringMatching(/^- +service: not asked$/m)]);
+  });
+
+  it('mistakes in the file are told all at once, with exit 2, also as JSON', async () => {
+    const config = await house({ loads: '  lamp: {type: lamp, output: {kind: relay}}' });
+    const { code, err } = await run(check, config);
+    expect([code, err.split('\n').length]).toEqual([2, 2]);
+    const json = await run(check, config, '--json');
+    expect([json.code, JSON.parse(json.out).findings.length]).toEqual([2, 2]);
+  });
+});
+
+describe('gridtide run, before it starts', () => {
+  const RELAY = '  pump: {type: generic, output: {kind: relay, pin: 17}}';
+  //  what is wrong                       house              line                                    words
+  const rows: readonly (readonly [string, House, string, RegExp])[] = [
+    ['a speed from nowhere', {}, '--speed 10', /--speed goes with --now TIME$/],
+    [
+      'no time, no number',
+      {},
+      '--now soon --speed fast',
+      /--now soon: expected a time[\s\S]*--speed fast: expected a number/,
+    ],
+    ['lines of a board', { loads: RELAY }, '--now 2026-03-01 --speed 10', /never drive GPIO lines/],
+    ['an authority that is none', { ca: 'pro' }, '', /service\.ca: .*pro cannot be read, or holds no certificate/],
+  ];
+  it.each(rows)('%s', async (_, said, line, words) => {
+    const { code, out, err } = await run(runAgent, await house(said), line);
+    expect(err).toMatch(words);
+    expect([code, out]).toEqual([2, '']);
+  });
+});
+
+it.each([
+  ['why', why, 'lamp'],
+  ['plan', plan, ''],
+  ['check', check, '--offline'],
+] as const)('gridtide %s makes no state directory', async (_, command, line) => {
+  const state = `deep/state-${++houses}`;
+  await run(command, await house({ state }), line);
+  expect(await readdir(folder)).not.toContain('deep');
+});
+
+it('gridtide why tells an unusable state directory once', async () => {
+  const { code, err } = await run(why, await house({ state: 'state-of-all' }), 'lamp');
+  expect(code).toBe(1);
+  expect(err.match(/others may write it/g)).toHaveLength(1);
+});
+
+describe('gridtide test, with no agent and no broker', () => {
+  it('switches, reads back, and leaves a load that cannot tell what it was at its fail-safe level', async () => {
+    const { code, out, err } = await run(test, await house(), 'lamp --for 1s --json');
+    expect(JSON.parse(out)).toMatchObject({ by: 'direct', read: 'on', left: 'off' });
+    expect(err).toMatch(/lamp on, reads on; for 1s/);
+    expect(code).toBe(0);
+  });
+
+  it('stopped by hand it leaves the load at its fail-safe level all the same', async () => {
+    const stop = new AbortController();
+    stop.abort();
+    const { out, err } = await run(test, await house(), 'lamp --for 1h --json', stop.signal);
+    expect([JSON.parse(out).left, err.includes('would be told off')]).toEqual(['off', true]);
+  });
+
+  //  what is said                      line                         exit  words
+  const rows: readonly (readonly [string, string, number, RegExp])[] = [
+    ['no load', '', 2, /which load\? name one of lamp/],
+    ['another load', 'car', 2, /no load "car"/],
+    ['a level it has not', 'lamp --level block', 2, /knows on, off/],
+    ['no length', 'lamp --for soon', 2, /such as 10s/],
+    ['too long', 'lamp --for 2h', 2, /to 1h/],
+  ];
+  it.each(rows)('%s', async (_, line, exit, words) => {
+    const { code, err, out } = await run(test, await house(), line);
+    expect([code, out]).toEqual([exit, '']);
+    expect(err).toMatch(words);
+  });
+
+  it('a load in shadow is not touched', async () => {
+    const config = await house({ loads: '  lamp: {type: generic, output: {kind: dry-run}, observeOnly: true}' });
+    expect(await run(test, config, 'lamp')).toMatchObject({ code: 1, err: expect.stringMatching(/in shadow/) });
+  });
+});
+
+describeWithMosquitto('gridtide test, with no agent on the broker', () => {
+  //  fail-safe  found    tried   left   why
+  const rows = [
+    ['on', 'off', 'on', 'off', /as it was; its fail-safe level is on/],
+    ['on', 'on', 'off', 'on', /its fail-safe level, as it was/],
+    ['off', 'off', 'on', 'off', /its fail-safe level, as it was/],
+    ['off', 'on', 'off', 'off', /it was on, and nobody would end that/],
+  ] as const;
+  it.each(rows)(
+    'a load with fail-safe %s, found %s and tried %s, is left %s',
+    async (failSafe, found, level, left, words) => {
+      const mosquitto = stopAfterTest(await startMosquitto());
+      const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
+      spy.onMessage(({ topic, text }) => {
+        if (topic === 'plug/set') void spy.publish('plug/state', text, { retain: true });
+      });
+      await spy.publish('plug/state', found, { retain: true });
+      const output = '{kind: mqtt, preset: switch, topic: plug/set, stateTopic: plug/state}';
+      const loads = `  plug: {type: generic, output: ${output}, minOn: 0s, minOff: 0s, failSafe: "${failSafe}"}`;
+      const config = await house({ mqtt: mosquitto.url, loads });
+      const { code, out } = await run(test, config, `plug --level ${level} --for 1s --json`);
+      expect(JSON.parse(out)).toMatchObject({ by: 'direct', read: level, left, words: expect.stringMatching(words) });
+      expect([code, spy.lastText('plug/state')]).toEqual([0, left]);
+    },
+  );
+});
+
+describeWithMosquitto('gridtide test of a device that says nothing', () => {
+  const silent = (failSafe: string) =>
+    `  plug: {type: generic, output: {kind: mqtt, preset: switch, topic: plug/set, stateTopic: plug/state}, minOn: 0s, minOff: 0s, failSafe: "${failSafe}"}`;
+  const setting = async (failSafe: string) => {
+    const mosquitto = stopAfterTest(await startMosquitto());
+    const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
+    return { spy, config: await house({ mqtt: mosquitto.url, loads: silent(failSafe) }) };
+  };
+  /** A hundred times faster, so that no word within ten seconds is no word within a tenth of one. */
+  const hasty: CommandModule = {
+    ...test,
+    run: (args, terminal) => test.run(args, terminal, createScaledClock({ start: Date.now() as Instant, speed: 100 })),
+  };
+
+  //  fail-safe  told                          the end
+  const rows = [
+    ['off', ['on', 'on', 'off', 'off'], /told off in the end it says nothing either: SWITCH IT BY HAND$/],
+    ['on', ['on', 'on'], /check its power, its network and the topics$/],
+  ] as const;
+  it.each(rows)(
+    'with fail-safe %s it is told %j, and each wait is told before it begins',
+    async (failSafe, told, end) => {
+      const { spy, config } = await setting(failSafe);
+      const { code, err, out } = await run(hasty, config, 'plug');
+      expect([code, out]).toEqual([1, '']);
+      expect(spy.messages.filter(({ topic }) => topic === 'plug/set').map(({ text }) => text)).toEqual(told);
+      expect(err).toMatch(/^plug is looked at; its word on plug\/state is waited for, 3s at most$/m);
+      expect(err).toMatch(/^plug is told on; its word on plug\/state is waited for, 10s at most$/m);
+      expect(err).toMatch(/"plug" was not switched: the device was told on 2 times and says nothing on plug\/state/);
+      expect(err).toMatch(end);
+    },
+  );
+
+  //  said on plug/state after the command   exit  words
+  const words = [
+    [undefined, 1, /"plug" was told on by the agent and after 1s says nothing on plug\/state: check/],
+    ['off', 1, /"plug" was told on by the agent and after 1s says off on plug\/state: check/],
+    ['on', 0, /^plug reads on$/m],
+  ] as const;
+  it.each(words)('through the agent, where the device says %s', async (state, exit, sentence) => {
+    const { spy, config } = await setting('off');
+    const at = 'gridtide/cellar/loads/plug';
+    spy.onMessage(async ({ topic, text }) => {
+      if (topic !== `${at}/set`) return;
+      const { id, level = 'off' } = JSON.parse(text);
+      if (state !== undefined) await spy.publish('plug/state', state, { retain: true });
+      await spy.publish(at, JSON.stringify({ level, why: 'off' }), { retain: true });
+      await spy.publish(`${at}/result`, JSON.stringify({ id, ok: true, message: 'as told' }));
+    });
+    await spy.publish('gridtide/cellar/availability', 'online', { retain: true });
+    const { code, err } = await run(test, config, 'plug --for 1s');
+    expect(err).toMatch(sentence);
+    expect(code).toBe(exit);
+  });
+});
+
+describeWithMosquitto('why and test around the life of an agent', () => {
+  let mosquitto: Mosquitto;
+  beforeAll(async () => {
+    mosquitto = await startMosquitto();
+  });
+  afterAll(() => mosquitto.stop());
+
+  const LOADS = [
+    '  lamp: {type: generic, output: {kind: dry-run}, minOn: 0s, minOff: 0s}',
+    '  pump: {type: heat-pump, output: {kind: dry-run}, minOn: 30m, minOff: 15m}',
+  ].join('\n');
+
+  it('tells nothing before, the decision while it runs, the last one after; guards hold throughout', async () => {
+    const config = await house({ mqtt: mosquitto.url, loads: LOADS });
+    expect(await run(why, config, 'lamp')).toMatchObject({ code: 1, err: expect.stringMatching(/nothing is known/) });
+
+    const stop = new AbortController();
+    const subscribed = mosquitto.nextLogLine(
+      /Sending PUBACK to gridtide-cellar .*|Received PUBLISH from gridtide-cellar .*availability/,
+    );
+    const agent = run(runAgent, config, '', stop.signal);
+    await subscribed;
+
+    const told = JSON.parse((await run(why, config, 'lamp --json')).out);
+    expect(told).toMatchObject({ load: 'lamp', from: 'broker' });
+    expect(told.words).toMatch(/\w/);
+
+    const switched = await run(test, config, 'lamp --for 1s --json');
+    expect(JSON.parse(switched.out)).toMatchObject({ by: 'agent', read: 'on' });
+
+    const guarded = await run(test, config, 'pump --for 1s');
+    expect(guarded).toMatchObject({ code: 1, err: expect.stringMatching(/was not switched: .*has to rest until/) });
+
+    stop.abort();
+    expect((await agent).code).toBe(0);
+    expect((await run(why, config, 'pump')).out).toMatch(
+      /the agent does not run now: at its stop it leaves the load at its fail-safe level, \w+\n/,
+    );
+    expect(await run(test, config, 'pump --for 1s')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/has to rest until/),
+    });
+
+    await mosquitto.kill();
+    expect((await run(why, config, 'lamp')).out).toMatch(/when the agent last saved/);
+    const unknown = await run(test, config, 'lamp --for 1s');
+    expect(unknown).toMatchObject({ code: 1, err: expect.stringMatching(/whether the agent runs cannot be known/) });
+    expect(await run(test, config, 'lamp --for 1s --alone')).toMatchObject({ code: 0 });
+  }, 60_000);
+});

@@ -1,0 +1,167 @@
+/** `gridtide init`: what it asks, what it refuses, and that what it writes is a configuration. */
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { run, spec } from '../../src/cli/agent/init.ts';
+import { parseArguments, type Terminal } from '../../src/cli/shared/command.ts';
+import { parseConfig } from '../../src/config/parse-config.ts';
+
+let directory: string;
+let file: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gridtide-init-'));
+  file = join(directory, 'gridtide.yaml');
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+async function* typed(lines: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const line of lines) yield new TextEncoder().encode(`${line}\n`);
+}
+
+async function init(
+  argv: readonly string[],
+  input: Terminal['input'] = typed([]),
+  stop = new AbortController().signal,
+  heard: (text: string) => void = () => {},
+) {
+  let said = '';
+  const terminal: Terminal = {
+    out: (text) => {
+      said += text;
+      heard(text);
+    },
+    err: () => {},
+    input,
+    env: {},
+    interactive: false,
+    columns: 80,
+    stop,
+  };
+  const code = await run(parseArguments(spec, argv), terminal);
+  return { code, said };
+}
+
+async function configWritten() {
+  const read = parseConfig(await readFile(file, 'utf8'));
+  if (!read.ok) throw new Error(read.mistakes.join('\n'));
+  return read.config;
+}
+
+const HOUSE = ['', '38.5', '-122', 'America/Los_Angeles', 'https://signal.example', '', ''];
+
+describe('without questions', () => {
+  it('writes the example', async () => {
+    expect((await init(['--yes', '--output', file])).code).toBe(0);
+    expect((await configWritten()).loads.map(({ name }) => name)).toEqual(['car', 'heating', 'water']);
+  });
+  it('prints the schema', async () => {
+    const { said } = await init(['--schema']);
+    expect(JSON.parse(said)).toMatchObject({ type: 'object', required: ['device', 'place', 'service', 'loads'] });
+  });
+  it('keeps a file that is there, unless forced', async () => {
+    await writeFile(file, 'mine');
+    await expect(init(['--yes', '--output', file])).rejects.toThrow('is there already and is kept');
+    expect(await readFile(file, 'utf8')).toBe('mine');
+    await init(['--yes', '--force', '--output', file]);
+    expect((await configWritten()).device).toBe('cellar');
+  });
+  it('says where it cannot write', async () =>
+    await expect(init(['--yes', '--output', join(directory, 'none', 'x.yaml')])).rejects.toThrow(
+      'cannot be written (ENOENT); choose another place with --output',
+    ));
+});
+
+describe('with answers', () => {
+  it('asks again for an answer that is wrong, and says why', async () => {
+    const answers = [
+      'My House',
+      'attic',
+      '138',
+      '0x26',
+      '38.5',
+      '-122',
+      'America/Los_Angeles',
+      'http://signal.example',
+      'https://signal.example',
+      'user',
+      'pass',
+      'mqtt://localhost',
+      '',
+      'car',
+      'ev',
+      'mqtt',
+      'openevse-claim',
+      'openevse-1a2b',
+      '11',
+      '12kWh',
+      '06:30',
+      '',
+    ];
+    const { code, said } = await init(['--output', file], typed(answers));
+    expect(code).toBe(0);
+    expect(said).toContain('"My House" is not a name of 1 to 64 small letters');
+    expect(said).toContain('"0x26" is not a number within -90 to 90');
+    expect(said).toContain('138 is not within -90 to 90; are latitude and longitude swapped?');
+    expect(said).toContain('would send the password in clear');
+    const config = await configWritten();
+    expect(config).toMatchObject({
+      device: 'attic',
+      service: { url: 'https://signal.example', usernameFile: 'user', passwordFile: 'pass' },
+      mqtt: { url: 'mqtt://localhost' },
+      loads: [{ name: 'car', type: 'ev', power: 11, goal: { need: { kind: 'energy', energy: 12 } } }],
+    });
+  });
+
+  it('asks again for a load that does not fit the others', async () => {
+    const heater = ['tank', 'relay', '17', '', '2', ''];
+    const heating = ['heat-pump', 'sg-ready'];
+    const answers = [
+      ...HOUSE,
+      '',
+      'water',
+      ...heater,
+      'heating',
+      ...heating,
+      '17, 27',
+      'maybe',
+      'yes',
+      '',
+      '',
+      'heating',
+      ...heating,
+      '[22, 27]',
+      'true',
+      '',
+      '',
+      '',
+    ];
+    const { said } = await init(['--output', file], typed(answers));
+    expect(said).toContain('GPIO 17 is used by loads.water already');
+    expect(said).toContain('low line (yes, no) [no]: ');
+    expect(said).toContain('"maybe" is not yes or no');
+    expect((await configWritten()).loads.map(({ output }) => output)).toEqual([
+      { kind: 'relay', pin: 17, activeLow: false },
+      { kind: 'sg-ready', pins: [22, 27], activeLow: true },
+    ]);
+  });
+
+  it('writes nothing when the answers end early, and leaves the line of the question', async () => {
+    const heard: string[] = [];
+    const ended = init(['--output', file], typed(HOUSE), undefined, (text) => heard.push(text));
+    await expect(ended).rejects.toThrow('the answers ended before the questions did');
+    expect(heard.at(-1)).toBe('\n');
+    await expect(readFile(file)).rejects.toThrow('ENOENT');
+  });
+
+  it('writes nothing when it is stopped', async () => {
+    const stop = new AbortController();
+    async function* silent(): AsyncGenerator<Uint8Array> {
+      stop.abort();
+      await new Promise(() => {});
+      yield new Uint8Array();
+    }
+    await expect(init(['--output', file], silent(), stop.signal)).rejects.toThrow('stopped; nothing was written');
+  });
+});

@@ -1,0 +1,116 @@
+/** The process edge, as a shell meets it: help in every spelling, pipes that close, disks that are full, Ctrl-C. */
+
+import { spawn } from 'node:child_process';
+import { openSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createReferenceService, type ReferenceService } from '../../src/reference/reference-service.ts';
+import { type BundledProgram, bundleProgram } from '../doubles/bundle-program.ts';
+
+const PASSWORD = 'pass-word1';
+const SOURCE = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
+/** With a compiled part; none of these commands drives a line. */
+const EXTERNAL = ['onoff'];
+
+let program: BundledProgram;
+let reference: ReferenceService;
+let url = '';
+beforeAll(async () => {
+  program = await bundleProgram(SOURCE, EXTERNAL);
+  const accounts = [{ username: 'pro', password: PASSWORD, plan: 'pro' as const }];
+  reference = await createReferenceService({ seed: 7, accounts, clock: () => Date.parse('2026-06-10T18:02:30Z') });
+  ({ url } = await reference.listen());
+});
+afterAll(async () => {
+  await reference.close();
+  await program.remove();
+});
+
+function start(line: string, stdout: 'pipe' | number = 'pipe') {
+  const child = spawn(process.execPath, [program.path, ...line.split(' ').filter(Boolean)], {
+    stdio: ['pipe', stdout, 'pipe'],
+    env: { ...process.env, GRIDTIDE_URL: url, GRIDTIDE_USERNAME: 'pro', GRIDTIDE_PASSWORD: PASSWORD },
+  });
+  let out = '';
+  let err = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('close', (code) => resolve(code));
+  });
+  return { child, ended: async () => ({ code: await ended, out, err }) };
+}
+
+async function run(line: string) {
+  const { child, ended } = start(line);
+  child.stdin?.end();
+  return ended();
+}
+
+describe('help', () => {
+  //  line                 exit  stdout begins                              stderr
+  const rows: readonly (readonly [string, number, RegExp, RegExp])[] = [
+    ['--help', 0, /^gridtide \d.*\n\nusage: gridtide COMMAND/, /^$/],
+    ['-h', 0, /usage: gridtide COMMAND/, /^$/],
+    ['help', 0, /usage: gridtide COMMAND/, /^$/],
+    ['', 2, /usage: gridtide COMMAND/, /^$/],
+    ['help run', 0, /^gridtide run \[options\]/, /^$/],
+    ['run --help', 0, /^gridtide run \[options\]/, /^$/],
+    ['run -h', 0, /^gridtide run \[options\]/, /^$/],
+    ['signal forecast -h', 0, /^gridtide signal now\|forecast/, /^$/],
+    ['singal', 2, /^$/, /no command "singal" \(signal\?\)/],
+    ['help nothing', 2, /^$/, /no command "nothing";/],
+    ['constructor', 2, /^$/, /no command "constructor"/],
+    ['account', 2, /^$/, /^gridtide account: expected one of register, login, reset-password, access; .*--help/],
+    ['signal forcast', 2, /^$/, /"forcast": expected one of .* \(forecast\?\)/],
+  ];
+  it.each(rows)('gridtide %s', async (line, code, out, err) => {
+    const ran = await run(line);
+    expect(ran.err).toMatch(err);
+    expect(ran.out).toMatch(out);
+    expect(ran.code).toBe(code);
+  });
+});
+
+describe('what is printed gets nowhere', () => {
+  const YEARS = 'history --region CAISO_NORTH --start 2019-01-01 --end 2026-01-01 --in-flight 1';
+
+  it.each(['--json', '--csv', ''])('a reader that has enough ends the asking (signal history %s)', async (shape) => {
+    const before = reference.counts().requests;
+    const { child, ended } = start(`signal ${YEARS} ${shape}`);
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    const { code, err } = await ended();
+    expect(err).not.toMatch(/gridtide signal:/);
+    expect(code).toBe(0);
+    // The whole range takes 80.
+    expect(reference.counts().requests - before).toBeLessThan(20);
+  });
+
+  it('a full disk is a failed job', async () => {
+    const { child, ended } = start('signal forecast --region CAISO_NORTH --json', openSync('/dev/full', 'w'));
+    child.stdin?.end();
+    expect(await ended()).toMatchObject({ code: 1, err: expect.stringMatching(/not whole \(ENOSPC\)/) });
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('in the middle of a range leaves a whole document and a failed job', async () => {
+    const { child, ended } = start('signal history --region CAISO_NORTH --start 2019-01-01 --end 2026-01-01 --json');
+    child.stdout?.once('data', () => child.kill('SIGINT'));
+    const { code, out, err } = await ended();
+    expect(JSON.parse(out).data.length).toBeGreaterThan(0);
+    expect(err).toMatch(/gridtide signal: stopped/);
+    expect(code).toBe(1);
+  });
+
+  it('ends a command that waits for its next line', async () => {
+    const { child, ended } = start('region --online --batch');
+    child.stdin?.write('39.7522 -105\n');
+    child.stdout?.once('data', () => child.kill('SIGINT'));
+    expect(await ended()).toMatchObject({ code: 1, out: 'PSCO\n', err: expect.stringMatching(/stopped after line 1/) });
+  });
+});

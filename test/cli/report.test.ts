@@ -1,0 +1,85 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as command from '../../src/cli/agent/report.ts';
+import { formatEntryLine, getLedgerFile } from '../../src/ledger/ledger-lines.ts';
+import { runCommand } from '../doubles/run-command.ts';
+import { jobEntry, ledgerInstant, seenEntries, slotEntries } from '../ledger/ledger-samples.ts';
+
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gridtide-report-'));
+  // Car: armed at 1000 lb/MWh, run an hour later at 500; heating: no rate was known.
+  const entries = [
+    jobEntry('night', 0),
+    ...seenEntries(0, [1000, 500]),
+    ...slotEntries(1, { job: 'night' }),
+    ...slotEntries(26, { load: 'heating', region: 'PSCO' }),
+  ];
+  await writeFile(join(folder, getLedgerFile(ledgerInstant(0))), `${entries.map(formatEntryLine).join('')}torn`);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const report = (...words: string[]) => runCommand(command, words);
+
+describe('gridtide report', () => {
+  it('tells each load and day, with kilograms only where rates are known', async () => {
+    const { code, out, err } = await report('--state', folder, '--json');
+    expect([code, err]).toEqual([0, '1 damaged line of the ledger left out\n']);
+    const { totals } = JSON.parse(out);
+    expect(totals).toHaveLength(2);
+    expect(totals[0]).toMatchObject({ load: 'car', span: '2026-03-01', baselines: ['at-once'], standing: 'estimate' });
+    expect(totals[0].energyKwh).toBeCloseTo(6, 9);
+    expect(totals[0].savedKg).toBeCloseTo(6 * 0.5 * 0.45359237, 9);
+    expect(totals[1]).toMatchObject({ load: 'heating', span: '2026-03-02', pricedKwh: 0, standing: 'unknown' });
+    expect('kg' in totals[1]).toBe(false);
+  });
+  it('says it in lines a person can read', async () => {
+    const { out } = await report('--state', folder, '--month');
+    expect(out).toContain('2026-03  car');
+    expect(out).toContain('1.36 kg  50 %  estimate');
+    expect(out).toContain('no rate known');
+    expect(out).toMatch(/\ncar: model [-\d]+, 0.0 % settled, 0.0 % imputed, restated by 0.00 kg, instead: at-once\n/);
+    expect(out).toMatch(/\nheating: no rate is known, so no kilograms\n/);
+    expect(
+      Math.max(
+        ...out
+          .split('\n')
+          .slice(0, 3)
+          .map((line) => line.length),
+      ),
+    ).toBeLessThanOrEqual(80);
+  });
+  it('as CSV, with a head', async () => {
+    const { out } = await report('--state', folder, '--csv');
+    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([15, 15, 15, 1]);
+  });
+  it('has the days and the directory of a configuration', async () => {
+    const config = join(folder, 'house.yaml');
+    await writeFile(
+      config,
+      `device: cellar
+place: {latitude: 38.5, longitude: -122.0, timezone: Pacific/Kiritimati}
+service: {url: "http://127.0.0.1:9", usernameFile: username, passwordFile: password}
+state: ${folder}
+loads:
+  car: {type: ev, output: {kind: dry-run}, powerKw: 6}
+`,
+    );
+    const { totals } = JSON.parse((await report('--config', config, '--json')).out);
+    // 01:00 of the first in UTC is 15:00 there; 02:00 of the second, 16:00.
+    expect(totals.map(({ span }: { span: string }) => span)).toEqual(['2026-03-01', '2026-03-02']);
+    const later = JSON.parse((await report('--config', config, '--timezone', 'America/Los_Angeles', '--json')).out);
+    expect(later.totals[0].span).toBe('2026-02-28');
+  });
+  it.each([
+    [['--state', '/nonexistent'], 'holds no ledger, so nothing can be reported'],
+    [['--json', '--csv'], 'one of the two'],
+    [['--timezone', 'Nowhere'], 'expected a zone'],
+  ])('%j is told in one sentence', async (words, sentence) => {
+    const { code, err } = await report(...words);
+    expect([code > 0, err]).toEqual([true, expect.stringContaining(sentence)]);
+  });
+});

@@ -1,0 +1,436 @@
+/** Configurations that are taken, and ones that are refused with the sentences they get; the schema is held to the same rows. */
+
+type Part = Readonly<Record<string, unknown>>;
+
+export const BASE = {
+  device: 'cellar',
+  place: { latitude: 38.5, longitude: -122, timezone: 'America/Los_Angeles' },
+  service: { url: 'https://signal.example' },
+  loads: { heater: { type: 'tank', output: { kind: 'relay', pin: 17 } } },
+};
+
+/** JSON is YAML: the base with parts replaced, or taken out where undefined. */
+export const toYaml = (parts: Part) => JSON.stringify({ ...BASE, ...parts }, null, 1);
+export const withLoad = (part: Part, site: Part = {}) =>
+  toYaml({ ...site, loads: { heater: { ...BASE.loads.heater, ...part } } });
+const withOutput = (output: unknown, site: Part = {}) => withLoad({ output }, site);
+const withPlace = (part: Part) => toYaml({ place: { ...BASE.place, ...part } });
+const withGoal = (goal: unknown, more: Part = {}) => withLoad({ goal, ...more });
+const withUrl = (url: unknown) => toYaml({ service: { url } });
+const BROKER = { mqtt: { url: 'mqtt://localhost' } };
+const mqtt = (part: Part) => withOutput({ kind: 'mqtt', topic: 'a/b', ...part }, BROKER);
+const SG = { type: 'heat-pump', output: { kind: 'sg-ready', pins: [17, 27] } };
+
+const AS_DOCUMENTED = `
+device: cellar                       # names the MQTT tree
+place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
+service: {url: https://signal.example, usernameFile: u, passwordFile: p, signalType: co2_moer, ca: ca.pem}
+mqtt: {url: mqtt://broker.local, usernameFile: u, passwordFile: p, commands: auto}
+loads:
+  car:
+    type: ev
+    output: {kind: mqtt, preset: openevse, topic: openevse-1a2b}
+    powerKw: 7.2
+    goal: {need: 4h, by: {mon-fri: "07:00", sat-sun: "09:00"}}
+  heating:
+    type: heat-pump
+    output: {kind: sg-ready, pins: [17, 27], activeLow: true}
+    onBelow: 33
+    offAbove: 43
+    minOn: 30m
+    minOff: 15m
+    failSafe: normal
+    onStop: failsafe
+`;
+
+export const VALID_CONFIGS: readonly (readonly [string, string])[] = [
+  ['the documented shape', AS_DOCUMENTED],
+  ['the least', toYaml({})],
+  ['a service on loopback without TLS', withUrl('http://127.0.0.1:8080')],
+  ['a service on loopback by IPv6', withUrl('http://[::1]:8080')],
+  ['a broker over TLS', toYaml({ mqtt: { url: 'mqtts://broker.example:8883' } })],
+  ['no discovery', toYaml({ mqtt: { url: 'mqtt://localhost', discovery: 'none' } })],
+  ['the south-west', withPlace({ latitude: -90, longitude: -180 })],
+  ['durations of all units', withLoad({ minOn: '90s', minOff: '1h30m', overrideFor: '1d' })],
+  ['a window over midnight', withLoad({ window: '22:00-05:00' })],
+  ['a goal armed by command', withGoal({ need: '4h', armedBy: 'command' })],
+  ['a goal over midnight', withGoal({ need: '8h', from: '22:00', by: '07:00' })],
+  ['an energy that fits', withGoal({ need: '16kWh', from: '22:00', by: '06:00' })],
+  ['SG-Ready with block and force', withLoad({ ...SG, blockAbove: 90, forceBelow: 5 })],
+  ['a dry run of SG-Ready', withLoad({ output: { kind: 'dry-run', as: 'sg-ready' }, failSafe: 'recommend' })],
+  ['a budget as large as the load', withLoad({ powerKw: 2 }, { budgetKw: 2 })],
+  ['own payloads', mqtt({ onPayload: '{"on":true}', offPayload: '{"on":false}', stateTopic: 'a/state' })],
+  ['a counted relay', mqtt({ preset: 'tasmota', channel: 2 })],
+];
+
+export interface InvalidConfig {
+  readonly name: string;
+  readonly text: string;
+  readonly sentences: readonly string[];
+  /** What only the program can know: calendars, sums, what belongs together. The schema takes it. */
+  readonly beyondSchema?: true;
+}
+
+const invalid = (name: string, text: string, ...sentences: string[]): InvalidConfig => ({ name, text, sentences });
+const unfit = (name: string, text: string, ...sentences: string[]): InvalidConfig => ({
+  name,
+  text,
+  sentences,
+  beyondSchema: true,
+});
+
+const LOAD_KEYS =
+  'type, output, powerKw, goal, onBelow, offAbove, blockAbove, forceBelow, minOn, minOff, minStateTime, maxStartsPerHour, maxStartsPerDay, maxInterruptions, maxBlock, maxBlocksPerDay, startSpread, window, failSafe, initialLevel, onStop, overrideFor, observeOnly';
+const DURATION = 'a duration such as 90s, 30m, 4h or 1h30m, within 0s to 12h';
+const WEEK = 'a local time such as "07:00", or times by days such as {mon-fri: "07:00", sat-sun: "09:00"}';
+const TIME = 'a local time such as "07:00", from 00:00 to 23:59';
+const NAME = 'a name of 1 to 64 small letters a-z, digits, _ and -';
+const TOPIC = 'an MQTT topic of at most 512 characters without + # and control characters';
+
+/** Mistakes of YAML itself: there is nothing to hold a schema to. */
+const YAML_ROWS: readonly InvalidConfig[] = [
+  unfit('nothing', '', 'the configuration is empty; gridtide init writes one'),
+  unfit('comments only', '# x\n', 'the configuration is empty; gridtide init writes one'),
+  unfit('a list', '- a\n', 'the configuration is not a list of keys with values; gridtide init writes one'),
+  unfit('a key twice', `${AS_DOCUMENTED}device: attic\n`, 'line 21: the key device is there twice; keep one'),
+  unfit('a tab', 'device: a\nplace:\n\tlatitude: 1\n', 'line 3: a tab is used to indent; use spaces'),
+  unfit(
+    'no space after the colon',
+    'device:cellar\nplace: {}\n',
+    'line 1: a key has no value; write "key: value", with a space after the colon',
+  ),
+  unfit(
+    'no colon at all',
+    'device: a\nlast\n',
+    'line 2: a key has no value; write "key: value", with a space after the colon',
+  ),
+  unfit(
+    'a sign of YAML',
+    'device: @x\n',
+    'line 1: the text begins with a sign that means something to YAML; put it in quotes',
+  ),
+  unfit('a quote left open', 'device: "a\n', 'line 2: Missing closing "quote'),
+  unfit(
+    'a colon in plain text',
+    'device: a: b\n',
+    'line 1: a second ": " stands on one line; quote the text or start a new line',
+  ),
+  unfit('two documents', 'device: a\n---\ndevice: b\n', 'line 2: a second document begins; keep everything in one'),
+  unfit('an alias', 'device: &a x\nstate: *a\n', 'line 2: the alias *a is not taken; write the value out'),
+  unfit('a tag', 'device: !secret x\n', 'line 1: Unresolved tag: !secret'),
+  unfit('a file too large', `#${'x'.repeat(262_144)}`, 'the configuration is larger than 256 KiB; it is not read'),
+];
+
+const VALUE_ROWS: readonly InvalidConfig[] = [
+  invalid('no device', toYaml({ device: undefined }), `device: missing; expected ${NAME}`),
+  invalid('a capital in the name', toYaml({ device: 'Cellar' }), `device: "Cellar" is not ${NAME}`),
+  invalid(
+    'a name of a load with a slash',
+    toYaml({ loads: { 'a/b': BASE.loads.heater } }),
+    `loads."a/b": "a/b" is not ${NAME}`,
+  ),
+  invalid('no loads', toYaml({ loads: {} }), 'loads: an empty section is not a section with one part for each load'),
+  invalid(
+    'an option misspelt',
+    withLoad({ onbelow: 20 }),
+    'loads.heater.onbelow: unknown option; did you mean onBelow?',
+  ),
+  invalid(
+    'an option in other words',
+    withLoad({ 'min-on': '5m' }),
+    'loads.heater.min-on: unknown option; did you mean minOn?',
+  ),
+  invalid(
+    'an unknown option',
+    withLoad({ colour: 1 }),
+    `loads.heater.colour: unknown option; expected one of ${LOAD_KEYS}`,
+  ),
+  invalid(
+    'a password in the file',
+    toYaml({ service: { url: 'https://signal.example', password: 'x' } }),
+    'service.password: unknown option; did you mean passwordFile?',
+  ),
+  invalid('nothing after a key', toYaml({ device: null }), `device: nothing is written after it; expected ${NAME}`),
+  invalid('an index beyond 100', withLoad({ onBelow: 130 }), 'loads.heater.onBelow: 130 is not within 0-100'),
+  invalid(
+    'a number in quotes',
+    withLoad({ onBelow: '30' }),
+    'loads.heater.onBelow: "30" is not a number within 0-100; write it without quotes',
+  ),
+  invalid(
+    'a list for a number',
+    withLoad({ onBelow: [30] }),
+    'loads.heater.onBelow: a list is not a number within 0-100',
+  ),
+  invalid(
+    'half a start',
+    withLoad({ maxStartsPerDay: 1.5 }),
+    'loads.heater.maxStartsPerDay: 1.5 is not a whole number within 1-1000',
+  ),
+  invalid('yes for true', withLoad({ observeOnly: 'yes' }), 'loads.heater.observeOnly: "yes" is not true or false'),
+  invalid(
+    'a duration without unit',
+    withLoad({ minOn: 30 }),
+    `loads.heater.minOn: 30 is not ${DURATION}; write the unit`,
+  ),
+  invalid('a duration in words', withLoad({ minOn: '30 min' }), `loads.heater.minOn: "30 min" is not ${DURATION}`),
+  invalid('units in the wrong order', withLoad({ minOn: '30m1h' }), `loads.heater.minOn: "30m1h" is not ${DURATION}`),
+  unfit(
+    'a duration too long',
+    withLoad({ overrideFor: '25h' }),
+    'loads.heater.overrideFor: "25h" is not within 1m to 1d',
+  ),
+  unfit(
+    'a hold devices ignore',
+    withLoad({ minStateTime: '5m' }),
+    'loads.heater.minStateTime: "5m" is not within 10m to 2h',
+  ),
+  invalid(
+    'a time of day that is none',
+    withGoal({ need: '4h', by: '24:61' }),
+    `loads.heater.goal.by: "24:61" is not ${WEEK}`,
+  ),
+  invalid(
+    'days that are none',
+    withGoal({ need: '4h', by: { 'mon-xyz': '07:00' } }),
+    'loads.heater.goal.by.mon-xyz: unknown days; expected mon to sun, a range such as mon-fri, or daily',
+  ),
+  invalid(
+    'a bad time for some days',
+    withGoal({ need: '4h', by: { mon: '7' } }),
+    `loads.heater.goal.by.mon: "7" is not ${TIME}`,
+  ),
+  unfit(
+    'a day given twice',
+    withGoal({ need: '4h', by: { 'mon-fri': '07:00', fri: '08:00' } }),
+    'loads.heater.goal.by.fri: names a day that mon-fri names too; give each day once',
+  ),
+  unfit(
+    'a goal without deadline',
+    withGoal({ need: '4h' }),
+    'loads.heater.goal.by: missing; expected a local time such as "07:00", or armedBy: command',
+  ),
+  unfit(
+    'a goal longer than the day',
+    withGoal({ need: '25h', by: '07:00' }),
+    'loads.heater.goal.need: "25h" is not a duration such as 4h, up to 24h, or an energy such as 12kWh',
+  ),
+  invalid(
+    'a window that is none',
+    withLoad({ window: '1-5' }),
+    'loads.heater.window: "1-5" is not a daily window such as 01:00-05:00 that is not empty',
+  ),
+  invalid('a place off the globe', withPlace({ longitude: 200 }), 'place.longitude: 200 is not within -180 to 180'),
+  invalid(
+    'latitude and longitude swapped',
+    withPlace({ latitude: -122, longitude: 38.5 }),
+    'place.latitude: -122 is not within -90 to 90; are latitude and longitude swapped?',
+  ),
+  unfit(
+    'a time zone misspelt',
+    withPlace({ timezone: 'America/Los_Angelos' }),
+    'place.timezone: "America/Los_Angelos" is not a time zone such as America/Los_Angeles; did you mean America/Los_Angeles?',
+  ),
+  unfit(
+    'http beyond loopback',
+    withUrl('http://signal.example'),
+    'service.url: "http://signal.example" would send the password in clear; write https:// (http:// is for loopback only)',
+  ),
+  unfit(
+    'a host that only begins like loopback',
+    withUrl('http://127.0.0.1.example'),
+    'service.url: "http://127.0.0.1.example" would send the password in clear; write https:// (http:// is for loopback only)',
+  ),
+  invalid(
+    'an address without a protocol',
+    withUrl('signal.example'),
+    'service.url: "signal.example" is not an address such as https://signal.example',
+  ),
+  invalid(
+    'a file for an address',
+    withUrl('file:///etc/passwd'),
+    'service.url: "file:///etc/passwd" is not an address such as https://signal.example',
+  ),
+  unfit(
+    'an address with the version of the interface',
+    withUrl('https://signal.example/v3/'),
+    'service.url: "https://signal.example/v3/" ends in a version of the interface; write the base address only',
+  ),
+  unfit(
+    'a query in the address',
+    withUrl('https://signal.example?a=1'),
+    'service.url: "https://signal.example?a=1" has a query or a fragment; write the base address only',
+  ),
+  invalid(
+    'credentials in the address',
+    toYaml({ mqtt: { url: 'mqtt://me:secret@localhost' } }),
+    'mqtt.url: holds credentials; take them out and give usernameFile and passwordFile',
+  ),
+  invalid(
+    'http for a broker',
+    toYaml({ mqtt: { url: 'http://localhost' } }),
+    'mqtt.url: "http://localhost" is not an address such as mqtt://localhost:1883 (mqtt or mqtts)',
+  ),
+  invalid(
+    'a broker over a web socket',
+    toYaml({ mqtt: { url: 'wss://broker.example/mqtt' } }),
+    'mqtt.url: "wss://broker.example/mqtt" is not an address such as mqtt://localhost:1883 (mqtt or mqtts)',
+  ),
+];
+
+const OUTPUT_ROWS: readonly InvalidConfig[] = [
+  invalid(
+    'an unknown output',
+    withOutput({ kind: 'rely' }),
+    'loads.heater.output.kind: "rely" is unknown; did you mean relay?',
+  ),
+  invalid(
+    'an output without a kind',
+    withOutput({ pin: 17 }),
+    'loads.heater.output.kind: missing; expected relay, sg-ready, mqtt, dry-run',
+  ),
+  invalid(
+    'the identity lines',
+    withOutput({ kind: 'relay', pin: 1 }),
+    'loads.heater.output.pin: 1 is not within 2-27; lines 0 and 1 belong to the identity chip of add-on boards',
+  ),
+  invalid(
+    'one pin for two contacts',
+    withLoad({ ...SG, output: { kind: 'sg-ready', pins: [17] } }),
+    'loads.heater.output.pins: a list of 1 is not a list of two GPIO numbers, such as [17, 27]',
+  ),
+  invalid(
+    'the same line twice',
+    withLoad({ ...SG, output: { kind: 'sg-ready', pins: [17, 17] } }),
+    'loads.heater.output.pins: GPIO 17 is there twice; each of the two contacts needs a line of its own',
+  ),
+  unfit(
+    'a line of another load',
+    toYaml({ loads: { ...BASE.loads, heating: { type: 'heat-pump', output: { kind: 'sg-ready', pins: [27, 17] } } } }),
+    'loads.heating.output.pins: GPIO 17 is used by loads.heater already',
+  ),
+  unfit(
+    'a topic of another load',
+    toYaml({
+      ...BROKER,
+      loads: {
+        a: { type: 'tank', output: { kind: 'mqtt', topic: 'x/set' } },
+        b: { type: 'tank', output: { kind: 'mqtt', preset: 'zigbee2mqtt', topic: 'x' } },
+      },
+    }),
+    'loads.b.output.topic: the command topic x/set is used by loads.a already',
+  ),
+  unfit(
+    'MQTT without a broker',
+    withOutput({ kind: 'mqtt', topic: 'a' }),
+    'loads.heater.output: an output over MQTT needs the section mqtt with the url of a broker',
+  ),
+  invalid('a wildcard', mqtt({ topic: 'a/#' }), `loads.heater.output.topic: "a/#" is not ${TOPIC}`),
+  invalid('a NUL in a topic', mqtt({ topic: 'a\u0000b' }), `loads.heater.output.topic: "a?b" is not ${TOPIC}`),
+  invalid(
+    'a topic too long',
+    mqtt({ topic: 'a'.repeat(513) }),
+    `loads.heater.output.topic: "${'a'.repeat(40)}…" is not ${TOPIC}`,
+  ),
+  invalid(
+    'an empty message',
+    mqtt({ offPayload: '' }),
+    'loads.heater.output.offPayload: "" is not a line of text that is not empty',
+  ),
+  unfit(
+    'one message for both',
+    mqtt({ onPayload: 'x', offPayload: 'x' }),
+    'loads.heater.output: onPayload and offPayload are the same; the device could not tell them apart',
+  ),
+  unfit(
+    'a channel of what has none',
+    mqtt({ preset: 'evcc', channel: 1 }),
+    'loads.heater.output: channel 1 means nothing to the preset evcc; take it out',
+  ),
+];
+
+const RULE_ROWS: readonly InvalidConfig[] = [
+  unfit(
+    'on above off',
+    withLoad({ onBelow: 50, offAbove: 40 }),
+    'loads.heater.offAbove: 40 is below onBelow 50; it must be at or above',
+  ),
+  unfit(
+    'block below off',
+    withLoad({ ...SG, blockAbove: 40 }),
+    'loads.heater.blockAbove: 40 is below offAbove 43; it must be at or above',
+  ),
+  unfit(
+    'force above on',
+    withLoad({ ...SG, forceBelow: 40 }),
+    'loads.heater.forceBelow: 40 is above onBelow 33; it must be at or below',
+  ),
+  unfit(
+    'a block without SG-Ready',
+    withLoad({ blockAbove: 90 }),
+    'loads.heater.blockAbove: 90 needs an output of kind sg-ready; take it out',
+  ),
+  unfit(
+    'normal for a relay',
+    withLoad({ failSafe: 'normal' }),
+    'loads.heater.failSafe: "normal" is no safe level of an output of kind relay; expected off or on',
+  ),
+  unfit(
+    'on for SG-Ready',
+    withLoad({ ...SG, initialLevel: 'on' }),
+    'loads.heater.initialLevel: "on" is no safe level of an output of kind sg-ready; expected normal or recommend',
+  ),
+  invalid(
+    'block as fail-safe',
+    withLoad({ ...SG, failSafe: 'block' }),
+    'loads.heater.failSafe: "block" is not one of off, on, normal, recommend',
+  ),
+  unfit(
+    'a minimum longer than the time of a goal',
+    withLoad({ minOn: '30m', goal: { need: '10m', by: '07:00', from: '06:45' } }),
+    'loads.heater.minOn: 30m is longer than the time from 06:45 to its deadline (15m); shorten it or widen the goal',
+  ),
+  unfit(
+    'a minimum longer than the window',
+    withLoad({ minOn: '2h', window: '23:30-00:30' }),
+    'loads.heater.minOn: 2h is longer than the window 23:30-00:30 (1h); shorten it or widen the window',
+  ),
+  unfit(
+    'a hold longer than a block',
+    withLoad({ ...SG, minStateTime: '1h', maxBlock: '30m' }),
+    'loads.heater.minStateTime: 1h is longer than maxBlock 30m; a block could not end',
+  ),
+  unfit(
+    'a goal longer than its time',
+    withGoal({ need: '4h', from: '22:00', by: { 'mon-fri': '01:00', 'sat-sun': '09:00' } }),
+    'loads.heater.goal.need: 4h is longer than the time from 22:00 to its deadline (3h); it could never be done',
+  ),
+  unfit(
+    'an energy beyond the day',
+    withGoal({ need: '50kWh', by: '07:00' }, { powerKw: 2 }),
+    'loads.heater.goal.need: 50kWh at 2 kW takes 25 h, which is longer than a day (1d); it could never be done',
+  ),
+  unfit(
+    'a budget below one load',
+    withLoad({ powerKw: 7.2 }, { budgetKw: 5 }),
+    'budgetKw: 5 is below loads.heater.powerKw 7.2; that load could never run',
+  ),
+  unfit(
+    'a broker password without a name',
+    toYaml({ mqtt: { url: 'mqtt://localhost', passwordFile: 'p' } }),
+    'mqtt.usernameFile: missing; a passwordFile needs it',
+  ),
+  unfit(
+    'a certificate without its key',
+    toYaml({ mqtt: { url: 'mqtts://localhost', certificate: 'c' } }),
+    'mqtt.key: missing; a certificate needs it',
+  ),
+  unfit(
+    'a key without its certificate',
+    toYaml({ mqtt: { url: 'mqtts://localhost', key: 'k' } }),
+    'mqtt.certificate: missing; a key needs it',
+  ),
+];
+
+export const INVALID_CONFIGS: readonly InvalidConfig[] = [...YAML_ROWS, ...VALUE_ROWS, ...OUTPUT_ROWS, ...RULE_ROWS];
+export const SCHEMA_INVALID_CONFIGS: readonly InvalidConfig[] = [...VALUE_ROWS, ...OUTPUT_ROWS, ...RULE_ROWS];

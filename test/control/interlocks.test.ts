@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { hashFraction } from '../../src/domain/hash-fraction.ts';
+import { hours, type Instant, minutes, seconds } from '../../src/domain/units.ts';
+import { buildSite, ControlBench, carLoad, heatingLoad, instantFrom, tankLoad } from './site.ts';
+
+const NOON = instantFrom('2026-06-03T19:00:00Z');
+
+function tankBench(over = {}, start = NOON) {
+  const bench = new ControlBench(buildSite(tankLoad(over)), start);
+  bench.send({ kind: 'found', levels: { tank: 'off' } });
+  return bench;
+}
+
+/** An index that stays as it is for days. */
+const lasting = (bench: ControlBench, value: number) =>
+  bench.index(value, {
+    startsUntil: (bench.now.wall + hours(99)) as Instant,
+    validUntil: (bench.now.wall + hours(99)) as Instant,
+  });
+
+describe('an output that does not obey', () => {
+  it('is told again after five seconds, then ever later', () => {
+    const bench = tankBench();
+    bench.runFor(minutes(6));
+    // Nothing confirms: the bench only fails.
+    const told: number[] = [];
+    const step = (event: Parameters<ControlBench['send']>[0]) => {
+      for (const _ of bench.sendUnanswered(event)) told.push(bench.now.uptime);
+    };
+    step({ kind: 'signal', view: { changesAt: 8e15 as Instant, index: lastingIndex(bench) } });
+    for (let i = 1; i <= 2; i++) {
+      step({ kind: 'failed', load: 'tank', disagreements: i });
+      step({ kind: 'tick' });
+      bench.skip(seconds(i === 1 ? 4.9 : 9.9));
+      step({ kind: 'tick' });
+      bench.skip(seconds(0.1));
+      step({ kind: 'tick' });
+    }
+    const gaps = told.map((time, i) => (i === 0 ? 0 : time - (told[i - 1] ?? 0)));
+    expect(gaps).toEqual([0, 5_000, 10_000]);
+  });
+
+  it('at the third disagreement is left at its fail-safe level for ten minutes', () => {
+    const bench = tankBench({ failSafe: 'off' });
+    bench.runFor(minutes(6));
+    lasting(bench, 10);
+    expect(bench.level('tank')).toBe('on');
+    bench.runFor(minutes(6));
+    bench.send({ kind: 'failed', load: 'tank', disagreements: 3 });
+    expect(bench.decision('tank')).toMatchObject({ wanted: 'off', why: 'output-fault', basis: 'fail-safe' });
+    bench.runUntil((bench.now.wall + minutes(5)) as Instant);
+    expect(bench.level('tank')).toBe('off');
+  });
+});
+
+const lastingIndex = (bench: ControlBench) => ({
+  value: 5 as never,
+  basis: 'live-index' as const,
+  at: bench.now.wall,
+  startsUntil: (bench.now.wall + hours(9)) as Instant,
+  validUntil: (bench.now.wall + hours(9)) as Instant,
+  flat: false,
+  quality: 'full' as const,
+});
+
+describe('start budgets', () => {
+  it('a heat pump starts at most six times in any 24 hours', () => {
+    const bench = new ControlBench(buildSite(heatingLoad()), NOON);
+    bench.send({ kind: 'found', levels: { heating: 'normal' } });
+    for (let slot = 0; slot < 12 * 40; slot++) {
+      bench.index(slot % 12 < 7 ? 10 : 90);
+      bench.runFor(minutes(5));
+    }
+    const starts = bench.switches.filter(({ level }) => level === 'recommend').map(({ at: time }) => time);
+    expect(starts.length).toBeGreaterThan(6);
+    for (const start of starts)
+      expect(starts.filter((other) => other >= start && other < start + hours(24)).length).toBeLessThanOrEqual(6);
+  });
+
+  it('a tank starts at most four times an hour', () => {
+    const bench = tankBench({ minOn: minutes(0), minOff: minutes(0), maxStartsPerHour: 4 });
+    for (let i = 0; i < 60; i++) {
+      bench.index(i % 2 === 0 ? 10 : 90);
+      bench.runFor(minutes(1));
+    }
+    expect(bench.switches.filter(({ level }) => level === 'on')).toHaveLength(4);
+    expect(bench.decision('tank')).toMatchObject({ why: 'dirty' });
+  });
+
+  it('the last start of the day is kept for the deadline', () => {
+    const bench = new ControlBench(
+      buildSite(carLoad({ maxStartsPerDay: 2, minOn: minutes(1), minOff: minutes(1) })),
+      instantFrom('2026-06-04T01:00:00Z'),
+    );
+    bench.send({ kind: 'found', levels: { car: 'off' } });
+    for (let i = 0; i < 60; i++) {
+      bench.index(i % 2 === 0 ? 10 : 90);
+      bench.runFor(minutes(5));
+    }
+    expect(bench.switches.filter(({ level }) => level === 'on')).toHaveLength(1);
+    bench.sendSignal({});
+    bench.runUntil(instantFrom('2026-06-04T13:59:59Z'));
+    expect(bench.decision('car').job?.done).toBe(hours(4));
+  });
+});
+
+describe('the start spread', () => {
+  it('is the same for the same device and job, and differs between neighbours', () => {
+    expect(hashFraction('cellar', 'car', 1)).toBe(hashFraction('cellar', 'car', 1));
+    const places = Array.from({ length: 1_000 }, (_, i) => hashFraction(`house-${i}`, 'tank', ''));
+    const inTenths = Array.from(
+      { length: 10 },
+      (_, tenth) => places.filter((place) => Math.floor(place * 10) === tenth).length,
+    );
+    expect(Math.min(...inTenths)).toBeGreaterThan(60);
+    expect(Math.max(...inTenths)).toBeLessThan(150);
+  });
+
+  it('delays what the signal starts and nothing else', () => {
+    const spread = { startSpread: minutes(5) };
+    const bench = tankBench(spread);
+    bench.runFor(minutes(6));
+    lasting(bench, 10);
+    expect(bench.decision('tank')).toMatchObject({ level: 'off', why: 'spread', wantedWhy: 'clean' });
+    const until = bench.decision('tank').until ?? (0 as Instant);
+    expect(until - bench.now.wall).toBe(Math.floor(hashFraction('cellar', 'tank', '') * minutes(5)));
+    bench.runUntil(until);
+    expect(bench.level('tank')).toBe('on');
+    const byHand = tankBench(spread);
+    byHand.runFor(minutes(6));
+    byHand.send({ kind: 'override', load: 'tank', level: 'on', for: hours(1), source: 'local' });
+    expect(byHand.level('tank')).toBe('on');
+  });
+});
+
+describe('odd events change nothing', () => {
+  const rows = [
+    { kind: 'confirmed', load: 'nobody', level: 'on' },
+    { kind: 'override', load: 'tank', level: 'on', for: Number.NaN as never, source: 'local' },
+    { kind: 'override', load: 'tank', level: 'on', for: minutes(0), source: 'local' },
+    { kind: 'arm', load: 'tank' },
+    { kind: 'arm', load: 'tank', need: hours(1), by: NOON },
+    { kind: 'arm', load: 'tank', need: Number.NaN as never, by: (NOON + hours(9)) as Instant },
+    { kind: 'clear', load: 'tank' },
+  ] as const;
+  it.each(rows)('%j', (event) => {
+    const bench = tankBench();
+    bench.runFor(minutes(20));
+    const before = bench.decision('tank');
+    bench.send(event);
+    expect(bench.decision('tank')).toEqual({ ...before, at: bench.now.wall });
+  });
+});

@@ -1,0 +1,168 @@
+/** The MQTT device: what it is sent, when its word counts, and what happens when it does not keep its level. */
+
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Level, MqttOutputConfig } from '../../src/config/config.ts';
+import { minutes, seconds } from '../../src/domain/units.ts';
+import { parseDeviceState } from '../../src/outputs/devices/parse-device-state.ts';
+import type { OutputFailure } from '../../src/outputs/output.ts';
+import { createAwaitableList } from '../doubles/awaitable-list.ts';
+import { buildLoad, createOutputFixture, createTestOutput, type OutputFixture } from './output-fixture.ts';
+
+let here: OutputFixture | undefined;
+afterEach(async () => {
+  await here?.close();
+  here = undefined;
+});
+const build = async () => {
+  here = await createOutputFixture();
+  return { cellar: here, device: here.addDevice('cmnd/car/POWER', 'stat/car/POWER') };
+};
+/** With a state the device has left on the broker, as most do. */
+const buildKnown = async () => {
+  const made = await build();
+  await made.cellar.embedded.publish('stat/car/POWER', 'OFF', { retain: true });
+  return made;
+};
+
+/** News of an output, one by one. */
+function newsOf(under: ReturnType<typeof createTestOutput>) {
+  const news = createAwaitableList<Level | OutputFailure['kind']>();
+  under.watch((one) => news.add(typeof one === 'string' ? one : one.kind));
+  return news;
+}
+
+describe('an MQTT device', () => {
+  it('finds its level at the start from the retained state, and sends nothing', async () => {
+    const { cellar, device } = await build();
+    await cellar.embedded.publish('stat/car/POWER', 'ON', { retain: true });
+    expect(await createTestOutput(buildLoad(cellar.tasmota), cellar).open()).toEqual({ level: 'on' });
+    expect(device.commands).toEqual([]);
+  });
+
+  it('opens without a word of the device after 3 s', async () => {
+    const { cellar } = await build();
+    const opened = createTestOutput(buildLoad(cellar.tasmota), cellar).open();
+    while (cellar.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
+    await cellar.pass(seconds(3));
+    expect(await opened).toEqual({});
+  });
+
+  it('is told once when it confirms, and never retained', async () => {
+    const { cellar, device } = await build();
+    const under = createTestOutput(buildLoad(cellar.tasmota), cellar);
+    expect(await under.apply('on')).toBeUndefined();
+    expect(device.commands).toEqual(['ON']);
+    expect(cellar.embedded.findRetained('cmnd/car/POWER')).toBeUndefined();
+  });
+
+  it('is told four times when it is silent, then the fault is named', async () => {
+    const { cellar, device } = await build();
+    device.answersCommands = false;
+    const under = createTestOutput(buildLoad(cellar.tasmota), cellar);
+    const open = under.open();
+    while (cellar.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
+    await cellar.pass(seconds(3));
+    await open;
+    const applied = under.apply('on');
+    for (let sends = 1; sends <= 4; sends += 1) {
+      await device.whenCommands(sends);
+      while (cellar.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
+      await cellar.pass(seconds(5));
+    }
+    const failure = await applied;
+    expect(failure).toMatchObject({ kind: 'unconfirmed' });
+    expect(failure?.detail).toMatch(/told on 4 times and says nothing on stat\/car\/POWER/);
+    expect(device.commands).toEqual(['ON', 'ON', 'ON', 'ON']);
+  });
+
+  it('is told again when it leaves its level by itself, without a word to the core but that it is back', async () => {
+    const { cellar, device } = await buildKnown();
+    const under = createTestOutput(buildLoad(cellar.tasmota), cellar);
+    await under.open();
+    const news = newsOf(under);
+    await under.apply('on');
+    await device.publishState('OFF');
+    await device.whenCommands(2);
+    await news.whenCount(1);
+    expect(device.commands).toEqual(['ON', 'ON']);
+    expect(news.all).toEqual(['on']);
+  });
+
+  it('is not fought with: after three times the fault is named, ten minutes later it is tried once more', async () => {
+    const { cellar, device } = await buildKnown();
+    const under = createTestOutput(buildLoad(cellar.tasmota), cellar);
+    await under.open();
+    const news = newsOf(under);
+    await under.apply('on');
+    for (const time of [1, 2, 3]) {
+      await device.publishState('OFF');
+      await news.whenCount(time);
+    }
+    await device.publishState('OFF');
+    await news.whenCount(4);
+    expect(news.all).toEqual(['on', 'on', 'on', 'unconfirmed']);
+    expect(device.commands.length).toBe(4);
+    await cellar.pass(minutes(10));
+    await news.whenCount(5);
+    expect(news.all.at(-1)).toBe('on');
+    expect(device.commands.length).toBe(5);
+  });
+
+  it('gets the release payload and is left alone from then on', async () => {
+    const { cellar, device } = await buildKnown();
+    const under = createTestOutput(buildLoad({ ...cellar.tasmota, releasePayload: 'AUTO' }), cellar);
+    await under.open();
+    await under.apply('on');
+    await under.release();
+    await device.publishState('OFF');
+    await under.read();
+    expect(device.commands).toEqual(['ON', 'AUTO']);
+  });
+
+  it('without a broker fails at once and keeps the level for later', async () => {
+    const { cellar } = await build();
+    await cellar.broker.stop();
+    const failure = await createTestOutput(buildLoad(cellar.tasmota), cellar).apply('on');
+    expect(failure).toMatchObject({ kind: 'offline' });
+  });
+
+  it('is never sent an empty payload', async () => {
+    const { cellar } = await build();
+    const under = createTestOutput(buildLoad({ ...cellar.tasmota, offPayload: '' }), cellar);
+    await expect(under.apply('off')).rejects.toThrow('an empty MQTT payload is no command');
+  });
+});
+
+describe('the word of a device', () => {
+  const plain: MqttOutputConfig = {
+    kind: 'mqtt',
+    preset: 'custom',
+    commandTopic: 'c',
+    onPayload: 'ON',
+    offPayload: 'OFF',
+  };
+  const shelly = { ...plain, statePath: 'output', stateOn: 'true', stateOff: 'false' };
+  const goe = { ...plain, statePath: 'a.frc', stateOn: '2', stateOff: '1' };
+  //  options  payload                       level
+  const rows: readonly (readonly [MqttOutputConfig, string, Level | undefined])[] = [
+    [plain, 'ON', 'on'],
+    [plain, ' OFF\n', 'off'],
+    [plain, 'on', undefined],
+    [plain, '', undefined],
+    [shelly, '{"id":0,"output":true}', 'on'],
+    [shelly, '{"id":0,"output":false}', 'off'],
+    [shelly, '{"id":0}', undefined],
+    [shelly, '{"output":{"deep":true}}', undefined],
+    [shelly, 'no JSON', undefined],
+    [shelly, 'null', undefined],
+    [goe, '{"a":{"frc":2}}', 'on'],
+    [goe, '{"a":{"frc":"1"}}', 'off'],
+    [goe, '{"a":{"frc":0}}', undefined],
+    [{ ...plain, statePath: '__proto__.toString' }, '{}', undefined],
+    [{ ...plain, statePath: 'constructor' }, '{}', undefined],
+    [plain, `ON${' '.repeat(16_384)}`, undefined],
+  ];
+  it.each(rows)('row %#', (options, payload, level) =>
+    expect(parseDeviceState(Buffer.from(payload), options)).toBe(level),
+  );
+});

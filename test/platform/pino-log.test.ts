@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Instant } from '../../src/domain/units.ts';
+import { createLogging, type LogOptions } from '../../src/platform/pino-log.ts';
+import { bundleProgram } from '../doubles/bundle-program.ts';
+import { afterTest } from '../doubles/stop-after-test.ts';
+
+const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gridtide-log-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+async function written(
+  use: (logging: Awaited<ReturnType<typeof createLogging>>) => void,
+  options?: Partial<LogOptions>,
+) {
+  const path = join(directory, 'log');
+  const fd = openSync(path, 'w');
+  use(await createLogging({ level: 'info', fd, now: () => NOON, ...options }));
+  closeSync(fd);
+  return readFileSync(path, 'utf8');
+}
+
+describe('the log', () => {
+  it('is one JSON line an event, for machines', async () => {
+    const text = await written(({ log }) => log('warn', 'no forecast', { region: 'CAISO_NORTH' }));
+    expect(JSON.parse(text)).toEqual({
+      level: 'warn',
+      time: '2026-03-01T12:00:00.000Z',
+      region: 'CAISO_NORTH',
+      msg: 'no forecast',
+    });
+  });
+
+  it('writes from its level on', async () => {
+    const text = await written(({ log }) => {
+      for (const level of ['debug', 'info', 'warn', 'error'] as const) log(level, level);
+    });
+    expect(text.trim().split('\n').length).toBe(3);
+  });
+
+  it('a name with line breaks or terminal codes cannot fake a line', async () => {
+    const nasty = 'car\n{"level":"error"}\u001b[2J\u2028\u0085';
+    for (const interactive of [false, true]) {
+      const text = await written(({ log }) => log('info', `load ${nasty}`, { load: nasty }), { interactive });
+      expect(text.trimEnd().split('\n').length).toBe(1);
+      expect(text).not.toContain('\u001b[2J');
+    }
+  });
+
+  //  what                     event
+  const canary = 'pa"ss/wörd-7731';
+  const rows: readonly (readonly [string, string, Record<string, unknown>])[] = [
+    ['in the message', `login with ${canary} failed`, {}],
+    ['in a field', 'x', { url: `https://x/?p=${canary}` }],
+    ['percent-encoded', 'x', { url: encodeURIComponent(canary) }],
+    ['as basic authorisation', 'x', { header: `Basic ${Buffer.from(canary).toString('base64')}` }],
+    ['deep in an error', 'x', { err: new Error(`bad ${canary}`) }],
+  ];
+  it.each(rows)('hides a secret it was told of: %s', async (_, message, fields) => {
+    for (const interactive of [false, true]) {
+      const text = await written(
+        ({ log, hideSecret: conceal }) => {
+          conceal(canary);
+          log('info', message, fields);
+        },
+        { interactive },
+      );
+      expect(text).toContain('[hidden]');
+      for (const form of ['7731', Buffer.from(canary).toString('base64').slice(0, 12)])
+        expect(text).not.toContain(form);
+    }
+  });
+
+  it('hides fields that are secret by name', async () => {
+    const text = await written(({ log }) => log('info', 'x', { token: 'tok1', request: { authorization: 'tok2' } }));
+    expect(text).not.toMatch(/tok[12]/);
+  });
+
+  async function talker() {
+    const program = await bundleProgram(join(import.meta.dirname, 'log-flood.program.ts'));
+    const child = spawn(process.execPath, ['--expose-gc', program.path]);
+    const code = new Promise((resolve) => child.once('close', resolve));
+    afterTest(async () => {
+      child.kill('SIGKILL');
+      await code;
+      await program.remove();
+    });
+    const errors = createInterface(child.stderr)[Symbol.asyncIterator]();
+    return { child, code, nextError: async () => (await errors.next()).value };
+  }
+
+  it('goes on when nobody reads any more', async () => {
+    const { child, code, nextError } = await talker();
+    expect(await nextError()).toBe('ready');
+    child.stdout.destroy();
+    child.stdin.write('go');
+    expect(await nextError()).toMatch(/still here/);
+    child.stdin.write('go');
+    expect(await code).toBe(7);
+  });
+
+  it('goes on within its memory while nobody reads, and says how much was lost when somebody does', async () => {
+    const { child, code, nextError } = await talker();
+    expect(await nextError()).toBe('ready');
+    child.stdin.write('go');
+    const [, , kept] = `${await nextError()}`.split(' ');
+    console.log(`100,000 lines nobody read: ${kept} bytes held`);
+    expect(Number(kept)).toBeLessThan(5e6);
+
+    const heard: number[] = [];
+    let lost = 0;
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    while (lost === 0) {
+      const { n, msg } = JSON.parse((await lines.next()).value ?? '{"n":-1,"msg":"closed"}');
+      expect(n).not.toBe(-1);
+      if (n === undefined) lost = Number(/^(\d+) lines of the log lost: /.exec(msg)?.[1]);
+      else heard.push(n);
+    }
+    expect(lost).toBeGreaterThan(50_000);
+    expect(lost + heard.length).toBe(100_000);
+    expect(heard).toEqual(heard.toSorted((a, b) => a - b));
+    // The newest are those that were kept.
+    expect(heard.at(-1)).toBe(99_999);
+    child.stdin.write('go');
+    expect(JSON.parse((await lines.next()).value ?? '{}').msg).toBe('the last word');
+    expect(await code).toBe(7);
+  });
+});

@@ -1,0 +1,182 @@
+/** Puts programs with onoff into the emulated machine of `scripts/rig` and reads back what they printed and what the kernel traced. */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { build } from 'esbuild';
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+const RIG = join(PROJECT, 'scripts', 'rig');
+
+/** Whether the machine can be had; where it must be (CI) and is not, this throws. */
+export function isRigReady(): boolean {
+  const isReady = spawnSync(RIG, ['ready']).status === 0;
+  const hasOnoff = existsSync(join(PROJECT, 'node_modules/epoll/build/Release/epoll.node'));
+  if (isReady && hasOnoff) return true;
+  const why = isReady ? 'onoff is not compiled (npm rebuild epoll)' : 'it is not set up (scripts/rig setup)';
+  if (process.env.CI === 'true') throw new Error(`the rig must run in CI, but ${why}`);
+  console.warn(`\n  SKIPPED: the relays on a real kernel; ${why}\n`);
+  return false;
+}
+
+/** The package and what it depends on, as installed here; `nan` is for compiling only. */
+function copyPackage(name: string, into: string): void {
+  const target = join(into, 'node_modules', name);
+  if (name === 'nan' || existsSync(target)) return;
+  const source = join(PROJECT, 'node_modules', name);
+  cpSync(source, target, {
+    recursive: true,
+    filter: (path) => !/\/(test|integration-test|example|examples|src)$/.test(path),
+  });
+  const { dependencies = {} } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
+  for (const one of Object.keys(dependencies)) copyPackage(one, into);
+}
+
+/** Lays the built program into a root directory as `scripts/install` does, with these settings. */
+function installInto(root: string, settings: Readonly<Record<string, string>>): void {
+  mkdirSync(root, { recursive: true });
+  const { status, stderr } = spawnSync(join(PROJECT, 'scripts', 'install'), ['--root', root], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`scripts/install: ${stderr}`);
+  for (const [path, text] of Object.entries(settings)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text, { mode: 0o600 });
+  }
+}
+
+export interface RigRun {
+  readonly code: number;
+  readonly output: string;
+  /** What the programs said as JSON lines of the shape `{"part": …}`. */
+  part(name: string): Readonly<Record<string, unknown>>;
+  /** The kernel's line changes between the markers of this name. */
+  eventsOf(name: string): readonly LineEvent[];
+  markedAt(name: string): number;
+}
+
+export type LineEvent = {
+  /** Seconds of the machine's own clock, and the name of who did it. */
+  readonly at: number;
+  readonly task: string;
+  readonly number: number;
+} & (
+  | { readonly kind: 'value'; readonly set: boolean; readonly value: number }
+  | { readonly kind: 'direction'; readonly direction: 'in' | 'out' }
+);
+
+function parseEvent(line: string): LineEvent | undefined {
+  const [, task = '', at, rest = ''] = /^\s*(\S+)-\d+ .* (\d+\.\d+): (gpio_.*)$/.exec(line) ?? [];
+  const value = /^gpio_value: (\d+) (get|set) ([01])/.exec(rest);
+  const origin = { at: Number(at), task };
+  if (value)
+    return { ...origin, kind: 'value', number: Number(value[1]), set: value[2] === 'set', value: Number(value[3]) };
+  const direction = /^gpio_direction: (\d+) +(in|out)/.exec(rest);
+  if (direction === null) return undefined;
+  return {
+    ...origin,
+    kind: 'direction',
+    number: Number(direction[1]),
+    direction: direction[2] === 'in' ? 'in' : 'out',
+  };
+}
+
+/** When a marker was written, by the machine's own clock. */
+function findMarkerTime(output: string, name: string): number {
+  const found = output.split('\n').find((line) => line.endsWith(`tracing_mark_write: ${name}`));
+  const at = /(\d+\.\d+): tracing_mark_write/.exec(found ?? '')?.[1];
+  if (at === undefined) throw new Error(`there is no marker "${name}"`);
+  return Number(at);
+}
+
+function traceBetween(output: string, name: string): readonly LineEvent[] {
+  const lines = output.split('\n').filter((line) => /gpio_(value|direction):|tracing_mark_write:/.test(line));
+  const from = lines.findIndex((line) => line.endsWith(`: begin ${name}`));
+  const to = lines.findIndex((line) => line.endsWith(`: end ${name}`));
+  if (from < 0 || to < from) throw new Error(`nothing was traced for "${name}":\n${output}`);
+  return lines.slice(from + 1, to).flatMap((line) => parseEvent(line) ?? []);
+}
+
+/** Written values and directions in order, as `537 1` and `537 out`. */
+export const formatSteps = (events: readonly LineEvent[]) =>
+  events
+    .filter((event) => event.kind === 'direction' || event.set)
+    .map((event) => `${event.number} ${event.kind === 'value' ? event.value : event.direction}`);
+
+/** Levels written to a line, in order: the first is its first level. */
+export const writtenLevels = (events: readonly LineEvent[], number: number) =>
+  events.flatMap((event) => (event.kind === 'value' && event.set && event.number === number ? [event.value] : []));
+
+/** Boots once with the sources bundled as `NAME.mjs` beside the shell script `start`, which ends with the kernel's trace. */
+export async function runInRig(
+  sources: Readonly<Record<string, string>>,
+  start: string,
+  files: Readonly<Record<string, string>> = {},
+): Promise<RigRun> {
+  const app = mkdtempSync(join(tmpdir(), 'gridtide-rig-'));
+  try {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(app, name), text);
+    await build({
+      entryPoints: sources,
+      outdir: app,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20.19',
+      external: ['onoff'],
+      banner: { js: "import { createRequire as __r } from 'node:module';const require = __r(import.meta.url);" },
+      logLevel: 'error',
+    });
+    mkdirSync(join(app, 'node_modules'));
+    copyPackage('onoff', app);
+    writeFileSync(join(app, 'start'), `#!/bin/sh\n${start}\n`);
+    chmodSync(join(app, 'start'), 0o755);
+    return await bootMachine('run', app);
+  } finally {
+    rmSync(app, { recursive: true });
+  }
+}
+
+/** Boots under systemd with the built program installed; `start` is a shell script. Wants a build. */
+export async function runInstalled(start: string, settings: Readonly<Record<string, string>>): Promise<RigRun> {
+  const app = mkdtempSync(join(tmpdir(), 'gridtide-rig-'));
+  try {
+    installInto(join(app, 'root'), settings);
+    writeFileSync(join(app, 'start'), start, { mode: 0o755 });
+    return await bootMachine('boot', app);
+  } finally {
+    rmSync(app, { recursive: true });
+  }
+}
+
+async function bootMachine(command: 'run' | 'boot', app: string): Promise<RigRun> {
+  const child = spawn(RIG, [command, app], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  let errors = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? 255)));
+  if (code !== 0) throw new Error(`the machine ended with ${code}\n${errors}\n${output}`);
+
+  const parts = new Map<string, Readonly<Record<string, unknown>>>();
+  for (const line of output.split('\n').filter((text) => text.startsWith('{"part":'))) {
+    const part = JSON.parse(line);
+    parts.set(part.part, part);
+  }
+  return {
+    code,
+    output,
+    part: (name) => {
+      const found = parts.get(name);
+      if (found === undefined) throw new Error(`the machine said nothing of "${name}":\n${output}`);
+      return found;
+    },
+    eventsOf: (name) => traceBetween(output, name),
+    markedAt: (name) => findMarkerTime(output, name),
+  };
+}

@@ -1,0 +1,37 @@
+/** In the machine: carries out a day's transcript with the agent's own outputs, one level after the other. */
+
+import { readFileSync } from 'node:fs';
+import type { Level } from '../../../src/config/config.ts';
+import { parseConfig } from '../../../src/config/parse-config.ts';
+import type { Instant } from '../../../src/domain/units.ts';
+import { createOutput } from '../../../src/outputs/create-output.ts';
+import { isOutputFailure } from '../../../src/outputs/output.ts';
+import { createPins } from '../../../src/platform/gpio-lines.ts';
+import { createVirtualClock } from '../../../src/simulation/virtual-clock.ts';
+import { playScene } from './scene.ts';
+
+const transcript: readonly { readonly load: string; readonly level: Level }[] = JSON.parse(
+  readFileSync('/app/transcript.json', 'utf8'),
+);
+const read = parseConfig(`
+device: demo
+place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
+service: {url: "https://signal.example", usernameFile: u, passwordFile: p}
+loads:
+  heating: {type: heat-pump, powerKw: 2, output: {kind: sg-ready, pins: [5, 6], activeLow: true}}
+  water: {type: tank, powerKw: 3, output: {kind: relay, pin: 16}}
+`);
+if (!read.ok) throw new Error(read.mistakes.join('\n'));
+
+const parts = { device: 'demo', pins: createPins(), clock: createVirtualClock(0 as Instant), log: () => {} };
+const outputs = new Map(read.config.loads.map((load) => [load.name, createOutput(load, parts)]));
+
+await playScene('a day', async () => {
+  const failures: string[] = [];
+  for (const output of outputs.values()) await output.open();
+  for (const { load, level } of transcript) {
+    const failure = await outputs.get(load)?.apply(level);
+    if (isOutputFailure(failure)) failures.push(failure.detail);
+  }
+  return { failures };
+});

@@ -1,0 +1,142 @@
+/** What an answer means by its status, type and body: one row for each shape known to be sent (specification 7). */
+
+import { describe, expect, it } from 'vitest';
+import { minutes } from '../../src/domain/units.ts';
+import { classifyResponse, extractErrorMessage } from '../../src/service/transport/classify-response.ts';
+import { NOON } from './client-fixture.ts';
+
+const JSON_TYPE = 'application/json';
+const PAGE = '<html><body>Sign in</body></html>';
+const COORDINATES =
+  '{"error":"No coverage available for these coordinates and signal_type","latitude":0,"longitude":0}';
+
+function judged(
+  status: number,
+  type: string | undefined,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const verdict = classifyResponse(
+    {
+      status,
+      headers: { ...headers, ...(type === undefined ? {} : { 'content-type': type }) },
+      body: new TextEncoder().encode(body),
+    },
+    NOON,
+  );
+  if (verdict.kind !== 'failed') return verdict.kind;
+  const { failure } = verdict;
+  if (failure.kind === 'unreachable') return failure.reason;
+  return 'message' in failure ? `${failure.kind}: ${failure.message}` : failure.kind;
+}
+
+//  status  type                         body                                        means
+const rows: readonly (readonly [number, string | undefined, string, string])[] = [
+  [200, JSON_TYPE, '{"data":[]}', 'answer'],
+  [200, 'application/json; charset=utf-8', '[]', 'answer'],
+  [200, 'application/geo+json', '{}', 'answer'],
+  [200, undefined, '{}', 'answer'],
+  [200, 'text/html', PAGE, 'captive-portal'],
+  [200, 'text/html; charset=utf-8', '{}', 'captive-portal'],
+  [200, 'text/plain', 'ok', 'captive-portal'],
+  [200, JSON_TYPE, PAGE, 'captive-portal'],
+  [200, undefined, PAGE, 'captive-portal'],
+  [200, JSON_TYPE, '{"data":[', 'nonsense'],
+  [200, JSON_TYPE, '', 'nonsense'],
+  [204, JSON_TYPE, '', 'nonsense'],
+  [301, 'text/html', '', 'redirect'],
+  [304, undefined, '', 'redirect'],
+  [400, JSON_TYPE, '{"error":"x","message":"bad start","docs":"y"}', 'refused: bad start'],
+  [400, JSON_TYPE, '{"error":"x","msg":"bad start"}', 'refused: bad start'],
+  [400, JSON_TYPE, '{"error":"taken"}', 'refused: taken'],
+  [400, JSON_TYPE, '{"non_field_errors":["Unable to log in."]}', 'refused: Unable to log in.'],
+  [
+    400,
+    JSON_TYPE,
+    '{"username":["required"],"password":["required"]}',
+    'refused: username: required password: required',
+  ],
+  [400, JSON_TYPE, '{"loc":["Expected a point."]}', 'refused: loc: Expected a point.'],
+  [400, JSON_TYPE, '{"docs":"https://example.invalid"}', 'refused: status 400'],
+  [400, JSON_TYPE, '5', 'refused: status 400'],
+  [404, 'text/html', PAGE, 'refused: status 404'],
+  [404, JSON_TYPE, '{"detail":"Invalid page."}', 'refused: Invalid page.'],
+  [404, JSON_TYPE, '{"message":"Coordinates not found"}', 'outside-coverage'],
+  [404, 'text/plain', 'Coordinates not found', 'outside-coverage'],
+  [404, JSON_TYPE, COORDINATES, 'outside-coverage'],
+  [
+    422,
+    JSON_TYPE,
+    '{"detail":[{"loc":["query","latitude"],"msg":"not a number","type":"t"}]}',
+    'refused: latitude: not a number',
+  ],
+  [401, JSON_TYPE, '{"error":"x"}', 'token-refused'],
+  [401, 'text/html', PAGE, 'token-refused'],
+  [401, undefined, '', 'token-refused'],
+  [403, JSON_TYPE, '{"message":"Invalid scope. forecast"}', 'gated: Invalid scope. forecast'],
+  [403, 'text/plain', '{"message":"Invalid scope."}', 'gated: Invalid scope.'],
+  [403, 'text/html', PAGE, 'token-refused'],
+  [403, JSON_TYPE, PAGE, 'token-refused'],
+  [403, undefined, '', 'token-refused'],
+  [429, JSON_TYPE, '{}', 'throttled'],
+  [429, 'text/html', PAGE, 'throttled'],
+  [500, JSON_TYPE, '{"message":"oops"}', 'unwell: oops'],
+  [502, 'text/html', PAGE, 'unwell: status 502'],
+  [101, undefined, '', 'nonsense'],
+];
+
+describe('an answer', () => {
+  it.each(rows)('%i %s %s: %s', (status, type, body, meaning) => {
+    expect(judged(status, type, body)).toBe(meaning);
+  });
+});
+
+describe('the wait a 429 names', () => {
+  //  header or words                                       wait
+  const waits: readonly (readonly [Readonly<Record<string, string>>, string, number | undefined])[] = [
+    [{ 'retry-after': '30' }, '{}', 30_000],
+    [{ 'retry-after': '-5' }, '{}', -5_000],
+    [{ 'retry-after': 'Sun, 01 Mar 2026 12:05:00 GMT' }, '{}', minutes(5)],
+    [{ 'retry-after': 'later' }, '{}', undefined],
+    [{ 'x-throttle-wait-seconds': '1200' }, '{}', 1_200_000],
+    [{}, '{"detail":"Request was throttled.Expected available in 77 seconds."}', 77_000],
+    [{}, '{}', undefined],
+  ];
+  it.each(waits)('%o %s', (headers, body, wait) => {
+    const reply = {
+      status: 429,
+      headers: { 'content-type': JSON_TYPE, ...headers },
+      body: new TextEncoder().encode(body),
+    };
+    const verdict = classifyResponse(reply, NOON);
+    expect(verdict.kind === 'throttled' && verdict.retryAfter).toBe(wait);
+  });
+});
+
+describe("the service's words", () => {
+  it('are short and plain, whatever was sent', () => {
+    const words = extractErrorMessage({ message: `\u001b[31m${'x'.repeat(5_000)}\n` });
+    expect(words.length).toBeLessThanOrEqual(81);
+    expect(words).not.toMatch(/\p{Cc}/u);
+    const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+    for (const odd of [
+      deep,
+      { detail: deep },
+      null,
+      5,
+      [],
+      [null],
+      { message: null },
+      { detail: [[[['deep']]]] },
+      { error: {} },
+    ])
+      expect(typeof extractErrorMessage(odd)).toBe('string');
+  });
+});
+
+it('the half answer to a login is not quoted: it holds most of a token', () => {
+  const body = new TextEncoder().encode('{"token":"t0vPp5HwsSZDx');
+  const verdict = classifyResponse({ status: 200, headers: { 'content-type': JSON_TYPE }, body }, NOON);
+  expect(JSON.stringify(verdict)).toMatch(/23 bytes that cannot be read as such/);
+  expect(JSON.stringify(verdict)).not.toMatch(/t0vPp5/);
+});

@@ -1,0 +1,37 @@
+/** What the network layer says of a connection that failed, as people are told it. */
+
+import { expect, it } from 'vitest';
+import type { HttpFailure } from '../../src/domain/ports.ts';
+import { classifyHttpFailure } from '../../src/service/transport/classify-response.ts';
+
+//  kind           the network layer's words                                     reason           said
+const rows: readonly (readonly [HttpFailure['kind'], string, string, string])[] = [
+  [
+    'unreachable',
+    'connect ECONNREFUSED 127.0.0.1:1 (ECONNREFUSED)',
+    'no-connection',
+    'nothing listens at its address, ECONNREFUSED',
+  ],
+  [
+    'unreachable',
+    'getaddrinfo ENOTFOUND nosuch.invalid (ENOTFOUND)',
+    'no-connection',
+    'its name is not known, ENOTFOUND',
+  ],
+  ['unreachable', 'read ECONNRESET', 'no-connection', 'the connection was closed without an answer'],
+  ['unreachable', 'connect EHOSTUNREACH 192.0.2.1:443', 'no-connection', 'no way leads there'],
+  ['unreachable', 'something new\nwith a second line', 'no-connection', 'something new'],
+  ['tls', 'TLS: wrong version number (EPROTO)', 'no-tls', 'no TLS is spoken there, EPROTO'],
+  ['tls', 'certificate has expired (CERT_HAS_EXPIRED)', 'tls', 'its certificate has run out, CERT_HAS_EXPIRED'],
+  [
+    'tls',
+    'self-signed certificate (DEPTH_ZERO_SELF_SIGNED_CERT)',
+    'tls',
+    'its certificate is signed by nobody known here, DEPTH_ZERO_SELF_SIGNED_CERT',
+  ],
+  ['deadline', 'no whole answer within 30 s', 'deadline', 'no whole answer within 30 s'],
+  ['bad-encoding', 'content-encoding br was not asked for', 'cut-short', 'content-encoding br was not asked for'],
+];
+it.each(rows)('%s: %s', (kind, cause, reason, said) => {
+  expect(classifyHttpFailure({ kind, cause })).toEqual({ kind: 'unreachable', reason, cause: said });
+});
