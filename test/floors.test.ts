@@ -16,6 +16,7 @@ const HOSTS = ['cli', 'simulation', 'main'];
 const SHARED_WITH_REFERENCE: Readonly<Record<string, string>> = {
   'domain/loopback.ts': 'which addresses are this machine: a rule of security, not of the interface',
   'domain/duration-text.ts': 'the flags of both programs are written in one grammar',
+  'platform/make-directory.ts': "Node's own recursive way never ends under /proc",
 };
 /** Wall time, chance, timers and the process come in from outside. */
 const IMPURE = [

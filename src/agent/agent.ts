@@ -1,10 +1,11 @@
 /** The agent as one object: joins the floors for one configuration and one world; holds wiring and no rules. */
 
-import type { Config, Level, LoadConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import type { ControlEvent, Decision, Site } from '../control/control-types.ts';
 import { explainDecision } from '../control/explain.ts';
 import { type ControlState, initialState, step } from '../control/step.ts';
 import { hashFraction } from '../domain/hash-fraction.ts';
+import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { Broker, Cancel, Ports } from '../domain/ports.ts';
 import {
   addDuration,

@@ -1,7 +1,7 @@
 /** Watches whether the wall clock can be gone by, and says so; moves no clock but the agent's own correction. */
 
+import { formatDuration } from '../domain/duration-text.ts';
 import type { Cancel, Clock, Log } from '../domain/ports.ts';
-import { formatDuration } from '../domain/text-format.ts';
 import { addDuration, type Duration, formatInstant, seconds } from '../domain/units.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { AgentClock } from './agent-clock.ts';

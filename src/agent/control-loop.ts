@@ -1,7 +1,7 @@
 /** Feeds events to the control core, carries its commands to the outputs and wakes it when it asked; decides nothing about levels. */
 
-import type { Level } from '../config/config.ts';
 import type { ControlEvent, Decision, Site, StepResult } from '../control/control-types.ts';
+import type { Level } from '../domain/load-types.ts';
 import type { Cancel, Clock, ClockReading } from '../domain/ports.ts';
 import { isOutputFailure, type Output, type OutputFailure } from '../outputs/output.ts';
 

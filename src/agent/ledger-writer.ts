@@ -1,7 +1,7 @@
 /** Writes down what ran and the rates that were seen, as it happens; adds nothing up. */
 
-import type { Level, LoadConfig } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
+import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { ClockReading } from '../domain/ports.ts';
 import { formatInstant, type Instant, minutes } from '../domain/units.ts';
 import type { Entry, SettledEntry } from '../ledger/entries.ts';

@@ -1,6 +1,7 @@
 /** Holds the outputs of all loads: opens them, passes on what they report, brings the loads to the level they are left at. Chooses no level. */
 
-import type { Config, Level, LoadConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { Broker, Clock, GpioLines, Log } from '../domain/ports.ts';
 import { createOutput } from '../outputs/create-output.ts';
 import { isOutputFailure, type Output, type OutputFailure } from '../outputs/output.ts';

@@ -1,6 +1,6 @@
 /** Keeps the device's region known: from disk at once, from a new map each month, from the service where the plan has no maps. Decides no change (renewal does). */
 
-import type { SignalType } from '../config/config.ts';
+import type { SignalType } from '../domain/load-types.ts';
 import { type Cancel, type Clock, type Disk, DiskError, type Log, type Random } from '../domain/ports.ts';
 import { addDuration, durationBetween, hours, type Instant, milliseconds, type Place } from '../domain/units.ts';
 import { resolveHome, saveHome } from '../region/home-region.ts';

@@ -1,6 +1,6 @@
 /** Asks once a day for the published rates of what ran and writes the news into the ledger; decides neither what to ask nor what is news (ledger). */
 
-import type { SignalType } from '../config/config.ts';
+import type { SignalType } from '../domain/load-types.ts';
 import { type Cancel, type Clock, type Disk, DiskError, type Random } from '../domain/ports.ts';
 import { addDuration, type Duration, days, hours, type Instant, milliseconds, minutes } from '../domain/units.ts';
 import type { Entry, SettledEntry } from '../ledger/entries.ts';

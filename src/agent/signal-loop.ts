@@ -1,6 +1,6 @@
 /** Keeps forecast and live index fresh and tells the view of the moment; decides neither when to ask (cadence) nor what an answer is worth (held). */
 
-import type { SignalType } from '../config/config.ts';
+import type { SignalType } from '../domain/load-types.ts';
 import type { Cancel, Clock, ClockReading, Random } from '../domain/ports.ts';
 import { addDuration, type Duration, days, durationBetween, type Instant, milliseconds } from '../domain/units.ts';
 import type { History } from '../service/api/response-types.ts';

@@ -1,8 +1,9 @@
 /** Which values do not go together. Looks at drafts that may have gaps; changes nothing. */
 
-import { countMinutesUntil, formatDuration, formatLocalTime } from '../domain/text-format.ts';
+import { formatDuration } from '../domain/duration-text.ts';
+import type { Goal } from '../domain/load-types.ts';
+import { countMinutesUntil, formatLocalTime } from '../domain/text-format.ts';
 import { type Duration, hours, inHours, minutes } from '../domain/units.ts';
-import type { Goal } from './config.ts';
 import { type ConfigValues, type LoadDraft, levelSetOf } from './options.ts';
 import type { ReportMistake } from './value-type.ts';
 

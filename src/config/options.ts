@@ -1,8 +1,8 @@
 /** The one table of options. A row makes the check, the default, the help, the JSON schema, the example and the documentation. */
 
+import type { Goal, Level, MqttOutputConfig, OutputConfig } from '../domain/load-types.ts';
 import { buildWeekTimes } from '../domain/text-format.ts';
 import { hours, minutes } from '../domain/units.ts';
-import type { Goal, Level, MqttOutputConfig, OutputConfig } from './config.ts';
 import { buildMqttOutput, presetNames } from './presets.ts';
 import { buildSectionSchema, isRawMap, readSection, sectionType, sectionVariantsType } from './read-section.ts';
 import { brokerUrlType, serviceUrlType } from './url-types.ts';

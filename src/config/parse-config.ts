@@ -1,10 +1,11 @@
 /** Turns the text of a configuration file into the checked configuration, or into every mistake in it. Reads no file. */
 
 import { type Alias, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import type { LoadConfig } from '../domain/load-types.ts';
 import { formatCount } from '../domain/units.ts';
 import type { Config } from './config.ts';
 import { checkRules } from './config-rules.ts';
-import { type ConfigValues, type LoadValues, OPTIONS } from './options.ts';
+import { type ConfigValues, OPTIONS } from './options.ts';
 import { readSection } from './read-section.ts';
 import { quoteKey, type RawMap, type RawValue, type ReportMistake } from './value-type.ts';
 
@@ -108,18 +109,8 @@ function parseYamlSafely(text: string): ParsedYaml {
   }
 }
 
-function toLoadConfig({ powerKw, ...values }: LoadValues & { readonly name: string }): Config['loads'][number] {
-  return { ...values, powerKw };
-}
-
-/** Only for values in which no mistake was found. */
-function toConfig({ budgetKw, loads, ...values }: ConfigValues): Config {
-  return {
-    ...values,
-    ...(budgetKw === undefined ? {} : { budgetKw }),
-    loads: loads.map((draft) => toLoadConfig(draft as LoadValues & { readonly name: string })),
-  };
-}
+/** Only for values in which no mistake was found: then each load has every required option. */
+const toConfig = ({ loads, ...values }: ConfigValues): Config => ({ ...values, loads: loads as readonly LoadConfig[] });
 
 function limitMistakes(mistakes: readonly string[]): readonly string[] {
   const once = [...new Set(mistakes)];

@@ -1,6 +1,6 @@
 /** What common devices expect over MQTT: topics and payloads made from one base topic. Sends nothing. */
 
-import type { MqttOutputConfig } from './config.ts';
+import type { MqttOutputConfig } from '../domain/load-types.ts';
 
 export type MqttDeviceFields = Partial<Omit<MqttOutputConfig, 'kind' | 'preset'>>;
 

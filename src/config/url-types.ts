@@ -1,9 +1,8 @@
 /** Checks the addresses of the service and of the broker. Never quotes what may be a password, never connects. */
 
+import { isLoopback } from '../domain/loopback.ts';
 import { quoteValue, type RawValue, type ReportMistake, type ValueType } from './value-type.ts';
 
-const LOOPBACK_HOST = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
-export const isLoopback = (url: URL) => LOOPBACK_HOST.test(url.hostname);
 const MAX_URL_LENGTH = 2048;
 
 interface UrlRule {
@@ -49,7 +48,7 @@ export const serviceUrlType = createUrlType({
   expects: 'an address such as https://signal.example',
   protocols: ['https', 'http'],
   findMistake: (url) => {
-    if (url.protocol === 'http:' && !isLoopback(url))
+    if (url.protocol === 'http:' && !isLoopback(url.hostname))
       return 'would send the password in clear; write https:// (http:// is for loopback only)';
     if (/\/v\d+\/?$/.test(url.pathname)) return 'ends in a version of the interface; write the base address only';
     return url.search === '' && url.hash === '' ? undefined : 'has a query or a fragment; write the base address only';

@@ -1,14 +1,13 @@
 /** The kinds of values the configuration is made of. Each says what it takes; none knows which option it serves. */
 
 import { findNearestWord } from '../domain/did-you-mean.ts';
+import { DURATION_PATTERN, formatDuration, parseDuration } from '../domain/duration-text.ts';
+import type { Goal, LocalTime, LocalWindow, WeekTimes } from '../domain/load-types.ts';
 import {
   buildWeekTimes,
   DAY_KEY_PATTERN,
-  DURATION_PATTERN,
-  formatDuration,
   LOCAL_TIME_PATTERN,
   LOCAL_WINDOW_PATTERN,
-  parseDuration,
   parseLocalTime,
   parseLocalWindow,
   parseWeekdays,
@@ -28,7 +27,6 @@ import {
   toLongitude,
   toPercentile,
 } from '../domain/units.ts';
-import type { Goal, LocalTime, LocalWindow, WeekTimes } from './config.ts';
 import { isRawMap } from './read-section.ts';
 import {
   createValueType,

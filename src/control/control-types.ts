@@ -1,6 +1,6 @@
 /** What goes into and comes out of the control core. Types only; `step.ts` decides. Imports no package and nothing of node. */
 
-import type { Level, LoadConfig } from '../config/config.ts';
+import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { ClockReading } from '../domain/ports.ts';
 import type { Duration, Instant, Kilowatt, KilowattHour, Percentile, Uptime } from '../domain/units.ts';
 import type { Basis, SignalView } from '../signal/signal-view.ts';

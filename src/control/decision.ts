@@ -1,7 +1,7 @@
 /** The record of what a load is told: reason, rung, data and what comes next; and whether it says anything new. */
 
-import type { LoadConfig } from '../config/config.ts';
 import { isRunning, isSgReady } from '../domain/levels.ts';
+import type { LoadConfig } from '../domain/load-types.ts';
 import { computeEnergy, type Duration, type Uptime } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 import type { Decision, RulePriority } from './control-types.ts';

@@ -1,6 +1,6 @@
 /** Which levels a load knows and which of them run it; never which one is wanted. */
 
-import type { Level, LoadConfig } from '../config/config.ts';
+import type { Level, LoadConfig } from './load-types.ts';
 
 export const isSgReady = ({ output }: LoadConfig) =>
   output.kind === 'sg-ready' || (output.kind === 'dry-run' && output.as === 'sg-ready');

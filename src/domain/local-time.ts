@@ -1,6 +1,6 @@
 /** Which instant a local time of day is, and the reverse; knows gaps and doubled hours, never what time it is now. */
 
-import type { LocalTime, LocalWindow, WeekTimes } from '../config/config.ts';
+import type { LocalTime, LocalWindow, WeekTimes } from './load-types.ts';
 import { getZoneOffset, toLocalDay } from './time-zone.ts';
 import { days, type Instant } from './units.ts';
 

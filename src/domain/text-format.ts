@@ -1,17 +1,7 @@
-/** How numbers, lengths of time, times of day and weekdays are written and read. Pure text, no clock. */
+/** Reads and writes numbers, times of day, daily windows and weekdays as people type them. */
 
-import type { LocalTime, LocalWindow, WeekTimes } from '../config/config.ts';
-import { type Duration, milliseconds } from './units.ts';
+import type { LocalTime, LocalWindow, WeekTimes } from './load-types.ts';
 
-const DURATION_UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
-] as const;
-
-export const DURATION_PATTERN =
-  /^(?=\d)(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?$/;
 export const LOCAL_TIME_PATTERN = /^([01]?\d|2[0-3]):([0-5]\d)$/;
 export const LOCAL_WINDOW_PATTERN = /^((?:[01]?\d|2[0-3]):[0-5]\d)\s*-\s*((?:[01]?\d|2[0-3]):[0-5]\d)$/;
 export const WEEKDAY_KEYS: readonly string[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
@@ -23,25 +13,6 @@ const DECIMAL_PATTERN = /^[+-]?(?:\d+\.?\d*|\.\d+)$/;
 export function parseDecimal(text: string): number | undefined {
   const n = DECIMAL_PATTERN.test(text) ? Number(text) : Number.NaN;
   return Number.isFinite(n) ? n : undefined;
-}
-
-/** `90s`, `1h30m`, `2d`; undefined when the text is no duration or too long to count. */
-export function parseDuration(text: string): Duration | undefined {
-  const parts = DURATION_PATTERN.exec(text);
-  if (parts === null) return undefined;
-  const total = DURATION_UNITS.reduce((sum, [, size], i) => sum + Number(parts[i + 1] ?? 0) * size, 0);
-  return Number.isFinite(total) ? milliseconds(Math.round(total)) : undefined;
-}
-
-/** The shortest text of a duration: 5,400,000 ms is `1h30m`. */
-export function formatDuration(length: Duration): string {
-  let left: number = length;
-  const parts = DURATION_UNITS.map(([unit, size]) => {
-    const count = Math.floor(left / size);
-    left -= count * size;
-    return count === 0 ? '' : `${count}${unit}`;
-  });
-  return parts.join('') || '0s';
 }
 
 /** Minutes after midnight of `07:00`; undefined when it is no time of a day. */

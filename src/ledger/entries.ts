@@ -1,7 +1,7 @@
 /** What the ledger records, one entry at a time, never changed once written. Every figure is a question asked of the list of entries. */
 
-import type { Level } from '../config/config.ts';
 import type { DecisionReason } from '../control/control-types.ts';
+import type { Level } from '../domain/load-types.ts';
 import type { Duration, Instant, Kilowatt, KilowattHour, LbsPerMwh } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 

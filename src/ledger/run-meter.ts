@@ -1,7 +1,7 @@
 /** Turns the levels a load has had into slot entries: running time by the monotonic clock, power times time. Decides nothing. */
 
-import type { Level } from '../config/config.ts';
 import type { DecisionReason } from '../control/control-types.ts';
+import type { Level } from '../domain/load-types.ts';
 import type { ClockReading } from '../domain/ports.ts';
 import { addDuration, computeEnergy, type Duration, floorTo, type Instant, type Kilowatt } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';

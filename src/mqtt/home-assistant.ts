@@ -1,6 +1,7 @@
 /** The one message by which Home Assistant finds the device and its entities; keeps to keys that every release accepts. */
 
-import type { Config, LoadConfig, SignalType } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import type { LoadConfig, SignalType } from '../domain/load-types.ts';
 
 export interface DiscoveryMessage {
   readonly topic: string;

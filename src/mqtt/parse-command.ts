@@ -1,7 +1,9 @@
 /** Reads a command from the broker: refuses whatever is not well formed, fresh and known; never carries one out. */
 
-import type { Config, Level, LoadConfig, MqttConfig } from '../config/config.ts';
+import type { Config, MqttConfig } from '../config/config.ts';
 import { parseInstant } from '../domain/iso-time.ts';
+import type { Level, LoadConfig } from '../domain/load-types.ts';
+import { isLoopback } from '../domain/loopback.ts';
 import type { ClockReading } from '../domain/ports.ts';
 import { type Duration, hours, type Instant, inMinutes, minutes, seconds } from '../domain/units.ts';
 
@@ -35,8 +37,6 @@ export function acceptsCommands({ commands, usernameFile, url }: MqttConfig): bo
       return usernameFile !== undefined || isLoopback(new URL(url).hostname);
   }
 }
-
-const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** `payload` as it came, for this load, at this moment. */
 export function parseCommand(payload: Uint8Array, load: LoadConfig, now: ClockReading): ParsedCommand {

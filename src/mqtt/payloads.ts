@@ -1,7 +1,8 @@
 /** The JSON documents of the MQTT tree: what the agent knows of signal, loads and itself, with words. Computes nothing. */
 
-import type { Config, Level } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
+import type { Level } from '../domain/load-types.ts';
 import { formatInstant, type Instant, inMinutes } from '../domain/units.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 

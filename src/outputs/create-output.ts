@@ -1,6 +1,6 @@
 /** Chooses the output of a load by its configuration; switches nothing. */
 
-import type { LoadConfig } from '../config/config.ts';
+import type { LoadConfig } from '../domain/load-types.ts';
 import type { Broker, Clock, GpioLines, Log } from '../domain/ports.ts';
 import { createDeviceLease } from './device-lease.ts';
 import { createDryRunOutput } from './dry-run-output.ts';

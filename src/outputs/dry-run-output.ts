@@ -1,6 +1,6 @@
 /** Says what would be switched, remembers it, and switches nothing. */
 
-import type { Level } from '../config/config.ts';
+import type { Level } from '../domain/load-types.ts';
 import type { Log } from '../domain/ports.ts';
 import type { Output } from './output.ts';
 

@@ -1,6 +1,6 @@
 /** Says at which physical levels all board lines together are safe, in the order in which they are to be set; sets none. */
 
-import type { LoadConfig } from '../config/config.ts';
+import type { LoadConfig } from '../domain/load-types.ts';
 import type { FailsafeLine } from '../domain/ports.ts';
 import { CONTACTS, isSgReadyState } from './sg-ready-output.ts';
 

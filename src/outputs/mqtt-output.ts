@@ -1,6 +1,6 @@
 /** A load behind an MQTT device: sends commands, waits for the device's word, sends again what it does not keep; never decides the level. */
 
-import type { Level, MqttOutputConfig } from '../config/config.ts';
+import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker, BrokerMessage, BrokerState, Cancel, Clock, Log } from '../domain/ports.ts';
 import { addDuration, type Duration, minutes, seconds, subtractDuration, type Uptime } from '../domain/units.ts';
 import type { DeviceLease } from './device-lease.ts';

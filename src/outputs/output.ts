@@ -1,6 +1,6 @@
 /** The contract every kind of output keeps: one load's level, told and read back. Types only. */
 
-import type { Level } from '../config/config.ts';
+import type { Level } from '../domain/load-types.ts';
 
 export type OutputFailure = {
   /** `busy`, `missing` and `forbidden` need the owner; the others may pass. */

@@ -1,6 +1,6 @@
 /** A load on one line of the board: tells it on or off and reads it back; never decides the level. */
 
-import type { Level, OutputConfig } from '../config/config.ts';
+import type { Level, OutputConfig } from '../domain/load-types.ts';
 import type { GpioLine, GpioLines } from '../domain/ports.ts';
 import type { Output, OutputFailure } from './output.ts';
 

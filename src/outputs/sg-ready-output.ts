@@ -1,6 +1,6 @@
 /** The two contacts of the SG-Ready label: one relay at a time along 1:0 – 0:0 – 0:1 – 1:1, never another way; how long a state is held is decided elsewhere. */
 
-import type { Level, OutputConfig } from '../config/config.ts';
+import type { Level, OutputConfig } from '../domain/load-types.ts';
 import type { GpioFailure, GpioLine, GpioLines } from '../domain/ports.ts';
 import type { Output, OutputFailure } from './output.ts';
 import { buildStuckFailure } from './relay-output.ts';

@@ -13,9 +13,9 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeDirectory } from '../domain/make-directory.ts';
 import type { Disk, NewFile, OpenFile } from '../domain/ports.ts';
 import { buildRefusedDiskError, type DiskUse, isFileMissing, translateDiskError } from './disk-error-text.ts';
+import { makeDirectory } from './make-directory.ts';
 
 const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants;
 

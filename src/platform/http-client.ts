@@ -3,6 +3,7 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { isLoopback } from '../domain/loopback.ts';
 import {
   type Http,
   HttpError,
@@ -59,9 +60,6 @@ function createRequestAbort({ deadline }: HttpRequest, outer: AbortSignal | unde
     },
   };
 }
-
-const isLoopback = (hostname: string) =>
-  hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 
 /** All access is over HTTPS (specification 5); plain HTTP stays inside this machine. */
 function findInsecurity(address: string): HttpFailure | undefined {

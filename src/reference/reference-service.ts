@@ -2,7 +2,8 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, isIP } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { isLoopback } from '../domain/loopback.ts';
 import { openAccounts } from './accounts/accounts.ts';
 import type { PlanName } from './accounts/plans.ts';
 import { createRollingWindows } from './accounts/rolling-window.ts';
@@ -62,9 +63,6 @@ export interface ReferenceService {
   /** First and last slot of the recorded series, milliseconds since 1970. */
   readonly recordedSpan: { readonly from: number; readonly to: number } | undefined;
 }
-
-export const isLoopback = (host: string) =>
-  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 async function openServiceParts(options: ReferenceOptions, series: Series | undefined): Promise<ServiceParts> {
   const accounts = await openAccounts(options.data);

@@ -1,6 +1,6 @@
 /** What a region map is to the other floors: its facts, its failures, its answers and the stored place. Types only; decides nothing. */
 
-import type { SignalType } from '../config/config.ts';
+import type { SignalType } from '../domain/load-types.ts';
 import type { Disk, DiskFailure, Log } from '../domain/ports.ts';
 import type { Instant, Place } from '../domain/units.ts';
 

@@ -17,21 +17,17 @@ import {
 import { ok } from './api/decode-body.ts';
 import type {
   AccessQuery,
-  AuthorityQuery,
   Credentials,
   ForecastQuery,
   HistoryQuery,
-  PageReadOptions,
   PastForecastsQuery,
   PlaceQuery,
   RangeReadOptions,
   Registration,
   SignalQuery,
-  V1Query,
 } from './api/query-types.ts';
 import type {
   Access,
-  Authority,
   Envelope,
   Forecast,
   History,
@@ -41,11 +37,8 @@ import type {
   PastForecasts,
   RegionResponse,
   RegistrationResponse,
-  V1DataPoint,
-  V1MarginalPoint,
-  V1Page,
 } from './api/response-types.ts';
-import { createV1Client } from './api/v1-client.ts';
+import { createV1Client, type V1Client } from './api/v1-client.ts';
 import { buildHttpRequest, createAuthorizedCalls, formatBasicAuthorization } from './auth/authorized-calls.ts';
 import { createSession } from './auth/session.ts';
 import type { Outcome } from './failure.ts';
@@ -73,17 +66,6 @@ export interface RequestCounts {
   readonly logins: number;
   /** Bytes of bodies, after inflation. */
   readonly bytesIn: number;
-}
-
-export interface V1Client {
-  /** The account's lasting token (specification 4.5). */
-  token(): Promise<Outcome<{ readonly token: string }>>;
-  authorities(query: AuthorityQuery): Promise<Outcome<readonly Authority[]>>;
-  datapoints(query: V1Query): Promise<Outcome<V1Page<V1DataPoint>>>;
-  marginal(query: V1Query): Promise<Outcome<V1Page<V1MarginalPoint>>>;
-  /** Page after page to the end, from `query.page`; failures that pass are waited out, any other ends it. */
-  datapointPages(query: V1Query, following?: PageReadOptions): AsyncIterable<Outcome<V1Page<V1DataPoint>>>;
-  marginalPages(query: V1Query, following?: PageReadOptions): AsyncIterable<Outcome<V1Page<V1MarginalPoint>>>;
 }
 
 /** Every call resolves; nothing rejects but a broken law. A single GET that fails is not repeated: `afterFailure` says when to. */

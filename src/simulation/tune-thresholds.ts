@@ -1,6 +1,6 @@
 /** Tries other thresholds and wider goals on the last days of a history and proposes what would have been cleaner. Changes nothing. */
 
-import type { Goal, LoadConfig } from '../config/config.ts';
+import type { Goal, LoadConfig } from '../domain/load-types.ts';
 import { days, type Instant, type Percentile } from '../domain/units.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 import { combineBacktestFaults } from './backtest/backtest-faults.ts';

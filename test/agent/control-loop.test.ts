@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createControlLoop } from '../../src/agent/control-loop.ts';
-import type { Level } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
 import { type ControlState, initialState, step } from '../../src/control/step.ts';
+import type { Level } from '../../src/domain/load-types.ts';
 import { addDuration, type Instant, minutes } from '../../src/domain/units.ts';
 import type { Output, OutputFailure } from '../../src/outputs/output.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';

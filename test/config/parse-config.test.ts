@@ -2,8 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Config, LoadConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
+import type { LoadConfig } from '../../src/domain/load-types.ts';
 import { BASE, INVALID_CONFIGS, toYaml, VALID_CONFIGS, withLoad } from './config-cases.ts';
 
 function good(text: string): Config {

@@ -1,6 +1,6 @@
 /** Every schedule of a small instance, tried: what the planner must find, said a second time and more simply. */
 
-import type { SlotPlanRequest, SlotRun } from '../../src/control/planning/planner.ts';
+import type { SlotPlanRequest, SlotRun } from '../../src/control/planning/slot-plan.ts';
 
 export interface TriedSchedule {
   readonly cost: number;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { Level } from '../../src/config/config.ts';
 import type { ControlEvent } from '../../src/control/control-types.ts';
 import {
   type ControlState,
@@ -10,6 +9,7 @@ import {
   step,
 } from '../../src/control/step.ts';
 import { isRunning } from '../../src/domain/levels.ts';
+import type { Level } from '../../src/domain/load-types.ts';
 import type { ClockReading } from '../../src/domain/ports.ts';
 import { hours, type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
 import { buildIndex, buildSite, buildView, instantFrom, tankLoad } from './site.ts';

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { LoadConfig } from '../../src/config/config.ts';
 import type { Site } from '../../src/control/control-types.ts';
+import type { LoadConfig } from '../../src/domain/load-types.ts';
 import { hours, type Kilowatt, minutes } from '../../src/domain/units.ts';
 import type { SimulatedSite, SiteAction } from './plant.ts';
 import { asPercentile, buildSite, carLoad, daily, heatingLoad, instantFrom, tankLoad } from './site.ts';

@@ -1,6 +1,6 @@
 /** Random instances of the planner, small enough to try every schedule of. */
 
-import type { SlotPlanRequest } from '../../src/control/planning/planner.ts';
+import type { SlotPlanRequest } from '../../src/control/planning/slot-plan.ts';
 
 /** A sequence of fractions of 1 that is the same for the same seed. */
 export function createSeededFractions(seed: number) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { planSlots, type SlotPlan, type SlotPlanRequest } from '../../src/control/planning/planner.ts';
+import { planSlots } from '../../src/control/planning/planner.ts';
+import type { SlotPlan, SlotPlanRequest } from '../../src/control/planning/slot-plan.ts';
 import { findBestSchedule } from './brute-force.ts';
 import { buildInstance, createSeededFractions, isBeyondPatterns } from './instances.ts';
 

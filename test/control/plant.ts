@@ -1,6 +1,5 @@
 /** Loads that obey the core, a power supply that fails and clocks that lie, with the invariants of control checked at every step. */
 
-import type { Level, LoadConfig } from '../../src/config/config.ts';
 import type { ControlEvent, Decision, Site, StepResult } from '../../src/control/control-types.ts';
 import {
   type ControlState,
@@ -10,6 +9,7 @@ import {
   step,
 } from '../../src/control/step.ts';
 import { isRunning } from '../../src/domain/levels.ts';
+import type { Level, LoadConfig } from '../../src/domain/load-types.ts';
 import type { ClockReading } from '../../src/domain/ports.ts';
 import { type Duration, hours, type Instant, type Uptime } from '../../src/domain/units.ts';
 import type { SignalView } from '../../src/signal/signal-view.ts';

@@ -1,9 +1,9 @@
 /** Loads, signals and a small world for the tests of control: outputs that obey, a clock that moves when told. */
 
-import type { Level, LoadConfig } from '../../src/config/config.ts';
 import type { ControlEvent, Decision, LoadCommand, Site } from '../../src/control/control-types.ts';
 import { explainDecision } from '../../src/control/explain.ts';
 import { type ControlState, initialState, step } from '../../src/control/step.ts';
+import type { Level, LoadConfig } from '../../src/domain/load-types.ts';
 import type { ClockReading } from '../../src/domain/ports.ts';
 import {
   type Duration,

@@ -1,9 +1,9 @@
 /** Reads a day written as text, lives it through the core, and tells what a homeowner would have seen. */
 
-import type { Level, LoadConfig } from '../../src/config/config.ts';
 import { explainDecision, formatHoursMinutes } from '../../src/control/explain.ts';
 import { decodeControlState, encodeControlState } from '../../src/control/step.ts';
 import { isRunning } from '../../src/domain/levels.ts';
+import type { Level, LoadConfig } from '../../src/domain/load-types.ts';
 import { formatClockTime, toInstant } from '../../src/domain/local-time.ts';
 import { getZoneOffset, toLocalDay } from '../../src/domain/time-zone.ts';
 import { type Duration, hours, type Instant, type Kilowatt, minutes } from '../../src/domain/units.ts';

@@ -1,7 +1,7 @@
 /** Faults of loads behind MQTT devices, rows 64, 65 and 67 of the fault table, on a real mosquitto. */
 
 import { expect, it } from 'vitest';
-import type { Level, MqttOutputConfig } from '../../src/config/config.ts';
+import type { Level, MqttOutputConfig } from '../../src/domain/load-types.ts';
 import type { Broker } from '../../src/domain/ports.ts';
 import { addDuration, type Duration, type Instant, seconds } from '../../src/domain/units.ts';
 import { createOutput } from '../../src/outputs/create-output.ts';

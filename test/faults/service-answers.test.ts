@@ -32,7 +32,7 @@ afterEach(async () => {
 const MORNING = '2026-03-03T06:00:00Z';
 const TANK = `
 loads:
-  water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, failSafe: off, boot: off, onStop: hold, output: {kind: relay, pin: 17}}
+  water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, failSafe: off, initialLevel: off, onStop: hold, output: {kind: relay, pin: 17}}
 `;
 
 async function onGrid(bend: AnswerOverride, options: Partial<VirtualAgentOptions> = {}) {

@@ -17,7 +17,7 @@ afterEach(async () => {
 const MORNING = '2026-03-03T06:00:00Z';
 const TANK = `
 loads:
-  water: {type: tank, powerKw: 3, failSafe: off, boot: off, onStop: hold, output: {kind: relay, pin: 17}}
+  water: {type: tank, powerKw: 3, failSafe: off, initialLevel: off, onStop: hold, output: {kind: relay, pin: 17}}
 `;
 const dated = (text: string, date: string) => text.replace('2026-03-01T00:00:00', `${date}T00:00:00`);
 

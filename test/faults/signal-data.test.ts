@@ -65,8 +65,8 @@ async function edgesOfAGoodDay(length = hours(8)): Promise<readonly string[]> {
 describe('5 the service is gone for days', () => {
   const TANK = `
 loads:
-  water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, failSafe: off, boot: off, onStop: hold, output: {kind: relay, pin: 17}}
-  car: {type: ev, powerKw: 7.2, failSafe: off, boot: off, onStop: hold, goal: {need: 2h, by: "07:00", from: "18:00"}, output: {kind: relay, pin: 22}}
+  water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, failSafe: off, initialLevel: off, onStop: hold, output: {kind: relay, pin: 17}}
+  car: {type: ev, powerKw: 7.2, failSafe: off, initialLevel: off, onStop: hold, goal: {need: 2h, by: "07:00", from: "18:00"}, output: {kind: relay, pin: 22}}
 `;
   const RUNGS: readonly Basis[] = [
     'fresh-forecast',
@@ -357,7 +357,7 @@ describe('13 a forecast that is closed and ages beside a live index', () => {
   const COAL = '{latitude: 39.7, longitude: -105, timezone: America/Denver}';
   const TANK = `
 loads:
-  water: {type: tank, powerKw: 3, failSafe: off, boot: off, onStop: hold, output: {kind: relay, pin: 17}}
+  water: {type: tank, powerKw: 3, failSafe: off, initialLevel: off, onStop: hold, output: {kind: relay, pin: 17}}
 `;
 
   /** A day after the forecast was closed, or of a house that never had one; looked at each minute. */
@@ -415,7 +415,7 @@ loads:
 it('13 an index that flaps for days: least times and budgets of starts hold, restarts or not', async () => {
   const LOADS = `
 loads:
-  water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, maxStartsPerHour: 1, maxStartsPerDay: 8, failSafe: off, boot: off, onStop: hold, output: {kind: relay, pin: 17}}
+  water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, maxStartsPerHour: 1, maxStartsPerDay: 8, failSafe: off, initialLevel: off, onStop: hold, output: {kind: relay, pin: 17}}
 `;
   const home = await onGrid(
     ({ path }, now) => {

@@ -82,8 +82,8 @@ export interface VirtualAgent {
 /** Line 17: a tank that goes by the index alone; line 22: a car with a deadline. */
 export const LOADS = `
 loads:
-  water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, failSafe: off, boot: off, onStop: hold, output: {kind: relay, pin: 17}}
-  car: {type: ev, powerKw: 7.2, failSafe: off, boot: off, onStop: hold, goal: {need: 4h, by: "07:00", from: "18:00"}, output: {kind: relay, pin: 22}}
+  water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, failSafe: off, initialLevel: off, onStop: hold, output: {kind: relay, pin: 17}}
+  car: {type: ev, powerKw: 7.2, failSafe: off, initialLevel: off, onStop: hold, goal: {need: 4h, by: "07:00", from: "18:00"}, output: {kind: relay, pin: 22}}
 `;
 export const WATER_LINE = 17;
 export const CAR_LINE = 22;

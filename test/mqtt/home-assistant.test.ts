@@ -1,7 +1,7 @@
 /** The Home Assistant message against the rules that make it refuse a whole device. */
 
 import { describe, expect, it } from 'vitest';
-import type { SignalType } from '../../src/config/config.ts';
+import type { SignalType } from '../../src/domain/load-types.ts';
 import { buildDiscovery, buildRemovedEntities } from '../../src/mqtt/home-assistant.ts';
 import { buildMonitorConfig } from './monitor-fixture.ts';
 

@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { LoadConfig, MqttConfig } from '../../src/config/config.ts';
+import type { MqttConfig } from '../../src/config/config.ts';
+import type { LoadConfig } from '../../src/domain/load-types.ts';
 import type { ClockReading } from '../../src/domain/ports.ts';
 import { buildWeekTimes } from '../../src/domain/text-format.ts';
 import { hours, type Instant, minutes, type Percentile, type Uptime } from '../../src/domain/units.ts';

@@ -1,7 +1,7 @@
 /** What every kind of output promises, shown on each: dry run, relay and SG-Ready over dry lines, an MQTT device on the embedded broker. */
 
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Level } from '../../src/config/config.ts';
+import type { Level } from '../../src/domain/load-types.ts';
 import { isOutputFailure, type Output } from '../../src/outputs/output.ts';
 import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';
 import {

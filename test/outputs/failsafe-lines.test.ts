@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Level, LoadConfig, OutputConfig } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
+import type { Level, LoadConfig, OutputConfig } from '../../src/domain/load-types.ts';
 import { buildFailsafeLines } from '../../src/outputs/failsafe-lines.ts';
 import { createSgReadyOutput } from '../../src/outputs/sg-ready-output.ts';
 import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';

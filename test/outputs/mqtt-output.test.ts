@@ -1,7 +1,7 @@
 /** The MQTT device: what it is sent, when its word counts, and what happens when it does not keep its level. */
 
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Level, MqttOutputConfig } from '../../src/config/config.ts';
+import type { Level, MqttOutputConfig } from '../../src/domain/load-types.ts';
 import { minutes, seconds } from '../../src/domain/units.ts';
 import { parseDeviceState } from '../../src/outputs/devices/parse-device-state.ts';
 import type { OutputFailure } from '../../src/outputs/output.ts';

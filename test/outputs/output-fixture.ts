@@ -1,6 +1,6 @@
 /** A cellar for output tests: loads to configure, and an embedded broker with the real link and devices on it, in time that stands still until it is moved. */
 
-import type { LoadConfig, MqttOutputConfig, OutputConfig } from '../../src/config/config.ts';
+import type { LoadConfig, MqttOutputConfig, OutputConfig } from '../../src/domain/load-types.ts';
 import type { Broker } from '../../src/domain/ports.ts';
 import {
   addDuration,

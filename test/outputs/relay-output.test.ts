@@ -1,7 +1,7 @@
 /** The relay: its first level, a running one kept, lines that fail. */
 
 import { describe, expect, it } from 'vitest';
-import type { Level } from '../../src/config/config.ts';
+import type { Level } from '../../src/domain/load-types.ts';
 import type { GpioFailure, GpioLine, GpioLines } from '../../src/domain/ports.ts';
 import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';
 import { buildLoad, createOfflineParts, createTestOutput } from './output-fixture.ts';

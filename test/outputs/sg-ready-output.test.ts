@@ -1,7 +1,7 @@
 /** The SG-Ready contacts: which line moves when, in which order, from which start. */
 
 import { describe, expect, it } from 'vitest';
-import type { Level } from '../../src/config/config.ts';
+import type { Level } from '../../src/domain/load-types.ts';
 import { findStatePath, isSgReadyState, type SgReadyState } from '../../src/outputs/sg-ready-output.ts';
 import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';
 import { buildLoad, createOfflineParts, createTestOutput } from './output-fixture.ts';

@@ -1,7 +1,7 @@
 /** What the commands about one load share: which load is meant, what is to be tried and what came of it. Switches nothing. */
 
-import type { Level, LoadConfig } from '../../config/config.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
+import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Duration } from '../../domain/units.ts';
 import { UsageError } from '../shared/command.ts';

@@ -1,8 +1,8 @@
 /** What `gridtide check` can find out by asking: does the broker let us in, what does the account open, where does the service say we are. Changes nothing. */
 
 import { readFile } from 'node:fs/promises';
-import { isLoopback } from '../../config/url-types.ts';
-import { formatDuration } from '../../domain/text-format.ts';
+import { formatDuration } from '../../domain/duration-text.ts';
+import { isLoopback } from '../../domain/loopback.ts';
 import { formatCount, minutes } from '../../domain/units.ts';
 import { createHttp } from '../../platform/http-client.ts';
 import { createSystemRandom } from '../../platform/random.ts';
@@ -133,7 +133,7 @@ export const checkService: Check = async (subject) => {
   subject.stop.addEventListener('abort', stop, { once: true });
   const { url, signalType } = subject.config.service;
   try {
-    const checkOwnSkew = () => checkSkew(client, isLoopback(new URL(url)));
+    const checkOwnSkew = () => checkSkew(client, isLoopback(new URL(url).hostname));
     const login = await client.login();
     if (!login.ok) return [wrong('service', failureText(login.failure)), ...checkOwnSkew()];
     const { region, finding } = await checkRegion(client, subject);

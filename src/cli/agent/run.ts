@@ -3,7 +3,7 @@
 import { createAgent } from '../../agent/agent.ts';
 import type { Config } from '../../config/config.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
-import { isLoopback } from '../../config/url-types.ts';
+import { isLoopback } from '../../domain/loopback.ts';
 import type { Clock, Http, Ports } from '../../domain/ports.ts';
 import { hours, type Instant, milliseconds, seconds } from '../../domain/units.ts';
 import { readBootId } from '../../platform/boot-id.ts';
@@ -56,7 +56,7 @@ function parseAcceleration(args: Arguments<Row>, config: Config): Acceleration |
   const mistakes: string[] = [];
   // Faster from when on? A service that stands elsewhere in time would be joined by chance.
   if (start === undefined) mistakes.push('--speed goes with --now TIME');
-  if (!isLoopback(new URL(config.service.url)))
+  if (!isLoopback(new URL(config.service.url).hostname))
     mistakes.push(`--now and --speed are for a loopback service; service.url is ${config.service.url}`);
   if (usesGpio(config)) mistakes.push('--now and --speed never drive GPIO lines; use dry-run or mqtt outputs');
   if (start === undefined || mistakes.length > 0) throw new UsageError(...mistakes);

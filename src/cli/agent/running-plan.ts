@@ -2,10 +2,10 @@
 
 import { createDocumentStore } from '../../agent/document-store.ts';
 import { createPersistence } from '../../agent/persistence.ts';
-import type { LoadConfig } from '../../config/config.ts';
 import { formatHoursMinutes } from '../../control/explain.ts';
 import { computeJobEmissions } from '../../control/planning/schedule-job.ts';
 import type { LoadState } from '../../control/step.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import { toLocalTime } from '../../domain/local-time.ts';
 import { formatLocalTime } from '../../domain/text-format.ts';
 import { toLocalDay } from '../../domain/time-zone.ts';
@@ -13,7 +13,7 @@ import { type Duration, days, formatInstant, type Instant, minutes, type Uptime 
 import { createFileDisk } from '../../platform/file-disk.ts';
 import { buildSignalView } from '../../signal/freshness.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
-import type { PlanResult } from '../lab/plan.ts';
+import type { PlanResult } from '../lab/plan-result.ts';
 import { type Arguments, JobError, type Terminal } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
 

@@ -1,8 +1,8 @@
 /** Tests a load through the running agent: sends an override, waits for its answer and tells what it does. Switches nothing itself. */
 
-import type { Level } from '../../config/config.ts';
+import { formatDuration } from '../../domain/duration-text.ts';
+import type { Level } from '../../domain/load-types.ts';
 import type { BrokerMessage } from '../../domain/ports.ts';
-import { formatDuration } from '../../domain/text-format.ts';
 import { type Duration, seconds } from '../../domain/units.ts';
 import { acceptsCommands } from '../../mqtt/parse-command.ts';
 import { parseDeviceState } from '../../outputs/devices/parse-device-state.ts';

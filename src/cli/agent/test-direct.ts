@@ -2,13 +2,13 @@
 
 import { createDocumentStore } from '../../agent/document-store.ts';
 import { createPersistence, type SavedControl } from '../../agent/persistence.ts';
-import type { Level } from '../../config/config.ts';
 import type { ControlEvent, Site } from '../../control/control-types.ts';
 import { explainDecision } from '../../control/explain.ts';
 import { type ControlState, initialState, step } from '../../control/step.ts';
+import { formatDuration } from '../../domain/duration-text.ts';
 import { idleLevel, isRunning } from '../../domain/levels.ts';
+import type { Level } from '../../domain/load-types.ts';
 import type { Log } from '../../domain/ports.ts';
-import { formatDuration } from '../../domain/text-format.ts';
 import { type Duration, seconds } from '../../domain/units.ts';
 import { createOutput } from '../../outputs/create-output.ts';
 import { CONFIRM_TIMEOUT, OPEN_TIMEOUT } from '../../outputs/mqtt-output.ts';

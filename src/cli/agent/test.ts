@@ -1,10 +1,10 @@
 /** `gridtide test`: switches one load by hand, within its guards, and reads back: through the running agent, else by opening the output itself. */
 
-import type { Level, LoadConfig } from '../../config/config.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
+import { formatDuration, parseDuration } from '../../domain/duration-text.ts';
 import { isSgReady, toSupportedLevel } from '../../domain/levels.ts';
+import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { formatDuration, parseDuration } from '../../domain/text-format.ts';
 import { type Duration, hours, seconds } from '../../domain/units.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';

@@ -2,10 +2,10 @@
 
 import { createDocumentStore } from '../../agent/document-store.ts';
 import { createPersistence } from '../../agent/persistence.ts';
-import type { LoadConfig } from '../../config/config.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { explainDecision } from '../../control/explain.ts';
 import { parseInstant } from '../../domain/iso-time.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import { formatClockTime } from '../../domain/local-time.ts';
 import { formatInstant, type Instant } from '../../domain/units.ts';
 import { buildLoadPayload } from '../../mqtt/payloads.ts';

@@ -1,6 +1,6 @@
 /** Replays months of a recorded signal through the agent's own core and says what each way of deciding would have saved. Switches nothing. */
 
-import type { LoadConfig } from '../../config/config.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import { isTimeZone } from '../../domain/time-zone.ts';
 import { addDuration, days, formatInstant, type Instant, type Kilowatt, subtractDuration } from '../../domain/units.ts';
 import { findRecordedSpan, readSeries, SeriesError, seriesUnits } from '../../reference/world/recorded-signal.ts';

@@ -19,6 +19,7 @@ import type { Horizon } from '../../signal/signal-view.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { parseAllFlags, parseDurationFlag, parseTimeFlag, readSavedForecast } from '../shared/flag-parsers.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
+import type { PlanResult } from './plan-result.ts';
 
 export const spec = {
   name: 'plan',
@@ -128,21 +129,6 @@ async function readHorizon(file: string): Promise<Horizon> {
   for (const { at, value } of points) values[Math.round(durationBetween(first.at, at) / period)] = value;
   const validUntil = addDuration(last.at, period);
   return { basis: 'fresh-forecast', from: first.at, period, values, units, generatedAt, validUntil };
-}
-
-interface PlanSlot {
-  readonly start: string;
-  readonly minutes: number;
-  readonly kw: number;
-}
-
-export interface PlanResult {
-  /** Maximal runs. */
-  readonly slots: readonly PlanSlot[];
-  readonly starts: number;
-  readonly emissions: { readonly value: number; readonly units: string };
-  readonly feasible: boolean;
-  readonly shortfallMinutes: number;
 }
 
 /** The cheapest schedule, or running from the first moment on when the need cannot be met. */

@@ -1,6 +1,6 @@
 /** Proposes thresholds and wider goals from what the last days would have been with them. A proposal only: writes nothing, switches nothing. */
 
-import type { LoadConfig } from '../../config/config.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import { days, formatCount, formatInstant, type Instant } from '../../domain/units.ts';
 import { collectRates, type Entry, getBestRate } from '../../ledger/entries.ts';
 import { readSeries, type Series, SeriesError, seriesUnits } from '../../reference/world/recorded-signal.ts';

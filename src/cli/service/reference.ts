@@ -2,11 +2,12 @@
 
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
+import { isLoopback } from '../../domain/loopback.ts';
 import { AccountsError } from '../../reference/accounts/account-store.ts';
 import { isPlanName, planNames } from '../../reference/accounts/plans.ts';
 import { createRule, type FaultRule, faultNames, parseFaultScript } from '../../reference/faults/fault-rules.ts';
 import { parseServiceDate, parseServiceTime } from '../../reference/http/service-times.ts';
-import { createReferenceService, isLoopback, type ReferenceOptions } from '../../reference/reference-service.ts';
+import { createReferenceService, type ReferenceOptions } from '../../reference/reference-service.ts';
 import { SeriesError } from '../../reference/world/recorded-signal.ts';
 import {
   type Arguments,

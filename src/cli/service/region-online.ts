@@ -1,6 +1,6 @@
 /** `gridtide region --online`: the service's own answer (specification 4.2). Apart, so that the offline answer loads no HTTP client. */
 
-import type { SignalType } from '../../config/config.ts';
+import type { SignalType } from '../../domain/load-types.ts';
 import type { Place } from '../../domain/units.ts';
 import type { Arguments, Terminal } from '../shared/command.ts';
 import { openService, type ServiceRow, unwrapOutcome } from '../shared/service-access.ts';

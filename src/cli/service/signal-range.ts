@@ -13,7 +13,7 @@ import {
   type StreamWriter,
   writeStream,
 } from '../shared/stream-writer.ts';
-import type { SignalContext } from './signal.ts';
+import type { SignalContext } from './signal-context.ts';
 import {
   chooseTableSpan,
   createSignalTable,

@@ -16,13 +16,8 @@ import {
 } from '../shared/command.ts';
 import { parsePlaceFlags, parseTimeFlag, readSavedForecast } from '../shared/flag-parsers.ts';
 import { type LocalContext, localContextOptions, readLocalContext } from '../shared/local-context.ts';
-import {
-  openService,
-  type ServiceAccess,
-  type ServiceRow,
-  serviceOptions,
-  unwrapOutcome,
-} from '../shared/service-access.ts';
+import { openService, type ServiceAccess, serviceOptions, unwrapOutcome } from '../shared/service-access.ts';
+import type { SignalContext, SignalRow } from './signal-context.ts';
 import { printHistory, printPastForecasts } from './signal-range.ts';
 import {
   chooseTableSpan,
@@ -34,24 +29,6 @@ import {
   toIndexDocument,
   toPointDocument,
 } from './signal-text.ts';
-
-export type SignalRow =
-  | 'region'
-  | 'latitude'
-  | 'longitude'
-  | 'model'
-  | 'horizon-hours'
-  | 'start'
-  | 'end'
-  | 'include-imputed-marker'
-  | 'updated-since'
-  | 'in-flight'
-  | 'forecast'
-  | 'at'
-  | 'json'
-  | 'csv'
-  | keyof typeof localContextOptions
-  | ServiceRow;
 
 const RANGES = ['history', 'past-forecasts'];
 
@@ -86,14 +63,6 @@ export const spec: CommandSpec<SignalRow> = {
     'example: gridtide signal history --region CAISO_NORTH --start 2026-01-01 --end 2026-03-01 --csv',
   ],
 };
-
-/** What each part of the command is given. */
-export interface SignalContext {
-  readonly args: Arguments<SignalRow>;
-  readonly terminal: Terminal;
-  readonly access: ServiceAccess;
-  readonly query: ForecastQuery;
-}
 
 /** By the map held, where there is one: a place that is known here is not told to anybody. */
 async function findRegionInMap(

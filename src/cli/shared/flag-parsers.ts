@@ -1,9 +1,9 @@
 /** Reads what commands have in common from their flags: times, lengths, places, a saved forecast. Asks nothing. */
 
 import { readFile } from 'node:fs/promises';
+import { parseDuration } from '../../domain/duration-text.ts';
 import { parseInstant } from '../../domain/iso-time.ts';
 import { toPlace } from '../../domain/place.ts';
-import { parseDuration } from '../../domain/text-format.ts';
 import type { Duration, Instant, Place } from '../../domain/units.ts';
 import type { Forecast } from '../../service/api/response-types.ts';
 import { type Arguments, fileErrorText, JobError, type OptionRow, UsageError } from './command.ts';

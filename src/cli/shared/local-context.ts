@@ -1,6 +1,6 @@
 /** What a command knows of its device without asking anybody: state directory, place, signal type, from flags and configuration. */
 
-import type { SignalType } from '../../config/config.ts';
+import type { SignalType } from '../../domain/load-types.ts';
 import type { Place } from '../../domain/units.ts';
 import { type Arguments, type OptionRow, type Terminal, UsageError } from './command.ts';
 import { locateStateDirectory, STATE_ROW } from './state-directory.ts';

@@ -1,7 +1,7 @@
 /** The dynamic programme behind the planner: every cheapest way to every boundary, and the way back from one. */
 
-import type { SlotPlan, SlotPlanRequest, SlotRun } from './planner.ts';
 import { computeRunCost, type PrefixSums, SLOT_TOLERANCE } from './prefix-sums.ts';
+import type { SlotPlan, SlotPlanRequest, SlotRun } from './slot-plan.ts';
 
 /** How a need can be met: by one slot more of a run; a number from 0 on is the progress at which a run of the least length began. */
 const GREW_BY_SLOT = -1;

@@ -1,7 +1,7 @@
 /** By when each job must be done for the others to have their turn, where the site's power does not suffice for all; never which load runs. */
 
-import type { LoadConfig } from '../../config/config.ts';
 import { isRunning } from '../../domain/levels.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import type { Instant } from '../../domain/units.ts';
 import { DEADLINE_MARGIN, isDone, remainingNeed } from '../rules/jobs.ts';
 import {

@@ -2,39 +2,7 @@
 
 import { type DpTable, fillTable, type PlanEnd, type ProblemShape, tracePlan } from './dp-table.ts';
 import { buildPrefixSums, computeRunCost, type PrefixSums, SLOT_TOLERANCE } from './prefix-sums.ts';
-
-/** All lengths are in slots and need not be whole. */
-export interface SlotPlanRequest {
-  /** Cost of one whole slot; NaN: the load must not run in it. The last slot ends at or after the deadline. */
-  readonly weights: Float64Array;
-  readonly need: number;
-  /** Least length of a run; what it takes beyond `need` is charged, and is never a gain. */
-  readonly minOn: number;
-  /** Least length of a pause between runs. */
-  readonly minOff: number;
-  /** Added for each start. */
-  readonly startCost: number;
-  /** A run that goes on from before is no start. 1 with `running` false is one block. */
-  readonly maxStarts: number;
-  readonly running: boolean;
-  /** How long it has been running, or not running. */
-  readonly age: number;
-  /** The part of the last slot that lies before the deadline, above 0 up to 1. */
-  readonly lastSlot: number;
-}
-
-export interface SlotRun {
-  readonly from: number;
-  readonly to: number;
-}
-
-export interface SlotPlan {
-  /** Ascending, apart by `minOff`; the last one ends where the need is met or its minimum time ends. */
-  readonly runs: readonly SlotRun[];
-  /** Weights of the slots run, part slots pro rata, and the start costs. */
-  readonly cost: number;
-  readonly starts: number;
-}
+import type { SlotPlan, SlotPlanRequest } from './slot-plan.ts';
 
 function buildProblemShape({ weights, need, minOn, minOff, maxStarts, running, age }: SlotPlanRequest): ProblemShape {
   const whole = Math.max(1, Math.ceil(need - SLOT_TOLERANCE));

@@ -1,7 +1,7 @@
 /** When the plans of the loads are made anew, and from what; the planner makes them. */
 
-import type { LoadConfig } from '../../config/config.ts';
 import { isRunning } from '../../domain/levels.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import type { Duration, Instant } from '../../domain/units.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
 import { isDone, remainingNeed } from '../rules/jobs.ts';

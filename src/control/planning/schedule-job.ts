@@ -11,7 +11,8 @@ import {
   type LbsPerMwh,
 } from '../../domain/units.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
-import { planSlots, type SlotPlan, type SlotPlanRequest } from './planner.ts';
+import { planSlots } from './planner.ts';
+import type { SlotPlan, SlotPlanRequest } from './slot-plan.ts';
 
 export interface PlannedRun {
   readonly from: Instant;

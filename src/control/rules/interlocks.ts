@@ -1,8 +1,8 @@
 /** Which wishes the equipment must wait for, and until when: block limits, minimum times, start budgets, the start spread, holds. */
 
-import type { Level, LoadConfig } from '../../config/config.ts';
 import { hashFraction } from '../../domain/hash-fraction.ts';
 import { idleLevel, isRunning, isSgReady } from '../../domain/levels.ts';
+import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { Instant, Uptime } from '../../domain/units.ts';
 import type { DecisionReason } from '../control-types.ts';
 import type { LoadState } from '../state/control-state.ts';

@@ -1,7 +1,7 @@
 /** Which job a load has, how far it is, and when it can wait no longer; never when it best runs. */
 
-import type { Goal, LoadConfig } from '../../config/config.ts';
 import { isRunning } from '../../domain/levels.ts';
+import type { Goal, LoadConfig } from '../../domain/load-types.ts';
 import { findNextDeadline, findPreviousDeadline, findPreviousOccurrence } from '../../domain/local-time.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import { type Duration, days, hours, type Instant } from '../../domain/units.ts';

@@ -1,7 +1,7 @@
 /** Which loads may draw when the site's power does not suffice for all; never how much one of them draws. */
 
-import type { LoadConfig } from '../../config/config.ts';
 import { idleLevel, isRunning, isSgReady } from '../../domain/levels.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import type { Instant, Uptime } from '../../domain/units.ts';
 import type { Permitted } from './interlocks.ts';
 import { hasNoPauseLeft, remainingNeed } from './jobs.ts';

@@ -1,7 +1,7 @@
 /** What each load would do if nothing held it back: the rungs that express a wish, the first that speaks wins. Never how to get there. */
 
-import type { Level, LoadConfig } from '../../config/config.ts';
 import { idleLevel, isRunning, runLevel, toSupportedLevel } from '../../domain/levels.ts';
+import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import { checkWindow } from '../../domain/local-time.ts';
 import { type Instant, minutes, type Percentile } from '../../domain/units.ts';
 import type { Basis, CurrentIndex } from '../../signal/signal-view.ts';

@@ -1,6 +1,6 @@
 /** How many starts a load has left and when the next is allowed; never whether one is wanted. */
 
-import type { LoadConfig } from '../../config/config.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import { type Duration, days, hours, type Uptime } from '../../domain/units.ts';
 import type { LoadState } from '../state/control-state.ts';
 

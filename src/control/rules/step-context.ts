@@ -1,7 +1,7 @@
 /** One step's surroundings: the moment, the signal, and the earliest time anything said it would change. Decides nothing. */
 
-import type { LoadConfig } from '../../config/config.ts';
 import { isRunning, isSgReady } from '../../domain/levels.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import { type Duration, hours, type Instant, minutes, type Uptime } from '../../domain/units.ts';
 import type { Basis, CurrentIndex, Horizon, SignalView } from '../../signal/signal-view.ts';

@@ -1,7 +1,7 @@
 /** What an event, a restart or the passing of time makes of a load's state, before anything is decided. */
 
-import type { Level } from '../../config/config.ts';
 import { isRunning, toSupportedLevel } from '../../domain/levels.ts';
+import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import { type Duration, hours, type Uptime } from '../../domain/units.ts';
 import type { ControlEvent, Site } from '../control-types.ts';

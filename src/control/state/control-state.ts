@@ -1,6 +1,6 @@
 /** What the core remembers between two steps, and its form on disk; decides nothing. */
 
-import type { Level } from '../../config/config.ts';
+import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import type { Duration, Instant, Uptime } from '../../domain/units.ts';
 import type { SignalView } from '../../signal/signal-view.ts';

@@ -1,7 +1,7 @@
 /** What telling a load and its answer make of its state: levels, starts, retries. Never which level is told. */
 
-import type { Level, LoadConfig } from '../../config/config.ts';
 import { isRunning } from '../../domain/levels.ts';
+import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import { hours, type Uptime } from '../../domain/units.ts';
 import type { LoadCommand } from '../control-types.ts';
 import type { Permitted } from '../rules/interlocks.ts';

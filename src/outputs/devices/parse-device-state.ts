@@ -1,6 +1,6 @@
 /** Reads a device's level out of what it says on its state topic; guesses nothing. */
 
-import type { Level, MqttOutputConfig } from '../../config/config.ts';
+import type { Level, MqttOutputConfig } from '../../domain/load-types.ts';
 
 /** A state longer than this is no state of a switch. */
 const MAX_STATE_BYTES = 16_384;

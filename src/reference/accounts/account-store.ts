@@ -3,10 +3,21 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectory } from '../../domain/make-directory.ts';
+import { makeDirectory } from '../../platform/make-directory.ts';
 import { formatServiceTime } from '../http/service-times.ts';
-import type { Account } from './accounts.ts';
-import { isPlanName } from './plans.ts';
+import { isPlanName, type PlanName } from './plans.ts';
+
+export interface Account {
+  readonly username: string;
+  readonly plan: PlanName;
+  readonly email: string;
+  readonly org: string | null;
+  /** 40 hexadecimal characters, made with the account (specification 5, v1). */
+  readonly apiToken: string;
+  /** Hexadecimal. */
+  readonly salt: string;
+  readonly hash: string;
+}
 
 export interface AccountStore {
   /** What was kept when it was opened. */

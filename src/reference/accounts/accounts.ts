@@ -1,20 +1,8 @@
 /** Who may log in: salted scrypt hashes under names, and the rules for passwords and addresses. Knows no path, no token and no file. */
 
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import { memoryAccountStore, openAccountStore } from './account-store.ts';
+import { type Account, memoryAccountStore, openAccountStore } from './account-store.ts';
 import type { PlanName } from './plans.ts';
-
-export interface Account {
-  readonly username: string;
-  readonly plan: PlanName;
-  readonly email: string;
-  readonly org: string | null;
-  /** 40 hexadecimal characters, made with the account (specification 5, v1). */
-  readonly apiToken: string;
-  /** Hexadecimal. */
-  readonly salt: string;
-  readonly hash: string;
-}
 
 export interface NewAccount {
   readonly username: string;

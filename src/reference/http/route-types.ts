@@ -1,6 +1,7 @@
 /** What every path is given: the call, and the parts of the service it may use. Types only. */
 
-import type { Account, Accounts } from '../accounts/accounts.ts';
+import type { Account } from '../accounts/account-store.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { PlanName } from '../accounts/plans.ts';
 import type { RollingWindows } from '../accounts/rolling-window.ts';
 import type { Tokens } from '../accounts/tokens.ts';

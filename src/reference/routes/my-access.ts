@@ -1,6 +1,6 @@
 /** `/v3/my-access`: what an account's plan opens, with the models behind it (specification 2.7). Opens nothing itself. */
 
-import type { Account } from '../accounts/accounts.ts';
+import type { Account } from '../accounts/account-store.ts';
 import { hasDataAccess, hasMapAccess, type PlanName } from '../accounts/plans.ts';
 import { createQueryReader } from '../http/query-parameters.ts';
 import { badRequest, okResponse } from '../http/response.ts';

@@ -1,6 +1,6 @@
 /** What a request for values wants: its region, model and range, or the refusal it earns; and the `meta` that tells of it. Reads no values. */
 
-import type { Account } from '../accounts/accounts.ts';
+import type { Account } from '../accounts/account-store.ts';
 import { hasDataAccess } from '../accounts/plans.ts';
 import type { QueryReader } from '../http/query-parameters.ts';
 import { type ApiResponse, badRequest, outOfScope } from '../http/response.ts';

@@ -1,7 +1,6 @@
 /** The earlier interface: its tokens, its throttle, its error bodies, and which path answers (specification 4.5, 5, 7). */
 
-import { formatCount } from '../../domain/units.ts';
-import type { Account } from '../accounts/accounts.ts';
+import type { Account } from '../accounts/account-store.ts';
 import { hasMarginalAccess } from '../accounts/plans.ts';
 import { type ApiResponse, jsonResponse, okResponse, v1Error } from '../http/response.ts';
 import type { ApiRequest, PublicRoute, ServiceParts } from '../http/route-types.ts';
@@ -57,10 +56,14 @@ function findCaller({ accounts }: ServiceParts, request: ApiRequest): Account | 
 
 function throttledResponse(wait: number): ApiResponse {
   const seconds = Math.max(1, Math.ceil(wait / 1_000));
-  return v1Error(429, `Request was throttled.Expected available in ${formatCount(seconds, 'second')}.`, {
-    'retry-after': `${seconds}`,
-    'x-throttle-wait-seconds': `${seconds}`,
-  });
+  return v1Error(
+    429,
+    `Request was throttled.Expected available in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
+    {
+      'retry-after': `${seconds}`,
+      'x-throttle-wait-seconds': `${seconds}`,
+    },
+  );
 }
 
 const answerMarginal = (service: ServiceParts, request: ApiRequest, account: Account | undefined) =>

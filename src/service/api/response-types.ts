@@ -1,6 +1,6 @@
 /** What the service answers, decoded and checked: one type an endpoint, times as instants, values with their unit. Types only. */
 
-import type { SignalType } from '../../config/config.ts';
+import type { SignalType } from '../../domain/load-types.ts';
 import type { Duration, Instant, Percentile } from '../../domain/units.ts';
 
 /** Specification 2.6. A text of any kind is kept: the full set is not documented. */

@@ -3,7 +3,6 @@
 import type { Clock, Random } from '../../domain/ports.ts';
 import { formatCount, formatInstant, seconds } from '../../domain/units.ts';
 import { buildHttpRequest, createAuthorizedCalls, type TokenSource } from '../auth/authorized-calls.ts';
-import type { V1Client } from '../client.ts';
 import type { Outcome } from '../failure.ts';
 import { createRetry } from '../limits/retry.ts';
 import { anySignal } from '../transport/combined-abort.ts';
@@ -13,7 +12,18 @@ import { decodeToken } from './decode-account.ts';
 import { failed, nonsense, ok } from './decode-body.ts';
 import { decodeAuthorities, decodeDataPage, decodeMarginalPage } from './decode-v1.ts';
 import type { AuthorityQuery, Credentials, PageReadOptions, V1Query } from './query-types.ts';
-import type { V1Page } from './response-types.ts';
+import type { Authority, V1DataPoint, V1MarginalPoint, V1Page } from './response-types.ts';
+
+export interface V1Client {
+  /** The account's lasting token (specification 4.5). */
+  token(): Promise<Outcome<{ readonly token: string }>>;
+  authorities(query: AuthorityQuery): Promise<Outcome<readonly Authority[]>>;
+  datapoints(query: V1Query): Promise<Outcome<V1Page<V1DataPoint>>>;
+  marginal(query: V1Query): Promise<Outcome<V1Page<V1MarginalPoint>>>;
+  /** Page after page to the end, from `query.page`; failures that pass are waited out, any other ends it. */
+  datapointPages(query: V1Query, following?: PageReadOptions): AsyncIterable<Outcome<V1Page<V1DataPoint>>>;
+  marginalPages(query: V1Query, following?: PageReadOptions): AsyncIterable<Outcome<V1Page<V1MarginalPoint>>>;
+}
 
 const CALL_LIMITS = { deadline: seconds(30), maxBytes: 8 * 1_024 * 1_024 };
 const buildTokenCall = ({ username, password }: Credentials): ApiCall<{ readonly token: string }> => ({

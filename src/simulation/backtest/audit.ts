@@ -1,7 +1,7 @@
 /** Checks what was done against the rules of the loads, from the edges alone; knows nothing of why. */
 
-import type { LoadConfig } from '../../config/config.ts';
 import type { Site } from '../../control/control-types.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import { days, hours, type Instant } from '../../domain/units.ts';
 import type { BacktestJob } from './backtest-loads.ts';
 import type { RunInterval, SimulatedTrack, Transition } from './simulate.ts';

@@ -1,6 +1,6 @@
 /** The three loads every backtest knows, and the jobs a load's goal makes of a history. */
 
-import type { Goal, LoadConfig } from '../../config/config.ts';
+import type { Goal, LoadConfig } from '../../domain/load-types.ts';
 import { findNextDeadline, findPreviousDeadline, findPreviousOccurrence } from '../../domain/local-time.ts';
 import {
   type Duration,

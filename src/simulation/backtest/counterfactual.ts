@@ -1,7 +1,7 @@
 /** What the jobs of a load emitted, and what they would have emitted at once, at the latest, and with perfect foresight. */
 
-import type { LoadConfig } from '../../config/config.ts';
 import { planSlots } from '../../control/planning/planner.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import { computeEmissions, type Kilogram, type KilowattHour, type LbsPerMwh } from '../../domain/units.ts';
 import type { BacktestJob } from './backtest-loads.ts';
 import { type RecordedSeries, SLOT, sumWeight } from './recorded-series.ts';

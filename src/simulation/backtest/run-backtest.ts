@@ -1,7 +1,7 @@
 /** Months in seconds: drives the unchanged core over a recorded history, one policy after the other, and measures what each saved. */
 
-import type { LoadConfig } from '../../config/config.ts';
 import type { Site } from '../../control/control-types.ts';
+import type { LoadConfig } from '../../domain/load-types.ts';
 import { formatInstant, type Instant, type Kilowatt } from '../../domain/units.ts';
 import type { Basis } from '../../signal/signal-view.ts';
 import { countStarts, type FoundViolation, findBudgetViolations, findLoadViolations } from './audit.ts';

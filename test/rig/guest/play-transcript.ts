@@ -1,8 +1,8 @@
 /** In the machine: carries out a day's transcript with the agent's own outputs, one level after the other. */
 
 import { readFileSync } from 'node:fs';
-import type { Level } from '../../../src/config/config.ts';
 import { parseConfig } from '../../../src/config/parse-config.ts';
+import type { Level } from '../../../src/domain/load-types.ts';
 import type { Instant } from '../../../src/domain/units.ts';
 import { createOutput } from '../../../src/outputs/create-output.ts';
 import { isOutputFailure } from '../../../src/outputs/output.ts';

@@ -1,7 +1,7 @@
 /** In the machine: the agent's own outputs on four kinds of relay boards, opened for the first time and told a few levels. */
 
-import type { Level, LoadConfig, OutputConfig } from '../../../src/config/config.ts';
 import { parseConfig } from '../../../src/config/parse-config.ts';
+import type { Level, LoadConfig, OutputConfig } from '../../../src/domain/load-types.ts';
 import type { Instant } from '../../../src/domain/units.ts';
 import { createOutput } from '../../../src/outputs/create-output.ts';
 import { isOutputFailure } from '../../../src/outputs/output.ts';

@@ -1,0 +1,33 @@
+/** What each action of `gridtide signal` is given. Types only. */
+
+import type { ForecastQuery } from '../../service/api/query-types.ts';
+import type { Arguments, Terminal } from '../shared/command.ts';
+import type { localContextOptions } from '../shared/local-context.ts';
+import type { ServiceAccess } from '../shared/service-access.ts';
+import type { ServiceRow } from '../shared/service-options.ts';
+
+export type SignalRow =
+  | 'region'
+  | 'latitude'
+  | 'longitude'
+  | 'model'
+  | 'horizon-hours'
+  | 'start'
+  | 'end'
+  | 'include-imputed-marker'
+  | 'updated-since'
+  | 'in-flight'
+  | 'forecast'
+  | 'at'
+  | 'json'
+  | 'csv'
+  | keyof typeof localContextOptions
+  | ServiceRow;
+
+/** What each part of the command is given. */
+export interface SignalContext {
+  readonly args: Arguments<SignalRow>;
+  readonly terminal: Terminal;
+  readonly access: ServiceAccess;
+  readonly query: ForecastQuery;
+}

@@ -1,0 +1,103 @@
+/** What a load is to every floor: its levels, its output, its goal, its limits. Types only. */
+
+import type { Duration, Kilowatt, KilowattHour, Percentile } from './units.ts';
+
+/** Which signal of the service decides (specification 1.1). */
+export type SignalType = 'co2_moer' | 'co2_aoer' | 'health_damage';
+
+/** A level a load can be told. Relays and chargers know `off` and `on`, SG-Ready inputs the four states of the label. */
+export type Level = 'off' | 'on' | 'block' | 'normal' | 'recommend' | 'force';
+
+export type LoadType = 'ev' | 'heat-pump' | 'tank' | 'generic';
+
+export type OutputConfig =
+  | { readonly kind: 'relay'; readonly pin: number; readonly activeLow: boolean }
+  /** Lines A and B of the SG-Ready label, in this order. */
+  | { readonly kind: 'sg-ready'; readonly pins: readonly [number, number]; readonly activeLow: boolean }
+  | MqttOutputConfig
+  /** Says what it would do and switches nothing. `levels` are those of the output it stands for. */
+  | { readonly kind: 'dry-run'; readonly as: 'relay' | 'sg-ready' };
+
+export interface MqttOutputConfig {
+  readonly kind: 'mqtt';
+  /** What the payloads mean: a preset fills in what is not said. */
+  readonly preset: string;
+  readonly commandTopic: string;
+  readonly onPayload: string;
+  readonly offPayload: string;
+  /** Hands the decision back to the device (OpenEVSE release, go-e 0); sent at stop and at fail-safe. */
+  readonly releasePayload?: string;
+  readonly stateTopic?: string;
+  /** Dotted path into a JSON state; absent when the payload itself is the state. */
+  readonly statePath?: string;
+  readonly stateOn?: string;
+  readonly stateOff?: string;
+}
+
+/** Local times by weekday, 0 = Sunday as in Date; a day without one has no deadline. */
+export type WeekTimes = readonly [Deadline?, Deadline?, Deadline?, Deadline?, Deadline?, Deadline?, Deadline?];
+type Deadline = LocalTime | undefined;
+
+/** Minutes after local midnight, 0 to 1439. */
+export type LocalTime = number;
+
+export interface Goal {
+  /** Running time, or energy at `powerKw`. */
+  readonly need:
+    | { readonly kind: 'time'; readonly time: Duration }
+    | { readonly kind: 'energy'; readonly energy: KilowattHour };
+  readonly by: WeekTimes;
+  /** Local time from which the job may run; absent: from the deadline before. */
+  readonly from?: LocalTime;
+  /** `schedule`: each deadline arms its job; `command`: an `arm` message does. */
+  readonly armedBy: 'schedule' | 'command';
+}
+
+/** Local times of a daily window; it may pass midnight. */
+export interface LocalWindow {
+  readonly from: LocalTime;
+  readonly to: LocalTime;
+}
+
+/** How one load is switched, guarded and planned: the rows `LOAD` of the option table, every default filled in. */
+export interface LoadConfig {
+  /** Of the safe alphabet [a-z0-9_-]{1,64}. */
+  readonly name: string;
+  readonly type: LoadType;
+  readonly output: OutputConfig;
+  /** Electric power while it runs. */
+  readonly powerKw: Kilowatt;
+  readonly goal?: Goal;
+  /** On at or below. */
+  readonly onBelow: Percentile;
+  /** Off at or above; never below `onBelow`. */
+  readonly offAbove: Percentile;
+  /** SG-Ready only: the block contact closes at or above. */
+  readonly blockAbove?: Percentile;
+  /** SG-Ready only: an ordered start at or below, with the owner's consent. */
+  readonly forceBelow?: Percentile;
+  readonly minOn: Duration;
+  readonly minOff: Duration;
+  /** Least time any SG-Ready state is held. */
+  readonly minStateTime: Duration;
+  readonly maxStartsPerHour: number;
+  readonly maxStartsPerDay: number;
+  /** Pauses of one job; absent: no limit of its own. */
+  readonly maxInterruptions?: number;
+  readonly maxBlock: Duration;
+  readonly maxBlocksPerDay: number;
+  /** Starts caused by the shared signal are spread over this. */
+  readonly startSpread: Duration;
+  /** When it runs with no signal at all. */
+  readonly window?: LocalWindow;
+  /** The level when nothing valid is known and no window holds. */
+  readonly failSafe: Level;
+  /** The level at start until something is known. */
+  readonly initialLevel: Level;
+  /** What a stop of the agent leaves: the fail-safe level, or the level as it is. */
+  readonly onStop: 'failsafe' | 'hold';
+  /** Length of an override that gives none. */
+  readonly overrideFor: Duration;
+  /** Decides and reports, never switches. */
+  readonly observeOnly: boolean;
+}
