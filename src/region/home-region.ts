@@ -1,110 +1,195 @@
-/** Keeps the region of the device's own place beside the index, so that a start loads no geometry code. Decides no change: see `renewal`. */
+/** Decides which region the device's place lies in: from the disk at a start, from a new map, from the service where the plan has no maps. */
 
-import { type Disk, DiskError } from '../domain/ports.ts';
-import { type Instant, type Place, toLatitude, toLongitude } from '../domain/units.ts';
+import { type Disk, DiskError, type Log } from '../domain/ports.ts';
+import type { Instant, Place } from '../domain/units.ts';
+import type { ServiceClient } from '../service/client.ts';
+import type { Failure } from '../service/failure.ts';
+import { readHome, saveHome } from './home-store.ts';
 import { readIndexHeader } from './index/index-reader.ts';
-import { compareRegions } from './refresh-policy.ts';
-import type { HomeRegion } from './region-types.ts';
+import { toMapFailure } from './map-failure.ts';
+import type { FoundRegion, HomeRegion, ImportOptions, ImportResult, RegionChange, RegionName } from './region-types.ts';
 
-export const homeFileName = (signalType: string) => `place.${signalType}.json`;
+const formatRegion = ({ region, regionFullName }: RegionName) => `${region} (${regionFullName})`;
 
-/** The stored text. `map` is the identity of the index it was resolved in. */
-interface StoredHome {
-  readonly home: HomeRegion;
-  readonly indexIdentity?: number;
-}
-
-const isNonEmptyText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-
-function toRecord(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function parseRegionName(value: unknown): { readonly region: string; readonly regionFullName: string } | undefined {
-  const { region, regionFullName } = toRecord(value);
-  return isNonEmptyText(region) && isNonEmptyText(regionFullName) ? { region, regionFullName } : undefined;
-}
-
-/** What the bytes tell, or undefined when they are torn or of another hand. */
-function parseStoredHome(bytes: Uint8Array): StoredHome | undefined {
-  let value: Record<string, unknown>;
-  try {
-    value = toRecord(JSON.parse(new TextDecoder().decode(bytes)));
-  } catch {
-    return undefined;
+/** What a newly found region means: another region replaces the one in use only once the service knows it (`confirmRegion`). */
+export function compareRegions(
+  place: Place,
+  current: HomeRegion | undefined,
+  found: FoundRegion | undefined,
+): RegionChange | undefined {
+  if (current === undefined) return found === undefined ? undefined : { kind: 'first', home: { place, ...found } };
+  if (found === undefined) {
+    const message = `the place lies in no region any more; ${formatRegion(current)} stays in use; check the place's latitude and longitude`;
+    return { kind: 'vanished', home: current, message };
   }
-  const north = toLatitude(Number(value.latitude ?? Number.NaN));
-  const east = toLongitude(Number(value.longitude ?? Number.NaN));
-  const name = parseRegionName(value);
-  if (north === undefined || east === undefined || name === undefined) return undefined;
-  const proposed = parseRegionName(value.proposed);
-  const { mapLastUpdated, map } = value;
-  const home: HomeRegion = {
-    place: { latitude: north, longitude: east },
-    ...name,
-    source: value.source === 'service' ? 'service' : 'map',
-    ...(typeof mapLastUpdated === 'number' ? { mapLastUpdated: mapLastUpdated as Instant } : {}),
-    ...(proposed === undefined ? {} : { proposed }),
+  const { region, regionFullName, source, mapLastUpdated } = found;
+  if (region === current.region) return { kind: 'same', home: { place, ...found } };
+  const { mapLastUpdated: _, ...kept } = current;
+  return {
+    kind: 'changed',
+    home: {
+      ...kept,
+      source,
+      ...(mapLastUpdated === undefined ? {} : { mapLastUpdated }),
+      proposed: { region, regionFullName },
+    },
+    message: `the place now lies in ${formatRegion(found)} instead of ${formatRegion(current)}, which stays in use until the service answers for the new one`,
   };
-  return { home, ...(typeof map === 'number' ? { indexIdentity: map } : {}) };
 }
 
-async function readStoredHome(disk: Disk, signalType: string, place: Place): Promise<StoredHome | undefined> {
-  const bytes = await disk.read(homeFileName(signalType));
-  const stored = bytes === undefined ? undefined : parseStoredHome(bytes);
-  if (stored === undefined) return undefined;
-  const { latitude: north, longitude: east } = stored.home.place;
-  return north === place.latitude && east === place.longitude ? stored : undefined;
+/** Puts the proposed region into use: when the service knows it (my-access lists it, region-from-loc names it) or refuses the old one. */
+export function confirmRegion(home: HomeRegion): HomeRegion {
+  const { proposed, ...rest } = home;
+  return { ...rest, ...proposed };
 }
 
-/** The stored region of this very place, whatever map is held. Rejects with `DiskError`. */
-export async function readHome(disk: Disk, signalType: string, place: Place): Promise<HomeRegion | undefined> {
-  return (await readStoredHome(disk, signalType, place))?.home;
-}
-
-/** Stores the region in use, with the identity of the index held now; what is stored already is not written again. Rejects with `DiskError`. */
-export async function saveHome(disk: Disk, signalType: string, home: HomeRegion): Promise<void> {
-  const { place, ...rest } = home;
-  const map = home.source === 'map' ? (await readIndexHeader(disk, signalType))?.identity : undefined;
-  const text = JSON.stringify({ ...place, ...rest, ...(map === undefined ? {} : { map }) });
-  const bytes = new TextEncoder().encode(`${text}\n`);
-  const stored = await disk.read(homeFileName(signalType));
-  if (stored === undefined || Buffer.compare(stored, bytes) !== 0) await disk.replace(homeFileName(signalType), bytes);
-}
-
-/**
- * The region of the device's place: the stored one while the place and the index are those it was stored for, else looked up and
- * stored. Undefined when neither file tells any. Rejects with `DiskError`.
- */
-export async function resolveHome(disk: Disk, signalType: string, place: Place): Promise<HomeRegion | undefined> {
-  const stored = await readStoredHome(disk, signalType, place);
-  if (stored?.home.source === 'service') return stored.home;
-  const header = await readIndexHeader(disk, signalType);
-  if (header === undefined || stored?.indexIdentity === header.identity) return stored?.home;
-
+/** What the stored map says of a place; undefined when no map can be used. Rejects with `DiskError`. */
+async function findInStoredMap(disk: Disk, signalType: string, place: Place) {
   const { openMap } = await import('./lookup.ts');
   const map = await openMap(disk, signalType);
-  if (map === undefined || 'kind' in map) return stored?.home;
+  if (map === undefined || 'kind' in map) return undefined;
   try {
-    const found = await map.findRegion(place);
+    const match = await map.findRegion(place);
+    if (match === undefined) return { found: undefined };
+    const { region, regionFullName } = match;
     const { lastUpdated } = map.info;
-    const change = compareRegions(
-      place,
-      stored?.home,
-      found && {
-        region: found.region,
-        regionFullName: found.regionFullName,
-        source: 'map',
-        ...(lastUpdated === undefined ? {} : { mapLastUpdated: lastUpdated }),
-      },
-    );
-    if (change !== undefined) await saveHome(disk, signalType, change.home);
-    return change?.home;
-  } catch (error) {
-    // What is stored is better than nothing, though of another index.
-    if (!(error instanceof DiskError) || stored === undefined) throw error;
-    return stored.home;
+    const age = lastUpdated === undefined ? {} : { mapLastUpdated: lastUpdated };
+    return { found: { region, regionFullName, source: 'map', ...age } satisfies FoundRegion };
   } finally {
     await map.close();
   }
+}
+
+/**
+ * The region of the device's place without a request: the stored one while place and index are those it was stored for, else looked
+ * up in the index and stored. Undefined when neither file has one. Rejects with `DiskError`.
+ */
+export async function resolveHome(disk: Disk, signalType: string, place: Place): Promise<HomeRegion | undefined> {
+  const stored = await readHome(disk, signalType, place);
+  if (stored?.home.source === 'service') return stored.home;
+  const header = await readIndexHeader(disk, signalType);
+  if (header === undefined || stored?.indexIdentity === header.identity) return stored?.home;
+  try {
+    const looked = await findInStoredMap(disk, signalType, place);
+    if (looked === undefined) return stored?.home;
+    const change = compareRegions(place, stored?.home, looked.found);
+    if (change !== undefined) await saveHome(disk, signalType, change.home);
+    return change?.home;
+  } catch (error) {
+    // The stored region is better than none, though it comes from another index.
+    if (!(error instanceof DiskError) || stored === undefined) throw error;
+    return stored.home;
+  }
+}
+
+/** Imports a map, decides what it means for the place, if one is given, and stores that. Rejects only for a broken law. */
+export async function importHomeMap(options: ImportOptions): Promise<ImportResult> {
+  const { disk, signalType, homePlace: place, log } = options;
+  const { importMap } = await import('./import-map.ts');
+  try {
+    const current = place && (await readHome(disk, signalType, place))?.home;
+    const { found: foundOnTheWay, ...result } = await importMap(
+      options,
+      current?.source === 'map' ? current.region : undefined,
+    );
+    if (place === undefined) return result;
+    const found = result.unchanged ? (await findInStoredMap(disk, signalType, place))?.found : foundOnTheWay;
+    const change = compareRegions(place, current, found);
+    if (change === undefined) return result;
+    if ('message' in change) log?.('warn', change.message);
+    await saveHome(disk, signalType, change.home);
+    return { ...result, home: change.home, change: change.kind };
+  } catch (error) {
+    return { ok: false, failure: toMapFailure(error) };
+  }
+}
+
+export interface HomeSearch {
+  readonly service: Pick<ServiceClient, 'map' | 'regionFromLoc'>;
+  readonly disk: Disk;
+  readonly signalType: ImportOptions['signalType'];
+  readonly place: Place;
+  readonly now: Instant;
+  /** The region in use. */
+  readonly current: HomeRegion | undefined;
+  readonly log: Log;
+  readonly stop: AbortSignal;
+}
+
+export interface HomeSearchResult {
+  readonly home?: HomeRegion;
+  /** What is wrong, for people. */
+  readonly problem?: string;
+  /** The service's, where it is the cause of the problem. */
+  readonly failure?: Failure;
+  /** Whether to try again before the next regular refresh. */
+  readonly failed: boolean;
+}
+
+const OUTSIDE = 'Coordinates not found: no region covers this place; check latitude and longitude and their signs';
+
+export const formatUnconfirmed = ({ proposed }: HomeRegion) =>
+  `the map now puts the place into ${proposed?.region}, which the service does not confirm`;
+
+/** Asks for the region: the map where the plan has it, else the one question that discloses the place. */
+export async function searchHome(search: HomeSearch): Promise<HomeSearchResult> {
+  const { service, disk, signalType, place, now, current, log, stop } = search;
+  const answer = await service.map({ signalType });
+  if (!answer.ok) {
+    if (answer.failure.kind === 'gated') return askService(search);
+    return { problem: 'no new map', failure: answer.failure, failed: true };
+  }
+  const { chunks } = answer.value;
+  const result = await importHomeMap({ chunks, disk, signalType, now, homePlace: place, log, stop });
+  if (!result.ok) {
+    const { kind, message } = result.failure;
+    // A map that cannot be used keeps no device from its region: one that knows none asks the service.
+    const fallback = current === undefined && kind !== 'stopped' ? await askService(search) : undefined;
+    const home = fallback?.home === undefined ? {} : { home: fallback.home };
+    return { ...home, problem: `no new map: ${message}`, failed: kind !== 'suspicious' };
+  }
+  const { home, change } = result;
+  if (home === undefined) return { problem: OUTSIDE, failed: false };
+  if (home.proposed !== undefined) return confirmProposal(search, home);
+  if (change === 'vanished') return { home, problem: 'the place lies in no region of the new map', failed: false };
+  return { home, failed: false };
+}
+
+/** A newer map names another region: it comes into use once the service names it for the place too. */
+async function confirmProposal(search: HomeSearch, home: HomeRegion): Promise<HomeSearchResult> {
+  const { service, place, signalType } = search;
+  const answer = await service.regionFromLoc({ place, signalType });
+  if (answer.ok && answer.value.region === home.proposed?.region) return storeConfirmed(search, home);
+  const problem = formatUnconfirmed(home);
+  if (answer.ok || answer.failure.kind === 'outside-coverage') return { home, problem, failed: false };
+  return { home, problem, failure: answer.failure, failed: true };
+}
+
+async function askService(search: HomeSearch): Promise<HomeSearchResult> {
+  const { service, place, signalType, current } = search;
+  const answer = await service.regionFromLoc({ place, signalType });
+  if (!answer.ok && answer.failure.kind !== 'outside-coverage')
+    return { problem: 'the region was not found', failure: answer.failure, failed: true };
+  const found = answer.ok ? toServiceRegion(answer.value) : undefined;
+  const change = compareRegions(place, current, found);
+  if (change === undefined) return { problem: OUTSIDE, failed: false };
+  if (change.kind === 'vanished') return { home: change.home, problem: change.message, failed: false };
+  return storeConfirmed(search, change.home);
+}
+
+const toServiceRegion = ({ region, regionFullName }: RegionName): FoundRegion => ({
+  region,
+  regionFullName,
+  source: 'service',
+});
+
+async function storeConfirmed({ disk, signalType }: HomeSearch, proposal: HomeRegion): Promise<HomeSearchResult> {
+  const home = confirmRegion(proposal);
+  try {
+    await saveHome(disk, signalType, home);
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+    return { home, problem: `the region could not be stored (${error.message})`, failed: false };
+  }
+  return { home, failed: false };
 }

@@ -1,18 +1,16 @@
-/** Turns a map that streams in into the index held, when it passes the checks; until then, and when it does not, the old one stays. */
+/** Imports a streamed map as the new index when it passes the checks; in every other case the present index stays. */
 
 import { parseInstant } from '../domain/iso-time.ts';
 import { HttpError, type NewFile } from '../domain/ports.ts';
-import { formatCount, formatInstant, type Instant, type Place } from '../domain/units.ts';
+import { formatCount, formatInstant, type Instant } from '../domain/units.ts';
 import { createGeoJsonReader, type GeoJsonReader } from './geojson/geojson-reader.ts';
 import { createHomeProbe, type HomeProbe } from './home-probe.ts';
-import { readHome, saveHome } from './home-region.ts';
 import { indexFileName, isIndexIntact, readMapInfo } from './index/index-reader.ts';
 import { createIndexWriter, type IndexWriter } from './index/index-writer.ts';
 import { createSplitter } from './index/split-polygon.ts';
-import { covers, openMap } from './lookup.ts';
-import { MapError, toMapFailure, tooLargeError } from './map-failure.ts';
-import { compareRegions, type HomeMatch } from './refresh-policy.ts';
-import type { HomeRegion, ImportLimits, ImportOptions, ImportResult, MapInfo } from './region-types.ts';
+import { covers } from './lookup.ts';
+import { MapError, tooLargeError } from './map-failure.ts';
+import type { FoundRegion, ImportedMap, ImportLimits, ImportOptions, MapInfo } from './region-types.ts';
 
 /** Far above any grid map: real ones have some hundreds of regions and tens of megabytes. */
 const DEFAULT_LIMITS: ImportLimits = {
@@ -25,7 +23,7 @@ const DEFAULT_LIMITS: ImportLimits = {
   depth: 64,
 };
 
-/** A new map with fewer regions than this share of the held ones is a mistake until somebody says otherwise. */
+/** A new map with fewer regions than this share of the present ones is refused unless forced. */
 const MIN_REGION_SHARE = 0.5;
 
 interface PolygonCounts {
@@ -33,21 +31,8 @@ interface PolygonCounts {
   vertices: number;
 }
 
-/** What is held before the import. */
-interface PreviousMap {
-  readonly info: MapInfo | undefined;
-  readonly home: HomeRegion | undefined;
-}
-
-async function readPreviousMap({ disk, signalType, homePlace: home }: ImportOptions): Promise<PreviousMap> {
-  const index = await readMapInfo(disk, signalType);
-  const info = index === undefined || 'kind' in index ? undefined : index;
-  return { info, home: home && (await readHome(disk, signalType, home)) };
-}
-
-/** The chunks, with the source's trouble told as such, counted, and ended by `stop`. */
-async function* readChunks(options: ImportOptions, limits: ImportLimits): AsyncGenerator<Uint8Array, void, void> {
-  const { chunks, stop } = options;
+/** The chunks up to the limit, until `stop`; an error of the source becomes a `MapError`. */
+async function* readChunks({ chunks, stop }: ImportOptions, maxBytes: number): AsyncGenerator<Uint8Array, void, void> {
   let bytes = 0;
   const source = chunks[Symbol.asyncIterator]();
   try {
@@ -55,11 +40,11 @@ async function* readChunks(options: ImportOptions, limits: ImportLimits): AsyncG
       const next = await source.next().catch((error: unknown) => {
         throw toSourceError(error);
       });
-      // First, for a source that is stopped may just end.
+      // Checked first: a source that is stopped may just end.
       if (stop?.aborted) throw new MapError({ kind: 'stopped', message: 'the import was stopped' });
       if (next.done) return;
       bytes += next.value.length;
-      if (bytes > limits.sourceBytes) throw tooLargeError(`the map is larger than ${limits.sourceBytes} bytes`);
+      if (bytes > maxBytes) throw tooLargeError(`the map is larger than ${maxBytes} bytes`);
       yield next.value;
     }
   } finally {
@@ -95,108 +80,101 @@ class UnchangedError extends Error {}
 interface ImportRun {
   readonly options: ImportOptions;
   readonly limits: ImportLimits;
-  readonly previous: PreviousMap;
+  /** The index before the import. */
+  readonly previous: MapInfo | undefined;
   readonly reader: GeoJsonReader;
   readonly counts: PolygonCounts;
   readonly homeProbe: HomeProbe | undefined;
   readonly splitPolygon: ReturnType<typeof createSplitter>;
-  /** Looked at when it matters, once. */
+  /** Checked when it matters, once. */
   previousIsIntact?: boolean;
   file?: NewFile;
   writer?: IndexWriter;
 }
 
-/** `meta` may stand first or last: what it tells is checked as soon as it is there. A damaged index is replaced by the same map. */
-async function checkMeta(work: ImportRun): Promise<void> {
-  const { options, previous, reader } = work;
+/** `meta` may come first or last: it is checked as soon as it has been read. The same map replaces a damaged index. */
+async function checkMeta(run: ImportRun): Promise<void> {
+  const { options, previous, reader } = run;
   checkSignalType(reader, options.signalType);
   const lastUpdated = parseLastUpdated(reader);
-  if (lastUpdated === undefined || lastUpdated !== previous.info?.lastUpdated || options.force) return;
-  work.previousIsIntact ??= await isIndexIntact(options.disk, options.signalType);
-  if (work.previousIsIntact) throw new UnchangedError();
+  if (lastUpdated === undefined || lastUpdated !== previous?.lastUpdated || options.force) return;
+  run.previousIsIntact ??= await isIndexIntact(options.disk, options.signalType);
+  if (run.previousIsIntact) throw new UnchangedError();
 }
 
-async function openWriter(work: ImportRun): Promise<IndexWriter> {
-  const { disk, signalType } = work.options;
-  work.file ??= await disk.create(indexFileName(signalType));
-  work.writer ??= createIndexWriter(work.file, work.limits);
-  return work.writer;
+async function openWriter(run: ImportRun): Promise<IndexWriter> {
+  const { disk, signalType } = run.options;
+  run.file ??= await disk.create(indexFileName(signalType));
+  run.writer ??= createIndexWriter(run.file, run.limits);
+  return run.writer;
 }
 
-async function storePolygon(work: ImportRun): Promise<void> {
-  const { reader, counts, homeProbe } = work;
+async function storePolygon(run: ImportRun): Promise<void> {
+  const { reader, counts, homeProbe } = run;
   const polygon = reader.polygon();
   if (polygon === undefined) return;
-  await checkMeta(work);
-  const writer = await openWriter(work);
+  await checkMeta(run);
+  const writer = await openWriter(run);
   const feature = reader.featureIndex();
   counts.polygons++;
   counts.vertices += polygon.vertexCount;
-  for (const piece of work.splitPolygon(polygon)) {
+  for (const piece of run.splitPolygon(polygon)) {
     homeProbe?.addPiece(piece, feature);
     if (writer.add(piece, feature)) await writer.flush();
   }
 }
 
-async function readSource(work: ImportRun): Promise<void> {
-  const { options, limits, reader } = work;
-  for await (const chunk of readChunks(options, limits)) {
+async function readSource(run: ImportRun): Promise<void> {
+  const { options, limits, reader } = run;
+  for await (const chunk of readChunks(options, limits.sourceBytes)) {
     for (let at = 0; at < chunk.length; ) {
       at = reader.read(chunk, at);
-      await storePolygon(work);
+      await storePolygon(run);
     }
-    await work.writer?.flush();
+    await run.writer?.flush();
     options.onProgress?.({ bytes: reader.offset(), features: reader.featureIndex() });
   }
   reader.end();
-  await checkMeta(work);
+  await checkMeta(run);
 }
 
-/** The checks of a well-formed map against the one held. */
-function checkPlausible({ options, previous, reader }: ImportRun, regions: number, found: HomeMatch | undefined): void {
-  const suspiciousError = (message: string) => new MapError({ kind: 'suspicious', message });
+/** Compares a well-formed map with the present one. */
+function checkPlausible(
+  run: ImportRun,
+  regions: number,
+  found: FoundRegion | undefined,
+  homeRegion: string | undefined,
+) {
+  const { options, previous, reader } = run;
   if (options.force) return;
-  const count = previous.info?.regions ?? 0;
+  const suspiciousError = (what: string) =>
+    new MapError({ kind: 'suspicious', message: `${what}; it was not taken; gridtide map takes it with --force` });
+  const count = previous?.regions ?? 0;
   if (regions < count * MIN_REGION_SHARE)
-    throw suspiciousError(
-      `the new map has ${formatCount(regions, 'region')} where the one held has ${count}; it was not taken; gridtide map takes it with --force`,
-    );
-  if (previous.home?.source === 'map' && found === undefined && reader.names.length > 0)
-    throw suspiciousError(
-      `the new map does not cover the own place, which lay in ${previous.home.region}; it was not taken; gridtide map takes it with --force`,
-    );
+    throw suspiciousError(`the new map has ${formatCount(regions, 'region')} where the one held has ${count}`);
+  if (homeRegion !== undefined && found === undefined && reader.names.length > 0)
+    throw suspiciousError(`the new map does not cover the own place, which lay in ${homeRegion}`);
 }
 
-function findHome({ reader, homeProbe }: ImportRun, lastUpdated: Instant | undefined): HomeMatch | undefined {
+function findHome({ reader, homeProbe }: ImportRun, lastUpdated: Instant | undefined): FoundRegion | undefined {
   const name = homeProbe?.lowestFeature === undefined ? undefined : reader.names[homeProbe.lowestFeature];
   if (name === undefined) return undefined;
   return { ...name, source: 'map', ...(lastUpdated === undefined ? {} : { mapLastUpdated: lastUpdated }) };
 }
 
-/** Stores what the map says of the home, and tells it. */
-async function applyHomeChange(
-  options: ImportOptions,
-  place: Place | undefined,
-  previous: HomeRegion | undefined,
-  found: HomeMatch | undefined,
-): Promise<Pick<Extract<ImportResult, { ok: true }>, 'home' | 'change'>> {
-  const change = place && compareRegions(place, previous, found);
-  if (change === undefined) return {};
-  if ('message' in change) options.log?.('warn', change.message);
-  await saveHome(options.disk, options.signalType, change.home);
-  return { home: change.home, change: change.kind };
-}
+/** What an import made, and the region of `homePlace` in the new map. */
+type MapOutcome = ImportedMap & { readonly found?: FoundRegion };
 
-async function finishImport(work: ImportRun): Promise<ImportResult> {
-  const { options, reader, counts, previous } = work;
+async function finishImport(run: ImportRun, homeRegion: string | undefined): Promise<MapOutcome> {
+  const { options, reader, counts, writer, file } = run;
   const { names } = reader;
+  if (writer === undefined || file === undefined || writer.pieces === 0)
+    throw new MapError({ kind: 'malformed', at: reader.offset(), message: 'the map has no region with an area' });
   const regions = new Set(names.map(({ region }) => region)).size;
   const lastUpdated = parseLastUpdated(reader);
-  const found = findHome(work, lastUpdated);
-  if (work.writer === undefined || work.file === undefined || work.writer.pieces === 0)
-    throw new MapError({ kind: 'malformed', at: reader.offset(), message: 'the map has no region with an area' });
-  checkPlausible(work, regions, found);
-  const info = await work.writer.finish(
+  const found = findHome(run, lastUpdated);
+  checkPlausible(run, regions, found, homeRegion);
+  const info = await writer.finish(
     {
       signalType: options.signalType,
       ...(lastUpdated === undefined ? {} : { lastUpdated }),
@@ -208,68 +186,40 @@ async function finishImport(work: ImportRun): Promise<ImportResult> {
     },
     names,
   );
-  await work.file.commit();
-  return {
-    ok: true,
-    info,
-    unchanged: false,
-    ...(await applyHomeChange(options, options.homePlace, previous.home, found)),
-  };
+  await file.commit();
+  return { ok: true, info, unchanged: false, ...(found === undefined ? {} : { found }) };
 }
 
-/** Nothing is new in the map; the home may be, and is looked up in the index held. */
-async function finishUnchanged({ options, previous }: ImportRun, info: MapInfo): Promise<ImportResult> {
-  const { disk, signalType, homePlace: home } = options;
-  options.log?.('info', `the map of ${formatInstant(info.lastUpdated ?? info.importedAt)} is the one held`);
-  if (home === undefined) return { ok: true, info, unchanged: true };
-  const map = await openMap(disk, signalType);
-  if (map === undefined || 'kind' in map) return { ok: true, info, unchanged: true };
-  try {
-    const match = await map.findRegion(home);
-    const mapDate = info.lastUpdated === undefined ? {} : { mapLastUpdated: info.lastUpdated };
-    const found: HomeMatch | undefined = match && {
-      region: match.region,
-      regionFullName: match.regionFullName,
-      source: 'map',
-      ...mapDate,
-    };
-    return { ok: true, info, unchanged: true, ...(await applyHomeChange(options, home, previous.home, found)) };
-  } finally {
-    await map.close();
-  }
-}
-
-async function runImport(options: ImportOptions): Promise<ImportResult> {
+async function startImport(options: ImportOptions): Promise<ImportRun> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const work: ImportRun = {
+  const previous = await readMapInfo(options.disk, options.signalType);
+  return {
     options,
     limits,
-    previous: await readPreviousMap(options),
+    previous: previous === undefined || 'kind' in previous ? undefined : previous,
     reader: createGeoJsonReader(limits),
     counts: { polygons: 0, vertices: 0 },
     homeProbe: options.homePlace && createHomeProbe(options.homePlace, covers),
     splitPolygon: createSplitter(covers),
   };
-  try {
-    await readSource(work);
-    return await finishImport(work);
-  } catch (error) {
-    if (error instanceof UnchangedError && work.previous.info !== undefined)
-      return await finishUnchanged(work, work.previous.info);
-    throw error;
-  } finally {
-    await work.file?.abandon();
-  }
 }
 
 /**
  * Reads a map of specification 2.8 into the index of its signal type. One pass; memory grows with the largest polygon, not the
- * file. Atomic: a failure of any kind, a kill or a power cut leaves the index held before. Rejects only for a broken law.
+ * file. Atomic: a failure of any kind, a kill or a power cut leaves the previous index. A map that no longer covers `homePlace` is
+ * refused when the previous one put it into `homeRegion`. Throws what `toMapFailure` reads.
  */
-export async function importMap(options: ImportOptions): Promise<ImportResult> {
+export async function importMap(options: ImportOptions, homeRegion?: string): Promise<MapOutcome> {
+  const run = await startImport(options);
   try {
-    return await runImport(options);
+    await readSource(run);
+    return await finishImport(run, homeRegion);
   } catch (error) {
-    return { ok: false, failure: toMapFailure(error) };
+    if (!(error instanceof UnchangedError) || run.previous === undefined) throw error;
+    const { lastUpdated, importedAt } = run.previous;
+    options.log?.('info', `the map of ${formatInstant(lastUpdated ?? importedAt)} is the one held`);
+    return { ok: true, info: run.previous, unchanged: true };
+  } finally {
+    await run.file?.abandon();
   }
 }

@@ -1,8 +1,7 @@
-/** When to look again for the region (specification 1: at least once a month) and what a changed answer means. Pure; asks nobody. */
+/** When to look again for the region (specification 1: at least once a month). */
 
 import { hashFraction } from '../domain/hash-fraction.ts';
-import { addDuration, type Duration, days, durationBetween, hours, type Instant, type Place } from '../domain/units.ts';
-import type { HomeRegion, RegionChange } from './region-types.ts';
+import { addDuration, type Duration, days, durationBetween, hours, type Instant } from '../domain/units.ts';
 
 /** Below a month, so that a day without network does not make it more. */
 const REFRESH_PERIOD = days(28);
@@ -68,41 +67,3 @@ export function scheduleMapRefresh(state: RefreshState): ScheduledRefresh {
 /** Whether the last look is older than a month. */
 export const isCheckOverdue = (checkedAt: Instant | undefined, now: Instant) =>
   checkedAt === undefined || durationBetween(checkedAt, now) > days(31);
-
-export interface HomeMatch {
-  readonly region: string;
-  readonly regionFullName: string;
-  readonly mapLastUpdated?: Instant;
-  readonly source: HomeRegion['source'];
-}
-
-const formatRegion = ({ region, regionFullName }: HomeMatch | HomeRegion) => `${region} (${regionFullName})`;
-
-/** What a newly `found` region means: a region in use is given up for another only once the service knows that one (`adopt`). */
-export function compareRegions(
-  place: Place,
-  current: HomeRegion | undefined,
-  found: HomeMatch | undefined,
-): RegionChange | undefined {
-  if (current === undefined) return found === undefined ? undefined : { kind: 'first', home: { place, ...found } };
-  const { proposed: _, mapLastUpdated: __, ...unproposed } = current;
-  if (found === undefined) {
-    const message = `the place lies in no region any more; ${formatRegion(current)} stays in use; check the place's latitude and longitude`;
-    return { kind: 'vanished', home: current, message };
-  }
-  const mapDate = found.mapLastUpdated === undefined ? {} : { mapLastUpdated: found.mapLastUpdated };
-  if (found.region === current.region) return { kind: 'same', home: { place, ...found } };
-  const { region, regionFullName } = found;
-  const message = `the place now lies in ${formatRegion(found)} instead of ${formatRegion(current)}, which stays in use until the service answers for the new one`;
-  return {
-    kind: 'changed',
-    home: { ...unproposed, ...mapDate, source: found.source, proposed: { region, regionFullName } },
-    message,
-  };
-}
-
-/** The proposed region in use: for when the service knows it (my-access lists it, region-from-loc names it) or refuses the old one. */
-export function confirmRegion(home: HomeRegion): HomeRegion {
-  const { proposed, ...rest } = home;
-  return proposed === undefined ? home : { ...rest, ...proposed };
-}

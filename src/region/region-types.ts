@@ -1,4 +1,4 @@
-/** What a region map is to the other floors: its facts, its failures, its answers and the stored place. Types only; decides nothing. */
+/** What a region map is to the other rooms: its facts, failures and answers, and the region of the device's place. */
 
 import type { SignalType } from '../domain/load-types.ts';
 import type { Disk, DiskFailure, Log } from '../domain/ports.ts';
@@ -39,9 +39,12 @@ export type MapFailure =
   | { readonly kind: 'disk'; readonly failure: DiskFailure; readonly message: string }
   | { readonly kind: 'stopped'; readonly message: string };
 
-export interface RegionMatch {
+export interface RegionName {
   readonly region: string;
   readonly regionFullName: string;
+}
+
+export interface RegionMatch extends RegionName {
   /** Number of the feature in the map; the lowest that covers the place wins. */
   readonly feature: number;
   /** All regions that cover the place, the winner first: more than one on a border or an overlap. */
@@ -55,17 +58,18 @@ export interface RegionMap {
   close(): Promise<void>;
 }
 
-/** The region of the device's own place, kept beside the index so that a start loads no geometry code. */
-export interface HomeRegion {
-  readonly place: Place;
-  /** The region in use. */
-  readonly region: string;
-  readonly regionFullName: string;
-  /** Age of the map it came from; absent when the map told none or the service was asked instead. */
-  readonly mapLastUpdated?: Instant;
+/** A region as a map or the service names it for a place. */
+export interface FoundRegion extends RegionName {
   readonly source: 'map' | 'service';
-  /** What a newer map says instead: not in use until the service knows it too (see `regionChange`). */
-  readonly proposed?: { readonly region: string; readonly regionFullName: string };
+  /** Age of the map; absent when the map tells none or the service was asked instead. */
+  readonly mapLastUpdated?: Instant;
+}
+
+/** The region in use for the device's own place. */
+export interface HomeRegion extends FoundRegion {
+  readonly place: Place;
+  /** What a newer map says instead: not in use until the service knows it too. */
+  readonly proposed?: RegionName;
 }
 
 /** What a newly found region means for the one in use. `message` is for people: log, MQTT, health. */
@@ -111,15 +115,14 @@ export interface ImportOptions {
   readonly stop?: AbortSignal;
 }
 
-export type ImportResult =
-  | {
-      readonly ok: true;
-      readonly info: MapInfo;
-      /** Absent when no home was given, or nothing is known of it: the map does not cover it, and none did before. */
-      readonly home?: HomeRegion;
-      /** What became of the region of the home. */
-      readonly change?: RegionChange['kind'];
-      /** `meta.last_updated` is that of the map held: nothing was rewritten. */
-      readonly unchanged: boolean;
-    }
-  | { readonly ok: false; readonly failure: MapFailure };
+export interface ImportedMap {
+  readonly ok: true;
+  readonly info: MapInfo;
+  /** `meta.last_updated` is that of the present map: nothing was rewritten. */
+  readonly unchanged: boolean;
+  /** Absent when no place was given, or neither this map nor an earlier one covers it. */
+  readonly home?: HomeRegion;
+  readonly change?: RegionChange['kind'];
+}
+
+export type ImportResult = ImportedMap | { readonly ok: false; readonly failure: MapFailure };

@@ -3,7 +3,7 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import type { Disk } from '../../src/domain/ports.ts';
 import type { Instant, Latitude, Longitude, Place } from '../../src/domain/units.ts';
-import { importMap } from '../../src/region/import-map.ts';
+import { importHomeMap } from '../../src/region/home-region.ts';
 import { openMap } from '../../src/region/lookup.ts';
 import type { ImportOptions, RegionMap } from '../../src/region/region-types.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
@@ -40,7 +40,7 @@ export const importText = (
   text: string | Iterable<string>,
   options: Partial<ImportOptions> & { readonly disk: Disk },
   size?: number,
-) => importMap({ signalType: 'co2_moer', now: NOW, chunks: splitChunks(text, size), ...options });
+) => importHomeMap({ signalType: 'co2_moer', now: NOW, chunks: splitChunks(text, size), ...options });
 
 /** The map of a text, opened; throws when it is not taken. */
 export async function importAndOpen(text: string | Iterable<string>, size?: number): Promise<RegionMap> {

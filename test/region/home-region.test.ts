@@ -1,10 +1,11 @@
-/** The stored region of the own place: right for its place and index only, and never in the way. */
+/** The region of the device's place: stored for its place and index only, looked up when either is another, and what a newly found region means. */
 
 import { describe, expect, it } from 'vitest';
 import { type Disk, DiskError } from '../../src/domain/ports.ts';
-import { addDuration, days } from '../../src/domain/units.ts';
-import { resolveHome, saveHome } from '../../src/region/home-region.ts';
-import { confirmRegion } from '../../src/region/refresh-policy.ts';
+import { addDuration, days, minutes } from '../../src/domain/units.ts';
+import { compareRegions, confirmRegion, resolveHome } from '../../src/region/home-region.ts';
+import { saveHome } from '../../src/region/home-store.ts';
+import type { HomeRegion } from '../../src/region/region-types.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { importText, NOW, placeAt } from './doubles.ts';
 import { createMapText, feature, MAP_META, square, TWO_REGIONS } from './texts.ts';
@@ -137,5 +138,48 @@ describe('the region of the own place', () => {
     const disk = createMemoryDisk();
     await importText(TWO_REGIONS, { disk, homePlace: home });
     expect(await resolveHome(disk, 'health_damage', home)).toBeUndefined();
+  });
+});
+
+describe('what a newly found region means', () => {
+  const place = placeAt(5, 5);
+  const held: HomeRegion = { place, region: 'WEST', regionFullName: 'Region WEST', mapLastUpdated: NOW, source: 'map' };
+  const found = (region: string) => ({ region, regionFullName: `Region ${region}`, source: 'map' as const });
+
+  it('the first is taken', () =>
+    expect(compareRegions(place, undefined, found('WEST'))).toEqual({
+      kind: 'first',
+      home: { place, ...found('WEST') },
+    }));
+
+  it('nothing held, nothing found', () => expect(compareRegions(place, undefined, undefined)).toBeUndefined());
+
+  it('the same, under a newer name and date', () => {
+    const newer = { ...found('WEST'), regionFullName: 'West and Sons', mapLastUpdated: addDuration(NOW, minutes(1)) };
+    expect(compareRegions(place, held, newer)).toEqual({ kind: 'same', home: { place, ...newer } });
+  });
+
+  it('another is proposed, the old one stays in use', () => {
+    const change = compareRegions(place, held, found('EAST'));
+    expect(change).toMatchObject({ kind: 'changed', home: { region: 'WEST', proposed: { region: 'EAST' } } });
+    expect(change !== undefined && 'message' in change ? change.message : '').toMatch(/EAST.*WEST/);
+  });
+
+  it('none: the old one stays in use', () => {
+    const change = compareRegions(place, held, undefined);
+    expect(change).toMatchObject({ kind: 'vanished', home: held });
+    expect(change !== undefined && 'message' in change ? change.message : '').toContain('no region any more');
+  });
+
+  it('back to the old one: the proposal is forgotten', () => {
+    const changed = compareRegions(place, held, found('EAST'));
+    expect(compareRegions(place, changed?.home, found('WEST'))?.home.proposed).toBeUndefined();
+  });
+
+  it('adopting a proposal makes it the region in use', () => {
+    const changed = compareRegions(place, held, found('EAST'))?.home ?? held;
+    expect(confirmRegion(changed)).toMatchObject({ region: 'EAST', regionFullName: 'Region EAST' });
+    expect(confirmRegion(changed).proposed).toBeUndefined();
+    expect(confirmRegion(held)).toEqual(held);
   });
 });

@@ -2,9 +2,9 @@
 
 import type { Instant } from '../../src/domain/units.ts';
 import { createFileDisk } from '../../src/platform/file-disk.ts';
-import { importMap } from '../../src/region/import-map.ts';
+import { importHomeMap } from '../../src/region/home-region.ts';
 
-const result = await importMap({
+const result = await importHomeMap({
   chunks: process.stdin,
   disk: createFileDisk(process.argv[2] ?? ''),
   signalType: 'co2_moer',

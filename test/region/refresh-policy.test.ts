@@ -1,16 +1,9 @@
-/** When the region is looked at again, and what a changed answer means. */
+/** When the region is asked for again. */
 
 import { describe, expect, it } from 'vitest';
-import { addDuration, days, hours, type Instant, minutes, subtractDuration } from '../../src/domain/units.ts';
-import {
-  compareRegions,
-  confirmRegion,
-  isCheckOverdue,
-  type RefreshState,
-  scheduleMapRefresh,
-} from '../../src/region/refresh-policy.ts';
-import type { HomeRegion } from '../../src/region/region-types.ts';
-import { NOW, placeAt } from './doubles.ts';
+import { addDuration, days, hours, type Instant, subtractDuration } from '../../src/domain/units.ts';
+import { isCheckOverdue, type RefreshState, scheduleMapRefresh } from '../../src/region/refresh-policy.ts';
+import { NOW } from './doubles.ts';
 
 const state = (more: Partial<RefreshState>): RefreshState => ({ device: 'cellar', now: NOW, failures: 0, ...more });
 const inDays = (instant: Instant) => (instant - NOW) / 86_400_000;
@@ -86,47 +79,4 @@ describe('when to look again', () => {
     [subtractDuration(NOW, days(30)), false],
     [subtractDuration(NOW, days(32)), true],
   ])('overdue after a month', (checkedAt, expected) => expect(isCheckOverdue(checkedAt, NOW)).toBe(expected));
-});
-
-describe('what a newly found region means', () => {
-  const place = placeAt(5, 5);
-  const held: HomeRegion = { place, region: 'WEST', regionFullName: 'Region WEST', mapLastUpdated: NOW, source: 'map' };
-  const found = (region: string) => ({ region, regionFullName: `Region ${region}`, source: 'map' as const });
-
-  it('the first is taken', () =>
-    expect(compareRegions(place, undefined, found('WEST'))).toEqual({
-      kind: 'first',
-      home: { place, ...found('WEST') },
-    }));
-
-  it('nothing held, nothing found', () => expect(compareRegions(place, undefined, undefined)).toBeUndefined());
-
-  it('the same, under a newer name and date', () => {
-    const newer = { ...found('WEST'), regionFullName: 'West and Sons', mapLastUpdated: addDuration(NOW, minutes(1)) };
-    expect(compareRegions(place, held, newer)).toEqual({ kind: 'same', home: { place, ...newer } });
-  });
-
-  it('another is proposed, the old one stays in use', () => {
-    const change = compareRegions(place, held, found('EAST'));
-    expect(change).toMatchObject({ kind: 'changed', home: { region: 'WEST', proposed: { region: 'EAST' } } });
-    expect(change !== undefined && 'message' in change ? change.message : '').toMatch(/EAST.*WEST/);
-  });
-
-  it('none: the old one stays in use', () => {
-    const change = compareRegions(place, held, undefined);
-    expect(change).toMatchObject({ kind: 'vanished', home: held });
-    expect(change !== undefined && 'message' in change ? change.message : '').toContain('no region any more');
-  });
-
-  it('back to the old one: the proposal is forgotten', () => {
-    const changed = compareRegions(place, held, found('EAST'));
-    expect(compareRegions(place, changed?.home, found('WEST'))?.home.proposed).toBeUndefined();
-  });
-
-  it('adopting a proposal makes it the region in use', () => {
-    const changed = compareRegions(place, held, found('EAST'))?.home ?? held;
-    expect(confirmRegion(changed)).toMatchObject({ region: 'EAST', regionFullName: 'Region EAST' });
-    expect(confirmRegion(changed).proposed).toBeUndefined();
-    expect(confirmRegion(held)).toEqual(held);
-  });
 });

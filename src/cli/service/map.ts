@@ -2,7 +2,7 @@
 
 import { formatCount, formatInstant, type Instant } from '../../domain/units.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
-import { importMap } from '../../region/import-map.ts';
+import { importHomeMap } from '../../region/home-region.ts';
 import { readMapInfo } from '../../region/index/index-reader.ts';
 import type { ImportOptions, ImportProgress, ImportResult, MapInfo } from '../../region/region-types.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
@@ -107,7 +107,7 @@ async function importSource(
     stop: terminal.stop,
     ...(home === undefined ? {} : { homePlace: home }),
   };
-  const result = await importMap(options);
+  const result = await importHomeMap(options);
   if (terminal.interactive) terminal.err('\r\u001b[K');
   if (result.ok && home !== undefined && result.home === undefined)
     terminal.err(
