@@ -17,8 +17,9 @@ import {
   seconds,
 } from '../domain/units.ts';
 import { formatBrokerProblem } from '../mqtt/health.ts';
-import { buildClientId, buildWill, createMonitor, type Monitor } from '../mqtt/monitor.ts';
+import { createMonitor, type Monitor } from '../mqtt/monitor.ts';
 import type { RemoteCommand } from '../mqtt/parse-command.ts';
+import { buildClientId, buildWill } from '../mqtt/topics.ts';
 import { buildFailsafeLines } from '../outputs/failsafe-lines.ts';
 import type { HomeRegion } from '../region/region-types.ts';
 import { createServiceClient, type ServiceClient } from '../service/client.ts';
@@ -397,7 +398,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     controlLoop.start(levels);
   }
 
-  function onCommand(load: string, remoteCommand: RemoteCommand): { accepted: boolean; words: string } {
+  function onCommand(load: string, remoteCommand: RemoteCommand): { accepted: boolean; text: string } {
     const name = { load };
     const event: ControlEvent =
       remoteCommand.kind === 'override'
@@ -409,7 +410,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     const decision = decisions.get(load);
     return {
       accepted: controlLoop !== undefined,
-      words: decision === undefined ? '' : explainDecision(decision, site.timezone),
+      text: decision === undefined ? '' : explainDecision(decision, site.timezone),
     };
   }
 

@@ -3,6 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { Broker, Clock, GpioLines, Log } from '../domain/ports.ts';
+import { createDeviceLease } from '../mqtt/device-lease.ts';
 import { createOutput } from '../outputs/create-output.ts';
 import { isOutputFailure, type Output, type OutputFailure } from '../outputs/output.ts';
 import type { Problems } from './problems.ts';
@@ -34,11 +35,12 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
   const byLoad = new Map<string, Output>();
   for (const load of config.loads) {
     const output = createOutput(load, {
-      device: config.device,
       clock,
       log,
       ...(pins === undefined ? {} : { pins }),
-      ...(broker === undefined ? {} : { broker }),
+      ...(broker === undefined
+        ? {}
+        : { broker, createLease: (topic: string) => createDeviceLease(topic, config.device, broker) }),
     });
     byLoad.set(load.name, output);
   }

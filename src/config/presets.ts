@@ -1,4 +1,4 @@
-/** What common devices expect over MQTT: topics and payloads made from one base topic. Sends nothing. */
+/** The MQTT topics and payloads of common devices, made from one base topic. */
 
 import type { MqttOutputConfig } from '../domain/load-types.ts';
 
@@ -8,7 +8,7 @@ interface Preset {
   /** What `topic` is, by example. */
   readonly topic: string;
   readonly about: string;
-  /** `channel` counts as the device does; undefined when not said. */
+  /** `channel` counts as the device does. */
   readonly make: (topic: string, channel: number | undefined) => MqttDeviceFields;
 }
 
@@ -142,15 +142,15 @@ export interface MqttOutputOptions extends MqttDeviceFields {
   readonly channel?: number;
 }
 
-/** The output as the agent is told it: what is written wins over the preset. A text is the mistake. */
+/** What is written wins over the preset. A text is the mistake. */
 export function buildMqttOutput(options: MqttOutputOptions): MqttOutputConfig | string {
   const { preset, topic, channel, ...overrides } = options;
   if (channel !== undefined && !CHANNEL_PRESETS.includes(preset))
-    return `channel ${channel} means nothing to the preset ${preset}; take it out`;
+    return `channel ${channel}: the preset ${preset} has no channels; remove it`;
   const make: Preset['make'] = presets[preset].make;
   const fields = { ...make(topic, channel), ...overrides };
   const { commandTopic = '', onPayload = 'on', offPayload = 'off', ...rest } = fields;
-  if (onPayload === offPayload) return 'onPayload and offPayload are the same; the device could not tell them apart';
+  if (onPayload === offPayload) return 'onPayload and offPayload are the same; expected two different payloads';
   const states = rest.stateTopic === undefined ? {} : { stateOn: onPayload, stateOff: offPayload };
   return { kind: 'mqtt', preset, commandTopic, onPayload, offPayload, ...states, ...rest };
 }

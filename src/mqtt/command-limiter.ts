@@ -1,4 +1,4 @@
-/** Lets a load's commands in one at a time: drops floods, stored and repeated ones before they count; reads none of them. */
+/** Limits the rate of a load's commands and sorts out stored and repeated ones before they are read. */
 
 import type { BrokerMessage } from '../domain/ports.ts';
 import { addDuration, type Duration, minutes, seconds, subtractDuration, type Uptime } from '../domain/units.ts';
@@ -6,7 +6,7 @@ import { addDuration, type Duration, minutes, seconds, subtractDuration, type Up
 /** So many at once, then one more each `REFILL`. */
 const BURST = 10;
 const REFILL_INTERVAL = seconds(6);
-/** An id heard again within this is the same command. */
+/** An id that comes again within this is the same command. */
 const REMEMBER_ANSWERS_FOR = minutes(10);
 const MAX_REMEMBERED_IDS = 64;
 

@@ -1,4 +1,4 @@
-/** Hears what arrives on one load's command topic and answers it: what gets through the gate and reads well is handed on, nothing else. */
+/** Answers the messages on one load's command topic and passes on those that are fresh and well formed. */
 
 import type { BrokerMessage, Clock, ClockReading, Log } from '../domain/ports.ts';
 import { formatInstant, type Uptime } from '../domain/units.ts';
@@ -8,11 +8,11 @@ import { buildCommandEcho, type ParsedCommand, type RemoteCommand } from './pars
 export interface CommandResult {
   readonly accepted: boolean;
   /** For the sender. */
-  readonly words: string;
+  readonly text: string;
 }
 
 export interface CommandListenerParts {
-  /** The load meant, for the log. */
+  /** For the log. */
   readonly load: string;
   readonly limiter: CommandLimiter<object>;
   readonly parse: (payload: Uint8Array, now: ClockReading) => ParsedCommand;
@@ -25,8 +25,8 @@ export interface CommandListenerParts {
   readonly onCommand: (command: RemoteCommand) => CommandResult;
 }
 
-/** Before `deafUntil` nothing is believed. */
-export type CommandListener = (message: BrokerMessage, deafUntil: Uptime) => void;
+/** Before `ignoreUntil` every command is refused. */
+export type CommandListener = (message: BrokerMessage, ignoreUntil: Uptime) => void;
 
 export function createCommandListener(parts: CommandListenerParts): CommandListener {
   const { load, limiter, parse, clock, log, publishAnswer, clearRetained, onCommand } = parts;
@@ -49,8 +49,8 @@ export function createCommandListener(parts: CommandListenerParts): CommandListe
       refuse(parsed.message, id);
       return;
     }
-    const { accepted, words } = onCommand(parsed.command);
-    const result = { id: id ?? null, ...buildCommandEcho(parsed.command), ok: accepted, message: words };
+    const { accepted, text } = onCommand(parsed.command);
+    const result = { id: id ?? null, ...buildCommandEcho(parsed.command), ok: accepted, message: text };
     log('info', `command for "${load}": ${parsed.command.kind}`, { load });
     if (id !== undefined && accepted) limiter.rememberAnswer(id, result, now.uptime);
     sendAnswer(result);

@@ -1,4 +1,4 @@
-/** How the agent is, part by part, and the JSON in which it is told. Assembled by the agent; decides nothing. */
+/** The agent's condition part by part, and its JSON document. */
 
 import type { BrokerState } from '../domain/ports.ts';
 import { formatInstant, type Instant } from '../domain/units.ts';
@@ -7,7 +7,7 @@ import type { Basis } from '../signal/signal-view.ts';
 export const HEALTH_PARTS = ['service', 'broker', 'map', 'clock', 'storage', 'outputs'] as const;
 export type PartName = (typeof HEALTH_PARTS)[number];
 
-/** `trouble`: one sentence, what happened, what it means, what to do. */
+/** `problem`: one sentence, what happened, what it means, what to do. */
 export type PartHealth =
   | { readonly ok: true }
   | { readonly ok: false; readonly problem: string; readonly since: Instant };
@@ -15,18 +15,18 @@ export type PartHealth =
 export interface Health {
   readonly parts: Readonly<Record<PartName, PartHealth>>;
   readonly basis: Basis;
-  /** `generatedAt` of the forecast held. */
+  /** `generatedAt` of the forecast in use. */
   readonly lastForecast?: Instant;
   readonly requests: number;
   readonly logins: number;
   readonly region?: string;
   readonly plan?: string;
-  /** What the service warns of in the data held (specification 2.6), each once. */
+  /** The service's warnings about the data in use (specification 2.6), each once. */
   readonly warnings?: readonly string[];
 }
 
 const buildPartPayload = (part: PartHealth) =>
-  part.ok ? { ok: true } : { ok: false, trouble: part.problem, since: formatInstant(part.since) };
+  part.ok ? { ok: true } : { ok: false, problem: part.problem, since: formatInstant(part.since) };
 
 /** The document under `…/health`. `fresh` is what the signal entities' availability hangs on. */
 export function buildHealthPayload({ parts, basis, lastForecast, requests, logins, region, plan, warnings }: Health) {
@@ -38,7 +38,7 @@ export function buildHealthPayload({ parts, basis, lastForecast, requests, login
     ok: problems.length === 0,
     fresh: basis !== 'fail-safe' && basis !== 'default-window',
     basis,
-    trouble: problems.join('; '),
+    problem: problems.join('; '),
     parts: Object.fromEntries(HEALTH_PARTS.map((name) => [name, buildPartPayload(parts[name])])),
     lastForecast: lastForecast === undefined ? null : formatInstant(lastForecast),
     requests,
@@ -49,7 +49,7 @@ export function buildHealthPayload({ parts, basis, lastForecast, requests, login
   };
 }
 
-/** What the link to the broker lacks, for the part `broker`; undefined when all is well. */
+/** What is wrong with the link to the broker; undefined when nothing is. */
 export function formatBrokerProblem(state: BrokerState): string | undefined {
   switch (state.kind) {
     case 'connecting':

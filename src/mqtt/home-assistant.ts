@@ -1,59 +1,62 @@
-/** The one message by which Home Assistant finds the device and its entities; keeps to keys that every release accepts. */
+/** The discovery message of Home Assistant: the device and its entities, in keys that every release accepts. */
 
 import type { Config } from '../config/config.ts';
 import type { LoadConfig, SignalType } from '../domain/load-types.ts';
+import { buildDiscoveryId, buildTopics } from './topics.ts';
 
 export interface DiscoveryMessage {
   readonly topic: string;
   readonly payload: string;
 }
 
-/** Longest stored message that is looked at. */
+/** Longest stored message that is read. */
 const MAX_STORED_BYTES = 65_536;
 
+type Topics = ReturnType<typeof buildTopics>;
 type Entity = Readonly<Record<string, unknown>> & { readonly platform: string };
 
-/** Signal states are not retained, so Home Assistant is told how long one may stand without the next. */
+/** Signal states are not retained: Home Assistant drops one after this without the next. */
 const SIGNAL_EXPIRES_SECONDS = 900;
 /** Longest state Home Assistant stores. */
 const MAX_STATE_LENGTH = 255;
 
 const DIAGNOSTIC = { entity_category: 'diagnostic' } as const;
 
-/** `commands`: whether loads may be overridden from there. */
-export function buildDiscovery(config: Config, version: string, commands: boolean): DiscoveryMessage | undefined {
+/** `takesCommands`: whether Home Assistant may override loads. */
+export function buildDiscovery(config: Config, version: string, takesCommands: boolean): DiscoveryMessage | undefined {
   const prefix = config.mqtt?.discovery;
   if (prefix === undefined) return undefined;
-  const id = `gridtide_${config.device}`;
-  const base = `gridtide/${config.device}`;
+  const id = buildDiscoveryId(config);
+  const topics = buildTopics(config);
   const entities = {
-    ...buildSignalEntities(base, config.service.signalType),
-    ...buildHealthEntities(base),
-    ...buildAllLoadEntities(config.loads, base, commands),
+    ...buildSignalEntities(topics, config.service.signalType),
+    ...buildHealthEntities(topics),
+    ...Object.assign({}, ...config.loads.map((load) => buildLoadEntities(load, topics, takesCommands))),
   };
-  const components = Object.entries(entities).map(
-    ([name, entity]) => [name, { ...entity, unique_id: `${id}_${name}` }] as const,
-  );
+  const components = Object.entries<Entity>(entities).map(([name, entity]) => [
+    name,
+    { ...entity, unique_id: `${id}_${name}` },
+  ]);
   const payload = {
     device: { identifiers: [id], name: `gridtide ${config.device}`, manufacturer: 'gridtide', sw_version: version },
     origin: { name: 'gridtide', sw_version: version },
-    availability: [{ topic: `${base}/availability` }],
+    availability: [{ topic: topics.availability }],
     qos: 1,
     components: Object.fromEntries(components),
   };
   return { topic: `${prefix}/device/${id}/config`, payload: JSON.stringify(payload) };
 }
 
-/** Gone when nothing fresh drives the loads, and when no word comes for a while. */
-function buildSignalEntities(base: string, signalType: SignalType): Record<string, Entity> {
+/** Unavailable when no fresh data drives the loads, and after `expire_after` without a message. */
+function buildSignalEntities(topics: Topics, signalType: SignalType): Record<string, Entity> {
   const common = {
     platform: 'sensor',
-    state_topic: `${base}/signal`,
+    state_topic: topics.signal,
     expire_after: SIGNAL_EXPIRES_SECONDS,
     availability_mode: 'all',
     availability: [
-      { topic: `${base}/availability` },
-      { topic: `${base}/health`, value_template: "{{ 'online' if value_json.fresh else 'offline' }}" },
+      { topic: topics.availability },
+      { topic: topics.health, value_template: "{{ 'online' if value_json.fresh else 'offline' }}" },
     ],
   } as const;
   const measured = { ...common, state_class: 'measurement' };
@@ -78,8 +81,8 @@ function buildSignalEntities(base: string, signalType: SignalType): Record<strin
   };
 }
 
-function buildHealthEntities(base: string): Record<string, Entity> {
-  const common = { state_topic: `${base}/health`, ...DIAGNOSTIC };
+function buildHealthEntities(topics: Topics): Record<string, Entity> {
+  const common = { state_topic: topics.health, ...DIAGNOSTIC };
   return {
     problem: {
       ...common,
@@ -87,7 +90,7 @@ function buildHealthEntities(base: string): Record<string, Entity> {
       name: 'Problem',
       device_class: 'problem',
       value_template: "{{ 'OFF' if value_json.ok else 'ON' }}",
-      json_attributes_topic: `${base}/health`,
+      json_attributes_topic: topics.health,
     },
     region: { ...common, platform: 'sensor', name: 'Grid region', value_template: '{{ value_json.region }}' },
     last_forecast: {
@@ -100,11 +103,8 @@ function buildHealthEntities(base: string): Record<string, Entity> {
   };
 }
 
-const buildAllLoadEntities = (loads: readonly LoadConfig[], base: string, commands: boolean): Record<string, Entity> =>
-  Object.assign({}, ...loads.map((load) => buildLoadEntities(load, base, commands)));
-
-function buildLoadEntities({ name }: LoadConfig, base: string, commands: boolean): Record<string, Entity> {
-  const topic = `${base}/loads/${name}`;
+function buildLoadEntities({ name }: LoadConfig, topics: Topics, takesCommands: boolean): Record<string, Entity> {
+  const topic = topics.load(name);
   const common = { state_topic: topic };
   const override: Record<string, Entity> = {
     [`load_${name}_override`]: {
@@ -113,7 +113,7 @@ function buildLoadEntities({ name }: LoadConfig, base: string, commands: boolean
       name: `${name} override`,
       options: ['auto', 'on', 'off'],
       value_template: '{{ value_json.override }}',
-      command_topic: `${topic}/set`,
+      command_topic: topics.command(name),
       command_template: '{"command":"override","level":"{{ value }}"}',
       retain: false,
     },
@@ -131,7 +131,7 @@ function buildLoadEntities({ name }: LoadConfig, base: string, commands: boolean
       ...common,
       platform: 'sensor',
       name: `${name} reason`,
-      value_template: `{{ value_json.words[:${MAX_STATE_LENGTH}] }}`,
+      value_template: `{{ value_json.text[:${MAX_STATE_LENGTH}] }}`,
     },
     [`load_${name}_next`]: {
       ...common,
@@ -140,13 +140,13 @@ function buildLoadEntities({ name }: LoadConfig, base: string, commands: boolean
       device_class: 'timestamp',
       value_template: '{{ value_json.next.at if value_json.next else None }}',
     },
-    ...(commands ? override : {}),
+    ...(takesCommands ? override : {}),
   };
 }
 
 /**
- * The message that removes entities which the stored message of an earlier configuration has and `now` has not: each is named
- * once more with its platform alone. Undefined when there are none.
+ * The message that removes the entities of an earlier configuration's stored message which `now` has not: Home Assistant removes
+ * an entity that comes with its platform alone. Undefined when there are none.
  */
 export function buildRemovedEntities(stored: Uint8Array, now: DiscoveryMessage): DiscoveryMessage | undefined {
   const [before, after] = [parseComponents(stored), parseComponents(Buffer.from(now.payload))];
@@ -157,7 +157,7 @@ export function buildRemovedEntities(stored: Uint8Array, now: DiscoveryMessage):
   return { topic: now.topic, payload: JSON.stringify({ ...payload, components: { ...after, ...removed } }) };
 }
 
-/** Only what has the shape of this program's own message; of anything else nothing. */
+/** The components of this program's own message; none of any other. */
 function parseComponents(bytes: Uint8Array): Readonly<Record<string, Entity>> {
   if (bytes.byteLength > MAX_STORED_BYTES) return {};
   try {

@@ -1,4 +1,4 @@
-/** Holds the last value of each topic and brings it to the broker, one at a time; a slow or absent broker costs memory for one value a topic and nothing else. */
+/** Keeps the last value of each topic and publishes one at a time: a slow or absent broker costs memory for one value a topic. */
 
 import type { Broker } from '../domain/ports.ts';
 
@@ -9,7 +9,7 @@ export interface Outbox {
   setLive(topic: string, payload: string, isValid: () => boolean): void;
   /** Everything again. Resolves true when all of it has been offered to the broker, false when the link was lost. */
   republish(): Promise<boolean>;
-  /** Topics held. */
+  /** How many topics it keeps. */
   readonly size: number;
 }
 

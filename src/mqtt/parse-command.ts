@@ -1,7 +1,9 @@
-/** Reads a command from the broker: refuses whatever is not well formed, fresh and known; never carries one out. */
+/** Reads a command from the broker and refuses what is not well formed, fresh and known. */
 
 import type { Config, MqttConfig } from '../config/config.ts';
+import { parseDuration } from '../domain/duration-text.ts';
 import { parseInstant } from '../domain/iso-time.ts';
+import { isSgReady } from '../domain/levels.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import { isLoopback } from '../domain/loopback.ts';
 import type { ClockReading } from '../domain/ports.ts';
@@ -26,7 +28,7 @@ const FARTHEST_DEADLINE = hours(7 * 24);
 const COMMAND_KEYS = ['id', 'time', 'command', 'level', 'for', 'need', 'by'] as const;
 type CommandBody = Readonly<Partial<Record<(typeof COMMAND_KEYS)[number], unknown>>>;
 
-/** Whether commands are taken at all: `auto` wants a user name or a broker on this machine. */
+/** Whether commands are accepted at all: `auto` requires a user name or a broker on this machine. */
 export function acceptsCommands({ commands, usernameFile, url }: MqttConfig): boolean {
   switch (commands) {
     case 'on':
@@ -38,7 +40,6 @@ export function acceptsCommands({ commands, usernameFile, url }: MqttConfig): bo
   }
 }
 
-/** `payload` as it came, for this load, at this moment. */
 export function parseCommand(payload: Uint8Array, load: LoadConfig, now: ClockReading): ParsedCommand {
   if (payload.byteLength > MAX_COMMAND_BYTES)
     return buildRefusedCommand(`${payload.byteLength} bytes: a command has at most ${MAX_COMMAND_BYTES}`);
@@ -56,7 +57,7 @@ export function parseCommand(payload: Uint8Array, load: LoadConfig, now: ClockRe
     : { ok: true, command, ...knownId };
 }
 
-/** For a load that is not there: refused whatever is said, under the id it came with. */
+/** For a load that is not configured: refused whatever the command, under the id it came with. */
 export function refuseUnknownLoad(payload: Uint8Array, name: string, { loads }: Pick<Config, 'loads'>): ParsedCommand {
   const body = payload.byteLength > MAX_COMMAND_BYTES ? '' : parseCommandJson(payload);
   const id = typeof body === 'string' ? undefined : parseId(body.id);
@@ -69,7 +70,7 @@ export function refuseUnknownLoad(payload: Uint8Array, name: string, { loads }: 
 
 const buildRefusedCommand = (message: string) => ({ ok: false, message }) as const;
 
-/** The object said, with known keys only; a text is the mistake. */
+/** The JSON object, with known keys only; a text is the mistake. */
 function parseCommandJson(payload: Uint8Array): CommandBody | string {
   const expected = 'expected a JSON object such as {"command":"override","level":"on","for":"2h"}';
   let value: unknown;
@@ -90,7 +91,7 @@ const formatReceivedValue = (value: unknown) => {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 };
 
-/** What stands under a key, as a mistake begins. */
+/** The beginning of a refusal: a key and its value. */
 const formatKeyValue = (key: string, value: unknown) =>
   value === undefined ? `${key} is missing` : `${key} ${formatReceivedValue(value)}`;
 
@@ -135,11 +136,10 @@ function parseOverride({ level, for: length }: CommandBody, load: LoadConfig): R
   return { kind: 'override', level: wanted, for: time };
 }
 
-/** An ordered start wants the owner's consent, which `forceBelow` is. */
-function listCommandLevels({ output, forceBelow }: LoadConfig): readonly Level[] {
-  const isSgReady = output.kind === 'sg-ready' || (output.kind === 'dry-run' && output.as === 'sg-ready');
-  if (!isSgReady) return ['on', 'off'];
-  return ['on', 'off', 'block', 'normal', 'recommend', ...(forceBelow === undefined ? [] : (['force'] as const))];
+/** An ordered start requires the owner's consent, which `forceBelow` is. */
+function listCommandLevels(load: LoadConfig): readonly Level[] {
+  if (!isSgReady(load)) return ['on', 'off'];
+  return ['on', 'off', 'block', 'normal', 'recommend', ...(load.forceBelow === undefined ? [] : (['force'] as const))];
 }
 
 function parseArm({ need, by }: CommandBody, load: LoadConfig, { wall }: ClockReading): RemoteCommand | string {
@@ -150,26 +150,22 @@ function parseArm({ need, by }: CommandBody, load: LoadConfig, { wall }: ClockRe
   if (by !== undefined && (at === undefined || at <= wall || at - wall > FARTHEST_DEADLINE))
     return `by ${formatReceivedValue(by)}: expected a time with its zone, such as 2026-03-02T07:00:00Z, within the next 7 days`;
   if (load.goal === undefined && (time === undefined || at === undefined))
-    return 'arm: this load has no goal, so need and by are both wanted';
+    return 'arm: this load has no goal, so need and by are both required';
   if (at === undefined && load.goal?.by.every((time) => time === undefined))
-    return 'arm: the goal of this load names no deadline, so by is wanted, such as "2026-03-02T07:00:00Z"';
+    return 'arm: the goal of this load names no deadline, so by is required, such as "2026-03-02T07:00:00Z"';
   return { kind: 'arm', ...(time === undefined ? {} : { need: time }), ...(at === undefined ? {} : { by: at }) };
 }
 
 /** A running time, or the time an energy takes at the power of the load, as in the goal of a configuration. */
-function parseNeed(value: unknown, { powerKw: power }: LoadConfig): Duration | undefined {
+function parseNeed(value: unknown, { powerKw }: LoadConfig): Duration | undefined {
   const energy = typeof value === 'string' ? /^(\d{1,5}(?:\.\d{1,6})?)\s?kWh$/.exec(value)?.[1] : undefined;
-  return energy === undefined ? parseCommandDuration(value) : hours(Number(energy) / power);
+  return energy === undefined ? parseCommandDuration(value) : hours(Number(energy) / powerKw);
 }
 
-/** `2h`, `30m`, `90s`, `1h30m`; more than nothing. */
+/** As in the configuration; more than nothing. */
 function parseCommandDuration(value: unknown): Duration | undefined {
-  if (typeof value !== 'string') return undefined;
-  const parts = /^(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?$/.exec(value);
-  if (parts === null) return undefined;
-  const [h = 0, m = 0, s = 0] = parts.slice(1).map((part) => Number(part ?? 0));
-  const length = (hours(h) + minutes(m) + seconds(s)) as Duration;
-  return length > 0 ? length : undefined;
+  const length = typeof value === 'string' ? parseDuration(value) : undefined;
+  return length !== undefined && length > 0 ? length : undefined;
 }
 
 /** The command as the answer repeats it. */

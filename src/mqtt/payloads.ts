@@ -1,8 +1,8 @@
-/** The JSON documents of the MQTT tree: what the agent knows of signal, loads and itself, with words. Computes nothing. */
+/** The JSON documents of the MQTT tree: the signal, each load, the agent itself. */
 
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
-import type { Level } from '../domain/load-types.ts';
+import { isRunning } from '../domain/levels.ts';
 import { formatInstant, type Instant, inMinutes } from '../domain/units.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 
@@ -10,40 +10,38 @@ const roundTo = (value: number, digits: number) => Number(value.toFixed(digits))
 const formatTimeOrNull = (at: Instant | undefined) => (at === undefined ? null : formatInstant(at));
 
 /** `…/signal` */
-export function buildSignalPayload({ region, index, rate, horizon: outlook }: SignalView, words: string, now: Instant) {
+export function buildSignalPayload({ region, index, rate, horizon }: SignalView, text: string, now: Instant) {
   return {
     time: formatInstant(now),
     region: region ?? null,
     index: index === undefined ? null : roundTo(index.value, 2),
-    basis: index?.basis ?? outlook?.basis ?? 'fail-safe',
+    basis: index?.basis ?? horizon?.basis ?? 'fail-safe',
     validUntil: formatTimeOrNull(index?.validUntil),
     flat: index?.flat ?? false,
     rate: rate === undefined ? null : roundTo(rate.value, 2),
     units: 'lbs_co2_per_mwh',
-    words,
+    text,
   };
 }
 
-const isRunning = (level: Level) => level === 'on' || level === 'recommend' || level === 'force';
-
 /** What an override asks for, or `auto`. */
-function getOverrideState({ why, wantedWhy: wish, wanted }: Decision): 'on' | 'off' | 'auto' {
-  const reason = wish ?? why;
+function getOverrideState({ why, wantedWhy, wanted }: Decision): 'on' | 'off' | 'auto' {
+  const reason = wantedWhy ?? why;
   if (reason !== 'override' && reason !== 'remote-override') return 'auto';
   return isRunning(wanted) ? 'on' : 'off';
 }
 
 /** `…/loads/<load>` */
-export function buildLoadPayload(decision: Decision, words: string) {
-  const { at, level, wanted, why, wantedWhy: wish, priority, basis, index, rate, until, next, job, energy } = decision;
+export function buildLoadPayload(decision: Decision, text: string) {
+  const { at, level, wanted, why, wantedWhy, priority, basis, index, rate, until, next, job, energy } = decision;
   return {
     time: formatInstant(at),
     level,
     running: isRunning(level),
     wanted,
     why,
-    wish: wish ?? null,
-    words,
+    wantedWhy: wantedWhy ?? null,
+    text,
     priority,
     basis,
     override: getOverrideState(decision),
@@ -86,12 +84,12 @@ export function buildInfoPayload(
     mapLastUpdated: formatTimeOrNull(mapLastUpdated),
     signalType: config.service.signalType,
     timezone: config.place.timezone,
-    loads: config.loads.map(({ name, type, output, powerKw: power, observeOnly: shadow }) => ({
+    loads: config.loads.map(({ name, type, output, powerKw, observeOnly }) => ({
       name,
       type,
       output: output.kind,
-      powerKw: power,
-      shadow,
+      powerKw,
+      observeOnly,
     })),
   };
 }

@@ -1,26 +1,25 @@
-/** Chooses the output of a load by its configuration; switches nothing. */
+/** Creates the output of a load by its configuration. */
 
 import type { LoadConfig } from '../domain/load-types.ts';
 import type { Broker, Clock, GpioLines, Log } from '../domain/ports.ts';
-import { createDeviceLease } from './device-lease.ts';
 import { createDryRunOutput } from './dry-run-output.ts';
 import { createMqttOutput } from './mqtt-output.ts';
-import type { Output, OutputFailure } from './output.ts';
+import type { DeviceLease, Output, OutputFailure } from './output.ts';
 import { createRelayOutput } from './relay-output.ts';
 import { createSgReadyOutput } from './sg-ready-output.ts';
 
 export interface CreateOutputParts {
-  /** The name of this agent's device. */
-  readonly device: string;
   readonly pins?: GpioLines;
   readonly broker?: Broker;
+  /** Absent where this program alone commands the devices of its broker. */
+  readonly createLease?: (commandTopic: string) => DeviceLease;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of one command to a device that does not confirm it; as many as it likes when absent. */
+  /** Sends of one command to a device that does not confirm it; the output's own number when absent. */
   readonly maxSends?: number;
 }
 
-/** Nothing is touched before `open` of the output. A load in shadow gets a dry run whatever its output. */
+/** Touches nothing before `open` of the output. An observe-only load gets a dry run whatever its output. */
 export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output {
   const { pins, broker, clock, log, maxSends } = parts;
   const { output: config, name } = load;
@@ -38,18 +37,20 @@ export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output
         : createSgReadyOutput({ load: name, config, pins });
     case 'mqtt':
       return broker === undefined
-        ? createMissingOutput('no broker is configured, so its device cannot be told anything: add mqtt.url')
+        ? createMissingOutput('no broker is configured, so no command reaches its device: add mqtt.url')
         : createMqttOutput({
             load: name,
             config,
             broker,
             clock,
             log,
-            lease: createDeviceLease(config.commandTopic, parts.device, broker),
+            lease: parts.createLease?.(config.commandTopic) ?? SOLE_LEASE,
             ...(maxSends === undefined ? {} : { maxSends }),
           });
   }
 }
+
+const SOLE_LEASE: DeviceLease = { async acquire() {}, otherHolder: () => undefined, async release() {} };
 
 const NO_LINES_DETAIL =
   'this machine has no output lines, so it cannot be switched: run on a board, or set output.kind: dry-run';

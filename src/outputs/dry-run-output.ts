@@ -1,4 +1,4 @@
-/** Says what would be switched, remembers it, and switches nothing. */
+/** Logs what would be switched and remembers it. */
 
 import type { Level } from '../domain/load-types.ts';
 import type { Log } from '../domain/ports.ts';
@@ -14,7 +14,7 @@ export function createDryRunOutput({ load, log }: DryRunOutputParts): Output {
   return {
     open: async () => (level === undefined ? {} : { level }),
     async apply(next) {
-      if (next !== level) log('info', `dry run: "${load}" would be told ${next}`, { load, told: next });
+      if (next !== level) log('info', `dry run: "${load}" would be switched ${next}`, { load, next });
       level = next;
       return undefined;
     },

@@ -1,12 +1,12 @@
-/** Says at which physical levels all board lines together are safe, in the order in which they are to be set; sets none. */
+/** The safe physical level of every board line, in the order in which they are to be set. */
 
 import type { LoadConfig } from '../domain/load-types.ts';
 import type { FailsafeLine } from '../domain/ports.ts';
 import { CONTACTS, isSgReadyState } from './sg-ready-output.ts';
 
-/** Loads in shadow are not ours to set. */
+/** The lines of observe-only loads are not set. */
 export const buildFailsafeLines = (loads: readonly LoadConfig[]): readonly FailsafeLine[] =>
-  loads.filter(({ observeOnly: shadow }) => !shadow).flatMap(buildLoadFailsafeLines);
+  loads.filter(({ observeOnly }) => !observeOnly).flatMap(buildLoadFailsafeLines);
 
 function buildLoadFailsafeLines({ name, output, failSafe }: LoadConfig): readonly FailsafeLine[] {
   switch (output.kind) {

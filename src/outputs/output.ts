@@ -1,4 +1,4 @@
-/** The contract every kind of output keeps: one load's level, told and read back. Types only. */
+/** The contract of every kind of output: one load's level, commanded and read back. */
 
 import type { Level } from '../domain/load-types.ts';
 
@@ -12,16 +12,25 @@ export type OutputFailure = {
 export interface Output {
   /** The level found at start where it can be read, else undefined. Never changes it. May be tried again after a failure. */
   open(): Promise<{ readonly level?: Level } | OutputFailure>;
-  /** Resolves when the level is in place as far as the output can tell. Calls do not overlap. After `offline` the output sends it by itself once the link is back, unless told another, and reports it. */
+  /** Resolves when the level is in place as far as the output can tell. Calls do not overlap. After `offline` the output sends it by itself once the link is back, unless it gets another, and reports it. */
   apply(level: Level): Promise<OutputFailure | undefined>;
   /** The level read back, where the output can. */
   read(): Promise<Level | undefined | OutputFailure>;
-  /** Told of the level the device reports once it agrees with the one applied, and of a device that will not keep it. */
+  /** `report` gets the level once the device agrees with the one applied, and the failure when it does not keep it. */
   watch(report: (news: Level | OutputFailure) => void): void;
   /** Hands the device back to itself: the release payload, or nothing. */
   release(): Promise<void>;
   /** Ends what waits; an `apply` under way answers with a failure. The level stays. */
   close(): Promise<void>;
+}
+
+/** The right of one agent alone to command a device that several could reach. */
+export interface DeviceLease {
+  /** Claims the device unless a living agent has it; after each start of the link. */
+  acquire(): Promise<void>;
+  /** The agent that has it, when that is another one. */
+  otherHolder(): string | undefined;
+  release(): Promise<void>;
 }
 
 export const isOutputFailure = (answer: object | string | undefined): answer is OutputFailure =>

@@ -1,4 +1,4 @@
-/** A load on one line of the board: tells it on or off and reads it back; never decides the level. */
+/** A load on one line of the board, written and read back. */
 
 import type { Level, OutputConfig } from '../domain/load-types.ts';
 import type { GpioLine, GpioLines } from '../domain/ports.ts';
@@ -48,9 +48,9 @@ export function createRelayOutput({ load, config, initialLevel, pins }: RelayOut
     },
     async apply(level) {
       const wanted = isHigh(level);
-      const held = await openPin();
-      if ('kind' in held) return held;
-      const failure = await held.write(wanted);
+      const opened = await openPin();
+      if ('kind' in opened) return opened;
+      const failure = await opened.write(wanted);
       if (failure !== undefined) {
         await closePin();
         return failure;

@@ -1,4 +1,4 @@
-/** The two contacts of the SG-Ready label: one relay at a time along 1:0 – 0:0 – 0:1 – 1:1, never another way; how long a state is held is decided elsewhere. */
+/** The two contacts of the SG-Ready label: one relay at a time along 1:0 – 0:0 – 0:1 – 1:1, never another way. */
 
 import type { Level, OutputConfig } from '../domain/load-types.ts';
 import type { GpioFailure, GpioLine, GpioLines } from '../domain/ports.ts';
@@ -102,9 +102,9 @@ export function createSgReadyOutput({ load, config, pins }: SgReadyOutputParts):
       let from = await read();
       if (typeof from !== 'string') return from;
       for (const to of findStatePath(from, level)) {
-        const held = await openContacts();
-        if ('kind' in held) return held;
-        const failure = await switchContact(held, from, to);
+        const opened = await openContacts();
+        if ('kind' in opened) return opened;
+        const failure = await switchContact(opened, from, to);
         if (failure !== undefined) return failure;
         from = to;
       }

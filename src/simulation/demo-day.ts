@@ -151,7 +151,7 @@ interface DemoRecorder {
 interface LoadPayload {
   readonly level: string;
   readonly why: string;
-  readonly words: string;
+  readonly text: string;
   readonly job: { readonly by: string; readonly needMinutes: number; readonly doneMinutes: number } | null;
 }
 
@@ -162,7 +162,7 @@ function createDemoRecorder(clock: VirtualClock, onEvent: (event: DemoEvent) => 
   const jobs = new Map<string, { done: number; need: number }>();
   const cells = new Map<number, StripCell>();
   let region: string | undefined;
-  let trouble = '';
+  let problem = '';
   let index: number | undefined;
   let lastSignalHour = -1;
   const now = () => formatInstant(clock.now().wall);
@@ -176,13 +176,13 @@ function createDemoRecorder(clock: VirtualClock, onEvent: (event: DemoEvent) => 
     onEvent({ event: 'signal', at: now(), index, rate: message.rate, basis: message.basis });
   };
 
-  const recordDecision = (name: string, { level, why, words, job }: LoadPayload) => {
+  const recordDecision = (name: string, { level, why, text, job }: LoadPayload) => {
     const previousLevel = levels.get(name);
     const switched = previousLevel !== undefined && previousLevel !== level;
     levels.set(name, level);
     if (switched) switches.set(name, (switches.get(name) ?? 0) + 1);
     if (job !== null) jobs.set(`${name} ${job.by}`, { done: job.doneMinutes, need: job.needMinutes });
-    onEvent({ event: 'decision', at: now(), load: name, level, switched, why, words });
+    onEvent({ event: 'decision', at: now(), load: name, level, switched, why, text });
   };
 
   return {
@@ -206,10 +206,10 @@ function createDemoRecorder(clock: VirtualClock, onEvent: (event: DemoEvent) => 
         });
       }
       if (part === 'health') {
-        const health: { trouble: string } = JSON.parse(payload);
-        if (health.trouble !== trouble && health.trouble !== '')
-          onEvent({ event: 'trouble', at: now(), trouble: health.trouble });
-        trouble = health.trouble;
+        const health: { problem: string } = JSON.parse(payload);
+        if (health.problem !== problem && health.problem !== '')
+          onEvent({ event: 'problem', at: now(), problem: health.problem });
+        problem = health.problem;
       }
     },
     recordCells(from, to) {

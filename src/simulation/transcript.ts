@@ -24,9 +24,9 @@ export type DemoEvent =
       readonly level: string;
       readonly switched: boolean;
       readonly why: string;
-      readonly words: string;
+      readonly text: string;
     }
-  | { readonly event: 'trouble'; readonly at: string; readonly trouble: string }
+  | { readonly event: 'problem'; readonly at: string; readonly problem: string }
   | { readonly result: DemoResult };
 
 export interface DemoLoadResult {
@@ -107,9 +107,9 @@ export function formatDemoEvent(event: DemoEvent, timezone: string, width: numbe
     case 'signal':
       return `${time}  ${formatIndex(event.index, event.rate)}`;
     case 'decision':
-      return `${time}  ${event.load.padEnd(width)} ${event.switched ? '->' : '  '} ${event.level.padEnd(9)} ${event.words}`;
-    case 'trouble':
-      return `${time}  trouble: ${event.trouble}`;
+      return `${time}  ${event.load.padEnd(width)} ${event.switched ? '->' : '  '} ${event.level.padEnd(9)} ${event.text}`;
+    case 'problem':
+      return `${time}  problem: ${event.problem}`;
   }
 }
 

@@ -46,12 +46,12 @@ describe('the condition of the agent', () => {
       { subject: 'outputs:car', sentence: 'the car does not answer', since: NOON },
       { subject: 'outputs:tank', sentence: 'line 17 is busy', since: (NOON + 60_000) as Instant },
     ];
-    const { parts, trouble } = buildHealthPayload(buildHealth({ ...QUIET, signalData: undefined, troubles }));
+    const { parts, problem } = buildHealthPayload(buildHealth({ ...QUIET, signalData: undefined, troubles }));
     expect(parts.outputs).toEqual({
       ok: false,
-      trouble: 'the car does not answer; line 17 is busy',
+      problem: 'the car does not answer; line 17 is busy',
       since: '2026-03-01T12:00:00+00:00',
     });
-    expect(trouble).toBe('outputs: the car does not answer; line 17 is busy');
+    expect(problem).toBe('outputs: the car does not answer; line 17 is busy');
   });
 });

@@ -276,7 +276,7 @@ describe('gridtide test, with no agent and no broker', () => {
     const stop = new AbortController();
     stop.abort();
     const { out, err } = await run(test, await house(), 'lamp --for 1h --json', stop.signal);
-    expect([JSON.parse(out).left, err.includes('would be told off')]).toEqual(['off', true]);
+    expect([JSON.parse(out).left, err.includes('would be switched off')]).toEqual(['off', true]);
   });
 
   //  what is said                      line                         exit  words
@@ -354,7 +354,7 @@ describeWithMosquitto('gridtide test of a device that says nothing', () => {
       expect(spy.messages.filter(({ topic }) => topic === 'plug/set').map(({ text }) => text)).toEqual(told);
       expect(err).toMatch(/^plug is looked at; its word on plug\/state is waited for, 3s at most$/m);
       expect(err).toMatch(/^plug is told on; its word on plug\/state is waited for, 10s at most$/m);
-      expect(err).toMatch(/"plug" was not switched: the device was told on 2 times and says nothing on plug\/state/);
+      expect(err).toMatch(/"plug" was not switched: the device was sent on 2 times and reports nothing on plug\/state/);
       expect(err).toMatch(end);
     },
   );
@@ -407,7 +407,7 @@ describeWithMosquitto('why and test around the life of an agent', () => {
 
     const told = JSON.parse((await run(why, config, 'lamp --json')).out);
     expect(told).toMatchObject({ load: 'lamp', from: 'broker' });
-    expect(told.words).toMatch(/\w/);
+    expect(told.text).toMatch(/\w/);
 
     const switched = await run(test, config, 'lamp --for 1s --json');
     expect(JSON.parse(switched.out)).toMatchObject({ by: 'agent', read: 'on' });

@@ -340,12 +340,12 @@ const OUTPUT_ROWS: readonly InvalidConfig[] = [
   unfit(
     'one message for both',
     mqtt({ onPayload: 'x', offPayload: 'x' }),
-    'loads.heater.output: onPayload and offPayload are the same; the device could not tell them apart',
+    'loads.heater.output: onPayload and offPayload are the same; expected two different payloads',
   ),
   unfit(
     'a channel of what has none',
     mqtt({ preset: 'evcc', channel: 1 }),
-    'loads.heater.output: channel 1 means nothing to the preset evcc; take it out',
+    'loads.heater.output: channel 1: the preset evcc has no channels; remove it',
   ),
 ];
 

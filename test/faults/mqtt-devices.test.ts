@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import type { Level, MqttOutputConfig } from '../../src/domain/load-types.ts';
 import type { Broker } from '../../src/domain/ports.ts';
 import { addDuration, type Duration, type Instant, seconds } from '../../src/domain/units.ts';
+import { createDeviceLease } from '../../src/mqtt/device-lease.ts';
 import { createOutput } from '../../src/outputs/create-output.ts';
 import type { Output, OutputFailure } from '../../src/outputs/output.ts';
 import { createBrokerFactory } from '../../src/platform/mqtt-broker.ts';
@@ -51,7 +52,12 @@ async function agent(port: number, device: string): Promise<Agent> {
   broker.start();
   await online;
   const clock = createVirtualClock(Date.UTC(2026, 2, 1) as Instant);
-  const output = createOutput(buildLoad(TASMOTA), { device, broker, clock, log: () => {} });
+  const output = createOutput(buildLoad(TASMOTA), {
+    broker,
+    clock,
+    log: () => {},
+    createLease: (topic) => createDeviceLease(topic, device, broker),
+  });
   const news = createAwaitableList<Level | OutputFailure['kind']>();
   output.watch((one) => news.add(typeof one === 'string' ? one : one.kind));
   return { output, broker, clock, news };
@@ -143,7 +149,7 @@ describeWithMosquitto('loads behind MQTT', () => {
     expect(refused).toMatchObject({ kind: 'busy' });
     const answer = await second.output.apply('off');
     expect(answer).toMatchObject({ kind: 'busy' });
-    expect(answer?.detail).toMatch(/switched by the agent "cellar".*give each load to one agent only/);
+    expect(answer?.detail).toMatch(/the agent "cellar" switches the device.*give each load to one agent only/);
     expect(commands(spy)).toEqual(['ON']);
 
     const freed = spy.waitFor(({ topic, text }) => topic === `gridtide-owners/${COMMAND}` && text === 'garage');

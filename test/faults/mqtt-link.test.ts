@@ -128,7 +128,7 @@ describeWithMosquitto('the link to the broker', () => {
     const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
     await saysOnline(spy);
     const loads = spy.messages.filter(({ topic }) => topic === 'gridtide/cellar/loads/car');
-    expect(new Set(loads.map(({ text }) => JSON.parse(text).words))).toEqual(new Set(['news 119999']));
+    expect(new Set(loads.map(({ text }) => JSON.parse(text).text))).toEqual(new Set(['news 119999']));
   });
 
   it('row 41: two agents with one name; after three rounds one of them says so and waits minutes, the other goes on', async () => {

@@ -12,8 +12,9 @@ import {
   type Percentile,
 } from '../../src/domain/units.ts';
 import type { Health } from '../../src/mqtt/health.ts';
-import { buildClientId, buildWill, createMonitor, type Monitor } from '../../src/mqtt/monitor.ts';
+import { createMonitor, type Monitor } from '../../src/mqtt/monitor.ts';
 import type { RemoteCommand } from '../../src/mqtt/parse-command.ts';
+import { buildClientId, buildWill } from '../../src/mqtt/topics.ts';
 import { createBrokerFactory } from '../../src/platform/mqtt-broker.ts';
 import { createSystemClock } from '../../src/platform/system-clock.ts';
 import type { SignalView } from '../../src/signal/signal-view.ts';
@@ -136,7 +137,7 @@ export function startMonitorFixture(
   monitor.start({
     onCommand(name, command) {
       commands.push({ load: name, ...command });
-      return { accepted: true, words: `${name} does as told` };
+      return { accepted: true, text: `${name} does as told` };
     },
   });
   return {

@@ -52,7 +52,7 @@ const tree = (start: () => Promise<{ readonly url: string; stop(): Promise<void>
     expect(stored).not.toContain('gridtide/cellar/signal');
   });
 
-  it('says a change once, with its words, and nothing when nothing changed', async () => {
+  it('publishes a change once, with its sentence, and nothing when nothing changed', async () => {
     const { spy, monitor } = await house();
     spy.clear();
     const off = sampleDecision({ level: 'off', wanted: 'off', why: 'dirty' });
@@ -62,7 +62,7 @@ const tree = (start: () => Promise<{ readonly url: string; stop(): Promise<void>
     await spy.waitFor(({ topic }) => topic.endsWith('/health'));
     const loads = spy.messages.filter(({ topic }) => topic === 'gridtide/cellar/loads/car');
     expect(loads.map(({ text }) => JSON.parse(text))).toMatchObject([
-      { level: 'off', running: false, why: 'dirty', words: 'index 61: too dirty', override: 'auto', priority: 8 },
+      { level: 'off', running: false, why: 'dirty', text: 'index 61: too dirty', override: 'auto', priority: 8 },
     ]);
   });
 
@@ -119,7 +119,7 @@ describeWithMosquitto('on mosquitto', () => {
     return { ...here, url, spy, send };
   };
 
-  it('hands a good command on and answers with the words', async () => {
+  it('hands a good command on and answers with the sentence of the agent', async () => {
     const { commands, send } = await commanded();
     expect(await send('{"id":"1","command":"override","level":"on","for":"2h"}', '1')).toMatchObject({
       ok: true,

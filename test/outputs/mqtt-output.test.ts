@@ -71,7 +71,7 @@ describe('an MQTT device', () => {
     }
     const failure = await applied;
     expect(failure).toMatchObject({ kind: 'unconfirmed' });
-    expect(failure?.detail).toMatch(/told on 4 times and says nothing on stat\/car\/POWER/);
+    expect(failure?.detail).toMatch(/sent on 4 times and reports nothing on stat\/car\/POWER/);
     expect(device.commands).toEqual(['ON', 'ON', 'ON', 'ON']);
   });
 

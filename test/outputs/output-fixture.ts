@@ -52,7 +52,6 @@ export interface OfflineParts extends Omit<CreateOutputParts, 'broker'> {
 export function createOfflineParts(): OfflineParts {
   const logLines: string[] = [];
   return {
-    device: 'cellar',
     clock: createVirtualClock(START),
     logLines,
     log: (level, message) => void logLines.push(`${level}: ${message}`),

@@ -107,6 +107,6 @@ describe('a load in shadow', () => {
     await under.apply('on');
     await under.apply('on');
     expect(line.counts().opened).toBe(0);
-    expect(parts.logLines).toEqual(['info: dry run: "car" would be told on']);
+    expect(parts.logLines).toEqual(['info: dry run: "car" would be switched on']);
   });
 });

@@ -46,7 +46,7 @@ describe('what people are told', () => {
     level: 'off',
     switched,
     why,
-    words: why,
+    text: why,
   });
   it('a switch always, the same reason once, the hovering of an index never', () => {
     const isNews = createNewsFilter();

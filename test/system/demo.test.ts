@@ -39,10 +39,10 @@ describe('gridtide demo', () => {
     expect(result.requests).toBeLessThan(2 * 288 + 49 + 20);
 
     expect(events.find((event) => event.event === 'region')).toMatchObject({ region: 'CAISO_NORTH' });
-    expect(events.filter((event) => event.event === 'trouble')).toEqual([]);
+    expect(events.filter((event) => event.event === 'problem')).toEqual([]);
     const switches = events.filter((event) => event.event === 'decision').filter(({ switched }) => switched);
     expect(switches.length).toBeGreaterThan(4);
-    for (const { words } of switches) expect(words).toMatch(/\w{4,}/);
+    for (const { text } of switches) expect(text).toMatch(/\w{4,}/);
   });
 
   it('another seed is another grid', { timeout: 120_000 }, async () => {

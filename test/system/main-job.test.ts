@@ -111,9 +111,9 @@ describeWithMosquitto('the main job', () => {
     const state = await reader.until(
       ({ topic, payload }) => topic === 'gridtide/house/loads/car' && JSON.parse(payload).level === 'on',
     );
-    const told = JSON.parse(state.payload) as { why: string; words: string; basis: string };
+    const told = JSON.parse(state.payload) as { why: string; text: string; basis: string };
     expect(['planned', 'must-run']).toContain(told.why);
-    expect(told.words.length).toBeGreaterThan(10);
+    expect(told.text.length).toBeGreaterThan(10);
     expect(told.basis).toBe('fresh-forecast');
 
     await reader.until(
@@ -136,7 +136,7 @@ describeWithMosquitto('the main job', () => {
     startAgent();
     await reader.until(
       ({ topic, payload }) =>
-        topic === 'gridtide/house/health' && /credentials/.test(JSON.parse(payload).trouble ?? ''),
+        topic === 'gridtide/house/health' && /credentials/.test(JSON.parse(payload).problem ?? ''),
     );
     expect(reader.all.filter(({ topic, payload }) => topic === 'garage/car' && payload !== 'off')).toEqual([]);
     await writeFile(join(directory, 'password'), 'clean-grid-1');

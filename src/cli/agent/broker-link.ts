@@ -4,7 +4,7 @@ import { createBrokerCredentials } from '../../agent/broker-credentials.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import type { Broker } from '../../domain/ports.ts';
 import { addDuration, seconds } from '../../domain/units.ts';
-import { buildClientId } from '../../mqtt/monitor.ts';
+import { buildClientId } from '../../mqtt/topics.ts';
 import { createBrokerFactory } from '../../platform/mqtt-broker.ts';
 import { createSystemRandom } from '../../platform/random.ts';
 import { createSecrets } from '../../platform/secret-files.ts';

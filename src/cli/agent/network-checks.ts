@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { formatDuration } from '../../domain/duration-text.ts';
 import { isLoopback } from '../../domain/loopback.ts';
 import { formatCount, minutes } from '../../domain/units.ts';
+import { buildTopics } from '../../mqtt/topics.ts';
 import { createHttp } from '../../platform/http-client.ts';
 import { createSystemRandom } from '../../platform/random.ts';
 import { createSecrets } from '../../platform/secret-files.ts';
@@ -21,7 +22,7 @@ export const checkBroker: Check = async ({ config, env, stop }) => {
   const link: BrokerLink | string = await openBrokerLink(config, env, { purpose: 'check', stop });
   if (typeof link === 'string') return [wrong('mqtt.url', link)];
   try {
-    const availability = await link.readRetained(`gridtide/${config.device}/availability`);
+    const availability = await link.readRetained(buildTopics(config).availability);
     const { state } = link.broker;
     const denied = state.kind === 'online' ? state.denied : [];
     if (denied.length > 0)

@@ -5,6 +5,7 @@ import type { Level } from '../../domain/load-types.ts';
 import type { BrokerMessage } from '../../domain/ports.ts';
 import { type Duration, seconds } from '../../domain/units.ts';
 import { acceptsCommands } from '../../mqtt/parse-command.ts';
+import { buildTopics } from '../../mqtt/topics.ts';
 import { parseDeviceState } from '../../outputs/devices/parse-device-state.ts';
 import { createSystemRandom } from '../../platform/random.ts';
 import { JobError, type Terminal } from '../shared/command.ts';
@@ -64,8 +65,8 @@ async function watchDevice(link: BrokerLink, { load, level }: LoadTest, onConfir
 }
 
 const findOutputFault = (health: JsonDocument, load: string): string | undefined => {
-  const { outputs } = (health.parts ?? {}) as { readonly outputs?: { readonly trouble?: string } };
-  return outputs?.trouble?.split('; ').find((words) => words.startsWith(`load ${load}:`));
+  const { outputs } = (health.parts ?? {}) as { readonly outputs?: { readonly problem?: string } };
+  return outputs?.problem?.split('; ').find((one) => one.startsWith(`load ${load}:`));
 };
 
 export async function testThroughAgent(
@@ -76,14 +77,13 @@ export async function testThroughAgent(
   const { config, load, level, length } = loadTest;
   if (config.mqtt !== undefined && !acceptsCommands(config.mqtt))
     throw new JobError('the agent runs and takes no commands: set mqtt.commands: on, or stop it and try again');
-  const base = `gridtide/${config.device}`;
-  const topic = `${base}/loads/${load.name}`;
-  const loadState = await followTopic(link, topic);
-  const health = await followTopic(link, `${base}/health`);
-  const results = await followTopic(link, `${topic}/result`);
+  const topics = buildTopics(config);
+  const loadState = await followTopic(link, topics.load(load.name));
+  const health = await followTopic(link, topics.health);
+  const results = await followTopic(link, topics.result(load.name));
   const send = async (command: object) => {
     const id = `test-${Math.floor(createSystemRandom().fraction() * 2 ** 48).toString(36)}`;
-    await link.broker.publish(`${topic}/set`, JSON.stringify({ id, ...command }), { retain: false });
+    await link.broker.publish(topics.command(load.name), JSON.stringify({ id, ...command }), { retain: false });
     if (!(await results.until((answer) => answer.id === id, ANSWER_TIMEOUT)))
       throw new JobError('the agent runs and does not answer: may this user write to …/set and read …/result?');
     const { ok, message } = results.latest();
@@ -114,11 +114,11 @@ export async function testThroughAgent(
     if (!isDone) await send({ command: 'clear' });
   }
   await loadState.until(({ why }) => why !== 'remote-override', ANSWER_TIMEOUT);
-  const { level: left, words } = loadState.latest();
+  const { level: left, text } = loadState.latest();
   return {
     by: 'agent',
     read: device.isConfirmed() ? level : null,
     left: left as Level,
-    words: `${load.name} was ${level} and its output told no fault; now ${left}: ${words}`,
+    words: `${load.name} was ${level} and its output told no fault; now ${left}: ${text}`,
   };
 }

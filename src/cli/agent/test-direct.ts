@@ -10,8 +10,10 @@ import { idleLevel, isRunning } from '../../domain/levels.ts';
 import type { Level } from '../../domain/load-types.ts';
 import type { Log } from '../../domain/ports.ts';
 import { type Duration, seconds } from '../../domain/units.ts';
+import { createDeviceLease } from '../../mqtt/device-lease.ts';
+import { CONFIRM_TIMEOUT } from '../../outputs/command-sender.ts';
 import { createOutput } from '../../outputs/create-output.ts';
-import { CONFIRM_TIMEOUT, OPEN_TIMEOUT } from '../../outputs/mqtt-output.ts';
+import { OPEN_TIMEOUT } from '../../outputs/mqtt-output.ts';
 import { isOutputFailure, type Output, type OutputFailure } from '../../outputs/output.ts';
 import { readBootId } from '../../platform/boot-id.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
@@ -150,14 +152,16 @@ const createStderrLog =
 
 async function openTestOutput(loadTest: LoadTest, link: BrokerLink | undefined, terminal: Terminal): Promise<Output> {
   const { load, config, clock } = loadTest;
+  const broker = link?.broker;
   const usesPins = load.output.kind === 'relay' || load.output.kind === 'sg-ready';
   return createOutput(load, {
-    device: config.device,
     clock,
     maxSends: MAX_SENDS,
     log: createStderrLog(terminal),
     ...(usesPins ? { pins: (await import('../../platform/gpio-lines.ts')).createPins() } : {}),
-    ...(link === undefined ? {} : { broker: link.broker }),
+    ...(broker === undefined
+      ? {}
+      : { broker, createLease: (topic: string) => createDeviceLease(topic, config.device, broker) }),
   });
 }
 

@@ -6,6 +6,7 @@ import { isSgReady, toSupportedLevel } from '../../domain/levels.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { type Duration, hours, seconds } from '../../domain/units.ts';
+import { buildTopics } from '../../mqtt/topics.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
@@ -72,7 +73,7 @@ async function runLoadTest(
   link: BrokerLink | undefined,
   terminal: Terminal,
 ): Promise<LoadTestResult> {
-  const availability = await link?.readRetained(`gridtide/${loadTest.config.device}/availability`);
+  const availability = await link?.readRetained(buildTopics(loadTest.config).availability);
   if (link !== undefined && availability === 'online') {
     const { testThroughAgent } = await import('./test-by-agent.ts');
     return testThroughAgent(loadTest, link, terminal);

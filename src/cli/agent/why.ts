@@ -9,6 +9,7 @@ import type { LoadConfig } from '../../domain/load-types.ts';
 import { formatClockTime } from '../../domain/local-time.ts';
 import { formatInstant, type Instant } from '../../domain/units.ts';
 import { buildLoadPayload } from '../../mqtt/payloads.ts';
+import { buildTopics } from '../../mqtt/topics.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
@@ -38,7 +39,7 @@ interface KnownDecision {
   /** When the state was saved, or the decision made. */
   readonly asOf: string;
   readonly load: JsonDocument;
-  readonly trouble?: string;
+  readonly problem?: string;
 }
 
 /** A sentence when the broker tells nothing of the load. */
@@ -50,19 +51,19 @@ async function readFromBroker(
   const { openBrokerLink: linkToBroker } = await import('./broker-link.ts');
   const link = await linkToBroker(config, env, { purpose: 'why', stop });
   if (typeof link === 'string') return link;
-  const base = `gridtide/${config.device}`;
+  const topics = buildTopics(config);
   try {
-    const online = (await link.readRetained(`${base}/availability`)) === 'online';
-    const load = parseDocument(await link.readRetained(`${base}/loads/${name}`));
-    const health = parseDocument(await link.readRetained(`${base}/health`));
-    if (load === undefined) return `the broker holds nothing on ${base}/loads/${name}: the agent has not run with it`;
-    const { trouble } = health ?? {};
+    const online = (await link.readRetained(topics.availability)) === 'online';
+    const load = parseDocument(await link.readRetained(topics.load(name)));
+    const health = parseDocument(await link.readRetained(topics.health));
+    if (load === undefined) return `the broker holds nothing on ${topics.load(name)}: the agent has not run with it`;
+    const { problem } = health ?? {};
     return {
       from: 'broker',
       online,
       asOf: String(load.time),
       load,
-      ...(typeof trouble === 'string' && trouble !== '' ? { trouble } : {}),
+      ...(typeof problem === 'string' && problem !== '' ? { problem } : {}),
     };
   } finally {
     await link.close();
@@ -102,16 +103,16 @@ const describeStopLevel = ({ onStop, observeOnly: shadow, failSafe }: LoadConfig
 function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, { out }: Terminal): void {
   const now = createSystemClock().now().wall;
   const { name } = of;
-  const { load, from, online, asOf, trouble } = known;
+  const { load, from, online, asOf, problem } = known;
   const when = formatDocumentTime(asOf, timezone, now);
-  out(`${name} ${load.level}: ${load.words}\n`);
+  out(`${name} ${load.level}: ${load.text}\n`);
   const next = load.next;
   if (typeof next === 'object' && next !== null && 'level' in next && 'at' in next)
     out(`next: ${next.level} at ${formatDocumentTime(next.at, timezone, now)}\n`);
   if (from === 'state') out(`as of ${when}, when the agent last saved\n`);
   else if (online === true) out(`decided at ${when}; the agent runs\n`);
   else out(`decided at ${when}; the agent does not run now: ${describeStopLevel(of)}\n`);
-  if (trouble !== undefined) out(`trouble: ${trouble}\n`);
+  if (problem !== undefined) out(`problem: ${problem}\n`);
 }
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {

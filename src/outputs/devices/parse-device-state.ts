@@ -1,4 +1,4 @@
-/** Reads a device's level out of what it says on its state topic; guesses nothing. */
+/** Reads a device's level from a message on its state topic. */
 
 import type { Level, MqttOutputConfig } from '../../domain/load-types.ts';
 
@@ -7,7 +7,7 @@ const MAX_STATE_BYTES = 16_384;
 
 type StateOptions = Pick<MqttOutputConfig, 'onPayload' | 'offPayload' | 'statePath' | 'stateOn' | 'stateOff'>;
 
-/** `on` or `off`, or undefined when the payload says neither. */
+/** `on` or `off`; undefined for any other payload. */
 export function parseDeviceState(payload: Uint8Array, options: StateOptions): Level | undefined {
   if (payload.byteLength > MAX_STATE_BYTES) return undefined;
   const text = new TextDecoder().decode(payload).trim();

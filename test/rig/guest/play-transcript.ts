@@ -23,7 +23,7 @@ loads:
 `);
 if (!read.ok) throw new Error(read.mistakes.join('\n'));
 
-const parts = { device: 'demo', pins: createPins(), clock: createVirtualClock(0 as Instant), log: () => {} };
+const parts = { pins: createPins(), clock: createVirtualClock(0 as Instant), log: () => {} };
 const outputs = new Map(read.config.loads.map((load) => [load.name, createOutput(load, parts)]));
 
 await playScene('a day', async () => {

@@ -24,7 +24,7 @@ loads:
 if (!read.ok) throw new Error(read.mistakes.join('\n'));
 
 const pins = createPins();
-const parts = { device: 'cellar', pins, clock: createVirtualClock(0 as Instant), log: () => {} };
+const parts = { pins, clock: createVirtualClock(0 as Instant), log: () => {} };
 
 const gpioLinesOf = (output: OutputConfig): readonly number[] =>
   output.kind === 'relay' ? [output.pin] : output.kind === 'sg-ready' ? output.pins : [];

@@ -1,0 +1,99 @@
+/** Sends one command at a time to an MQTT device, again until the device confirms it. */
+
+import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
+import type { Broker } from '../domain/ports.ts';
+import { seconds } from '../domain/units.ts';
+import type { DeviceLink } from './device-link.ts';
+import type { DeviceLease, OutputFailure } from './output.ts';
+
+/** For the device's report after a command. */
+export const CONFIRM_TIMEOUT = seconds(5);
+/** Sends of one command: the first and three more. */
+const MAX_COMMAND_SENDS = 4;
+
+/** A level, or the request to look after itself. */
+export interface DeviceCommand {
+  readonly payload: string;
+  readonly level?: Level;
+}
+
+export interface CommandSenderParts {
+  readonly config: MqttOutputConfig;
+  readonly broker: Broker;
+  readonly lease: DeviceLease;
+  readonly link: DeviceLink;
+  readonly maxSends?: number;
+}
+
+export interface CommandSender {
+  /** Resolves when the device has confirmed the command as far as it can. A later command ends it. */
+  send(command: DeviceCommand): Promise<OutputFailure | undefined>;
+  isSending(): boolean;
+  /** Ends the command under way. */
+  cancel(): void;
+}
+
+export function createCommandSender(parts: CommandSenderParts): CommandSender {
+  const { config, broker, lease, link, maxSends = MAX_COMMAND_SENDS } = parts;
+  const { commandTopic, stateTopic } = config;
+  let commandNumber = 0;
+  let sendsUnderWay = 0;
+
+  const sendOnce = async ({ payload, level }: DeviceCommand, isCurrent: () => boolean) => {
+    const other = lease.otherHolder();
+    if (other !== undefined) return buildBusyFailure(other);
+    if (!link.isOnline()) return OFFLINE;
+    const isAccepted = await broker.publish(commandTopic, payload, { retain: false });
+    if (!isCurrent()) return OVERTAKEN;
+    if (!isAccepted) return buildForbiddenFailure(commandTopic);
+    if (stateTopic === undefined || level === undefined) return undefined;
+    const isConfirmed = () => link.reportedLevel() === level;
+    await link.waitUntil(() => isConfirmed() || !isCurrent() || !link.isOnline(), CONFIRM_TIMEOUT);
+    if (!isCurrent()) return OVERTAKEN;
+    if (isConfirmed()) return undefined;
+    const answer = link.reportedLevel() === undefined ? 'reports nothing' : `reports ${link.reportedLevel()}`;
+    return buildFailure(
+      'unconfirmed',
+      `the device was sent ${level} ${maxSends} times and ${answer} on ${stateTopic}: check its power, its network and the topics`,
+    );
+  };
+
+  return {
+    async send(command) {
+      commandNumber += 1;
+      const ownNumber = commandNumber;
+      sendsUnderWay += 1;
+      let failure: OutputFailure | undefined;
+      try {
+        for (let sends = 0; sends < maxSends; sends += 1) {
+          failure = await sendOnce(command, () => ownNumber === commandNumber);
+          if (failure?.kind !== 'unconfirmed' && failure?.kind !== 'forbidden') return failure;
+        }
+        return failure;
+      } finally {
+        sendsUnderWay -= 1;
+      }
+    },
+    isSending: () => sendsUnderWay > 0,
+    cancel() {
+      commandNumber += 1;
+    },
+  };
+}
+
+const buildFailure = (kind: OutputFailure['kind'], detail: string): OutputFailure => ({ kind, detail });
+
+const OVERTAKEN = buildFailure('io', 'a later command replaced this one');
+const OFFLINE = buildFailure(
+  'offline',
+  'the broker is offline, so the device was not switched; the command is sent when the broker is back',
+);
+
+const buildForbiddenFailure = (topic: string) =>
+  buildFailure('forbidden', `the broker does not accept commands on ${topic}: let this user write that topic`);
+
+export const buildBusyFailure = (other: string) =>
+  buildFailure(
+    'busy',
+    `the agent "${other}" switches the device, so this one leaves it alone: give each load to one agent only`,
+  );
