@@ -226,9 +226,10 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
         clockMonitor.checkSkew();
         if (failure?.kind === 'stopped') return;
         if (failure === undefined) persistence?.saveSignal(held, clock.now(), SIGNAL_SAVE_INTERVAL);
-        if (failure?.kind === 'refused' && isEntitledTo(source) && mayConcernRegion(source))
+        if (failure?.kind === 'rejected' && isEntitledTo(source) && mayConcernRegion(source))
           regionLoop?.requestEarlyRefresh('region-refused');
-        if (source === 'forecast' && failure?.kind === 'gated') entitlementPoller?.observeGate('forecast', 'closed');
+        if (source === 'forecast' && failure?.kind === 'not-entitled')
+          entitlementPoller?.observeGate('forecast', 'closed');
         if (source === 'forecast' && failure === undefined) entitlementPoller?.observeGate('forecast', 'open');
         reportAnswer(source, failure, note);
         publishHealth();

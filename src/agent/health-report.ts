@@ -60,7 +60,8 @@ export function buildHealth({ troubles, view, signalData, requests, logins, regi
 
 /** As the service floor says it, but of a certificate that cannot be judged while the time is not known. */
 export function formatServiceFailure(failure: Failure, isTimeKnown: boolean): string {
-  if (isTimeKnown || failure.kind !== 'unreachable' || failure.reason !== 'tls') return failureText(failure);
+  if (isTimeKnown || failure.kind !== 'unreachable' || failure.reason !== 'certificate-date')
+    return failureText(failure);
   return `the service's certificate cannot be checked while this device does not know the time (${failure.cause}); let it reach a time server`;
 }
 

@@ -136,7 +136,7 @@ export async function searchHome(search: HomeSearch): Promise<HomeSearchResult> 
   const { service, disk, signalType, place, now, current, log, stop } = search;
   const answer = await service.map({ signalType });
   if (!answer.ok) {
-    if (answer.failure.kind === 'gated') return askService(search);
+    if (answer.failure.kind === 'not-entitled') return askService(search);
     return { problem: 'no new map', failure: answer.failure, failed: true };
   }
   const { chunks } = answer.value;

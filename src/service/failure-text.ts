@@ -1,4 +1,4 @@
-/** Says a failure in one sentence for people: what happened, what it means, what to do. Decides nothing. */
+/** Describes a failure in one sentence for people: what failed, why, and what to do. */
 
 import type { Duration } from '../domain/units.ts';
 import type { Failure, UnreachableReason } from './failure.ts';
@@ -9,26 +9,29 @@ function formatWait(wait: Duration): string {
   return seconds < 7_200 ? `${Math.ceil(seconds / 60)} min` : `${Math.ceil(seconds / 3_600)} h`;
 }
 
-const REMEDIES: Readonly<Record<UnreachableReason, string>> = {
+const CURES: Readonly<Record<UnreachableReason, string>> = {
   'no-connection': 'check the network and the address of the service',
-  deadline: 'the link or the service is slow; try again, or ask for less',
-  'too-large': 'ask for less at once',
-  'cut-short': 'the link broke; try again',
-  tls: "its certificate is not accepted; check this machine's clock, the address and the authority to be trusted (service.ca, --ca)",
-  'no-tls': 'check its port, and https:// in its address',
-  redirect: 'give the address it leads to, if you trust it',
+  deadline: 'the connection or the service is slow; try again, or request less data',
+  'too-large': 'request less data at once',
+  'cut-short': 'the connection broke; try again',
+  'certificate-date': "check this device's clock; if it is right, the service must renew its certificate",
+  'certificate-name': 'use the host name of the certificate in the address of the service',
+  'certificate-authority': 'name the file of the authority that signed it (service.ca, --ca), if you trust it',
+  tls: 'check the address of the service and the authority to trust (service.ca, --ca)',
+  'no-tls': 'check the port, and https:// in the address',
+  redirect: 'configure the new address, if you trust it',
   'captive-portal': 'sign in to the network, or check the address of the service',
 };
 
-/** What opens a gate (specification 1.4, 1.5): the preview region is one for data of a region alone. */
-function suggestEntitlement(path: string | undefined): string {
+/** What includes a path (specification 1.4, 1.5): only the data of regions can be seen in the preview region. */
+function suggestPlan(path: string | undefined): string {
   switch (path) {
     case '/v3/forecast':
     case '/v3/forecast/historical':
     case '/v3/historical':
-      return 'a subscription does; region CAISO_NORTH may be had without';
+      return 'a subscription does; region CAISO_NORTH needs none';
     case '/v3/maps':
-      return 'an analyst or pro subscription does; the region of one place may be asked without';
+      return 'an analyst or pro subscription does; the region of a single place needs none';
     case '/api/v1/marginal/':
       return 'a pro account does';
     default:
@@ -40,31 +43,30 @@ function suggestEntitlement(path: string | undefined): string {
 export function failureText(failure: Failure): string {
   switch (failure.kind) {
     case 'unreachable':
-      return `the service was not reached (${failure.cause}); ${REMEDIES[failure.reason]}`;
+      return `the service could not be reached: ${failure.cause}; ${CURES[failure.reason]}`;
     case 'unauthorised': {
-      const wait =
-        failure.retryAfter === undefined ? '' : ` (the next login is tried in ${formatWait(failure.retryAfter)})`;
-      return `the service does not accept the credentials (${failure.cause}); check user name and password${wait}`;
+      const wait = failure.retryAfter === undefined ? '' : ` (next login in ${formatWait(failure.retryAfter)})`;
+      return `the service rejected the credentials (${failure.cause}); check user name and password${wait}`;
     }
     case 'no-credentials':
-      return 'no user name and password are known, so nothing was asked; give both, in files or by the environment';
-    case 'gated':
-      return `the account's plan does not include this (${failure.message}); ${suggestEntitlement(failure.path)}`;
+      return 'no user name and password are configured, so nothing was sent; give both, in files or as environment variables';
+    case 'not-entitled':
+      return `the account's plan does not include this (${failure.message}); ${suggestPlan(failure.path)}`;
     case 'throttled':
-      return `too many requests; nothing is asked for ${formatWait(failure.retryAfter)}, then try again`;
-    case 'refused':
-      return `the service refused the request (${failure.status}: ${failure.message}); correct what was asked`;
+      return `too many requests: the next is sent in ${formatWait(failure.retryAfter)}; try again then`;
+    case 'rejected':
+      return `the service rejected the request (${failure.status}: ${failure.message}); correct the request`;
     case 'invalid':
       return `${failure.field} ${failure.message}; nothing was sent`;
     case 'outside-coverage':
       return 'no region of the service covers this place; check latitude and longitude and their signs';
-    case 'unwell':
-      return `the service has trouble of its own (${failure.status}: ${failure.message}); try again in some minutes`;
-    case 'nonsense':
-      return `the service's answer cannot be used: ${failure.where} is ${failure.received}, expected ${failure.expected}; nothing of it was kept`;
+    case 'server-error':
+      return `the service returned a server error (${failure.status}: ${failure.message}); try again in some minutes`;
+    case 'invalid-response':
+      return `the service returned an invalid response: ${failure.where} is ${failure.received}, expected ${failure.expected}; the response was discarded`;
     case 'forbidden':
-      return `this may not be asked: ${failure.cause}`;
+      return `this request is not allowed: ${failure.cause}`;
     case 'stopped':
-      return 'stopped before the answer came';
+      return 'stopped before the service answered';
   }
 }

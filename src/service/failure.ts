@@ -1,39 +1,42 @@
-/** Why a call to the service gave no answer: one value for each way the caller must behave differently. Types only. */
+/** Why a call to the service failed: one value for each way in which the caller must behave differently. */
 
 import type { Duration } from '../domain/units.ts';
 
-/** What stood between us and the service; `deadline` and `too-large` mean that a shorter range may work. */
+/** Why no usable response arrived; after `deadline` and `too-large` a shorter range may work. */
 export type UnreachableReason =
   | 'no-connection'
   | 'deadline'
   | 'too-large'
   | 'cut-short'
+  | 'certificate-date'
+  | 'certificate-name'
+  | 'certificate-authority'
   | 'tls'
   | 'no-tls'
   | 'redirect'
   | 'captive-portal';
 
 export type Failure =
-  /** No connection, a deadline, a cut or oversized body, a page that is not the service's: try again later, keep what is held. */
+  /** No connection, a deadline, a cut or oversized body, a page that is not the service's: try again later. */
   | { readonly kind: 'unreachable'; readonly reason: UnreachableReason; readonly cause: string }
-  /** The credentials were refused, or the login breaker is open: only new credentials or time help. Asking again early costs no request. */
+  /** The service rejected the credentials, or the login breaker is open: only new credentials or time help. Calling again early sends no request. */
   | { readonly kind: 'unauthorised'; readonly cause: string; readonly retryAfter?: Duration }
-  /** No user name or no password is known: nothing was asked. */
+  /** No user name or no password is configured: nothing was sent. */
   | { readonly kind: 'no-credentials' }
   /** A JSON 403: the plan does not include this. Never a reason to log in. `path` is the endpoint's. */
-  | { readonly kind: 'gated'; readonly message: string; readonly path?: string }
-  /** 429, or the own budget is used up; nothing is sent before `retryAfter` has passed. */
+  | { readonly kind: 'not-entitled'; readonly message: string; readonly path?: string }
+  /** 429, or the own rate limit is used up; nothing is sent before `retryAfter` has passed. */
   | { readonly kind: 'throttled'; readonly retryAfter: Duration }
   /** 400, 404, 422: the request is wrong and stays wrong. */
-  | { readonly kind: 'refused'; readonly status: number; readonly message: string }
+  | { readonly kind: 'rejected'; readonly status: number; readonly message: string }
   /** Breaks a rule of the specification and was not sent. `field` is the parameter's name there. */
   | { readonly kind: 'invalid'; readonly field: string; readonly message: string }
   /** Point outside coverage (specification 2.4). */
   | { readonly kind: 'outside-coverage' }
   /** 5xx. */
-  | { readonly kind: 'unwell'; readonly status: number; readonly message: string; readonly retryAfter?: Duration }
+  | { readonly kind: 'server-error'; readonly status: number; readonly message: string; readonly retryAfter?: Duration }
   /** An answer that breaks the specification: `where` in the body, what was `expected`, what was `received`. */
-  | { readonly kind: 'nonsense'; readonly where: string; readonly expected: string; readonly received: string }
+  | { readonly kind: 'invalid-response'; readonly where: string; readonly expected: string; readonly received: string }
   /** The configuration asks for something that may never be done, such as plain HTTP off loopback. */
   | { readonly kind: 'forbidden'; readonly cause: string }
   /** The caller ended it. */

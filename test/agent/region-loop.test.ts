@@ -16,8 +16,8 @@ import { createMapText, feature, MAP_META, square, TWO_REGIONS } from '../region
 const MAP = 'map.co2_moer.idx';
 /** In WEST of the pair. */
 const place = placeAt(5, 5);
-const NO_PLAN: Failure = { kind: 'gated', message: 'not part of the plan' };
-const UNWELL: Failure = { kind: 'unwell', status: 503, message: 'maintenance' };
+const NOT_ENTITLED: Failure = { kind: 'not-entitled', message: 'not part of the plan' };
+const SERVER_ERROR: Failure = { kind: 'server-error', status: 503, message: 'maintenance' };
 const NOWHERE: Failure = { kind: 'outside-coverage' };
 
 const later = (text: string, month = '04') => text.replace(MAP_META.last_updated, `2026-${month}-01T00:00:00+00:00`);
@@ -121,7 +121,7 @@ describe('the region of the device', () => {
 
   const monthly: readonly (readonly [string, string | Failure, readonly string[]])[] = [
     ['with maps in the plan', TWO_REGIONS, ['map', 'map', 'map', 'map']],
-    ['without', NO_PLAN, ['map', 'place', 'map', 'place', 'map', 'place', 'map', 'place']],
+    ['without', NOT_ENTITLED, ['map', 'place', 'map', 'place', 'map', 'place', 'map', 'place']],
   ];
   it.each(monthly)('is looked at again every 28 days at the moment of the device, %s', async (_, map, kinds) => {
     const set = await started({ map, region: 'WEST' });
@@ -192,7 +192,7 @@ describe('the region of the device', () => {
   );
 
   it('a region the service told needs no index', async () => {
-    const set = await started({ map: NO_PLAN, region: 'WEST' });
+    const set = await started({ map: NOT_ENTITLED, region: 'WEST' });
     const again = await restarted(set);
     await again.run(days(1));
     expect(again.asked).toEqual([]);
@@ -210,7 +210,7 @@ describe('the region of the device', () => {
       'into SOUTH, which the service does not confirm',
     ],
     ['another, the service knows none', MOVED, NOWHERE, 'WEST', 'into SOUTH, which the service does not confirm'],
-    ['another, the service is unwell', MOVED, UNWELL, 'WEST', 'maintenance'],
+    ['another, a server error', MOVED, SERVER_ERROR, 'WEST', 'maintenance'],
     ['none any more', LOST, 'WEST', 'WEST', 'does not cover the own place'],
     ['an end too early', later(TWO_REGIONS).slice(0, -1), 'WEST', 'WEST', 'ends too early'],
   ];
@@ -225,7 +225,7 @@ describe('the region of the device', () => {
 
   it('a proposal the service could not be asked about is settled within hours, not a month', async () => {
     const set = await started({ map: TWO_REGIONS, region: 'WEST' });
-    Object.assign(set.answers, { map: MOVED, region: UNWELL });
+    Object.assign(set.answers, { map: MOVED, region: SERVER_ERROR });
     await set.run(days(28));
     expect(set.regions()).toContain('WEST');
     set.answers.region = 'SOUTH';
@@ -243,7 +243,7 @@ describe('the region of the device', () => {
   });
 
   it('without maps: another region of the service is taken, none leaves the old one', async () => {
-    const set = await started({ map: NO_PLAN, region: 'WEST' });
+    const set = await started({ map: NOT_ENTITLED, region: 'WEST' });
     set.answers.region = 'SOUTH';
     await set.run(days(28));
     expect(set.regions()).toEqual(['WEST', 'SOUTH']);

@@ -101,8 +101,18 @@ describe('settling what ran', () => {
   });
 
   const rows: readonly (readonly [string, Failure, number, number])[] = [
-    ['without a subscription it stays an estimate, asked for again once a day', { kind: 'gated', message: 'no' }, 3, 3],
-    ['a service that is unwell is asked again once an hour', { kind: 'unwell', message: 'no', status: 503 }, 70, 72],
+    [
+      'without a subscription it stays an estimate, asked for again once a day',
+      { kind: 'not-entitled', message: 'no' },
+      3,
+      3,
+    ],
+    [
+      'after a server error the service is asked again once an hour',
+      { kind: 'server-error', message: 'no', status: 503 },
+      70,
+      72,
+    ],
   ];
   it.each(rows)('%s', async (_, failure, fewest, most) => {
     const { clock, settler, asked, failures, standing } = await setUp(() => failure);

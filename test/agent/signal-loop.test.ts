@@ -94,8 +94,8 @@ describe('keeping the signal fresh', () => {
   //  what is wrong for the first six hours                               forecasts asked in them
   const rows: readonly (readonly [string, Failure, number, number])[] = [
     ['no network: again and again, at most every few minutes', UNREACHABLE, 72, 200],
-    ['the plan has no forecast: once a day', { kind: 'gated', message: 'Invalid scope.' }, 1, 1],
-    ['the request is refused: once an hour', { kind: 'refused', status: 400, message: 'no such region' }, 6, 7],
+    ['the plan has no forecast: once a day', { kind: 'not-entitled', message: 'Invalid scope.' }, 1, 1],
+    ['the request is refused: once an hour', { kind: 'rejected', status: 400, message: 'no such region' }, 6, 7],
   ];
   it.each(rows)('%s', async (_, failure, fewest, most) => {
     const end = addDuration(NOON, minutes(6 * 60 - 2));

@@ -126,7 +126,7 @@ describe('gridtide check', () => {
     ['a password others can read', { password: 'open' }, 'service.passwordFile', /mode 644.*chmod 600/],
     ['a password file that is missing', { password: 'none' }, 'service.passwordFile', /cannot be read/],
     ['an authority that is none', { ca: 'pro' }, 'service.ca', /holds no certificate/],
-    ['a wrong password', { password: 'wrong' }, 'service', /does not accept/],
+    ['a wrong password', { password: 'wrong' }, 'service', /rejected the credentials/],
     ['nobody at the broker', { mqtt: 'mqtt://127.0.0.1:1' }, 'mqtt.url', /no broker answers/],
     ['a state directory in a file', { state: 'pro' }, 'state', /pro is no directory: give another --state/],
     [

@@ -70,9 +70,9 @@ describe('where service and account come from', () => {
       const { url } = await own.listen();
       expect((await run(signal, `now --region PSCO --url ${url} --ca ${file('ca.pem')}`)).code).toBe(0);
       const refused = await run(signal, `now --region PSCO --url ${url}`);
-      expect([refused.code, /certificate is not accepted/.test(refused.err)]).toEqual([1, true]);
+      expect([refused.code, /signed by an unknown authority/.test(refused.err)]).toEqual([1, true]);
       const unsafe = await run(signal, `now --region PSCO --url ${url.replace('https', 'http')}`);
-      expect([unsafe.code, /was closed without an answer/.test(unsafe.err)]).toEqual([1, true]);
+      expect([unsafe.code, /closed the connection without an answer/.test(unsafe.err)]).toEqual([1, true]);
     } finally {
       await own.close();
     }
@@ -81,7 +81,7 @@ describe('where service and account come from', () => {
   it('https asked of plain HTTP is told as that, and not as a certificate', async () => {
     const { code, err } = await run(account, `login --url ${url.replace('http', 'https')}`);
     expect(err).toBe(
-      'the service was not reached (no TLS is spoken there, EPROTO); check its port, and https:// in its address',
+      'the service could not be reached: the server does not use TLS (EPROTO); check the port, and https:// in the address',
     );
     expect(code).toBe(1);
   });
@@ -110,7 +110,7 @@ describe('where service and account come from', () => {
         'login',
         { GRIDTIDE_USERNAME: '', GRIDTIDE_PASSWORD: '' },
         1,
-        /nothing was asked; give both/,
+        /nothing was sent; give both/,
       ],
       ['plain http elsewhere', account, 'login --url http://192.0.2.1', {}, 2, /in clear; write https/],
       [
@@ -119,10 +119,10 @@ describe('where service and account come from', () => {
         'login --url http://127.0.0.1:1',
         {},
         1,
-        /not reached \(nothing listens at its address\); check/,
+        /could not be reached: connection refused; check/,
       ],
       ['no file', account, `login --password-file ${tmpdir()}/none`, {}, 2, /cannot be read/],
-      ['wrong password', account, 'login', { GRIDTIDE_PASSWORD: 'wrong-1x' }, 1, /does not accept/],
+      ['wrong password', account, 'login', { GRIDTIDE_PASSWORD: 'wrong-1x' }, 1, /rejected the credentials/],
       ['no action', account, '', {}, 2, /register, login, reset-password, access/],
       ['another action', signal, 'tomorrow', {}, 2, /now, forecast, history, past-forecasts, index/],
       ['one of a prototype', v1, 'constructor', {}, 2, /token, authorities, datapoints, marginal/],
@@ -377,7 +377,7 @@ describe('gridtide signal', () => {
     const reading = runCommand(signal, line.split(' '), { env, stop: stop.signal, onStderr: () => stop.abort() });
     const { code, err } = await reading;
     reference.setFaults([]);
-    expect(err).toMatch(/^waiting 6\d\d s: too many requests\nstopped before the answer came$/);
+    expect(err).toMatch(/^waiting 6\d\d s: too many requests\nstopped before the service answered$/);
     expect(code).toBe(1);
   });
 

@@ -20,8 +20,8 @@ it('one line a pause, though several requests wait at a time', async () => {
   const throttled: Failure = { kind: 'throttled', retryAfter: seconds(30) };
   for (const wait of [31, 30, 33]) tell(seconds(wait), throttled);
   await clock.runUntil(addDuration(NOON, seconds(31)));
-  tell(seconds(4), { kind: 'unwell', status: 503, message: 'down' });
+  tell(seconds(4), { kind: 'server-error', status: 503, message: 'down' });
   expect(said).toBe(
-    'waiting 31 s: too many requests\n' + 'waiting 4 s: the service has trouble of its own (503: down)\n',
+    'waiting 31 s: too many requests\n' + 'waiting 4 s: the service returned a server error (503: down)\n',
   );
 });

@@ -46,7 +46,7 @@ describe('4.1 register', () => {
       ok: 'User created',
       user: 'cellar',
     });
-    expect(expectFailure(await service.register(account))).toMatchObject({ kind: 'refused', status: 400 });
+    expect(expectFailure(await service.register(account))).toMatchObject({ kind: 'rejected', status: 400 });
     const own = pair.client('free', { credentials: async () => account });
     expect(expectAnswer(await own.signalIndex(PSCO)).units).toBe('percentile');
   });
@@ -68,7 +68,9 @@ describe('2.3 login and password', () => {
 
   it('a reset is confirmed, and refused for nobody', async () => {
     expect(typeof expectAnswer(await pair.client().resetPassword({ username: 'free' })).ok).toBe('string');
-    expect(expectFailure(await pair.client().resetPassword({ username: 'nobody' }))).toMatchObject({ kind: 'refused' });
+    expect(expectFailure(await pair.client().resetPassword({ username: 'nobody' }))).toMatchObject({
+      kind: 'rejected',
+    });
   });
 
   it('7: wrong credentials are unauthorised', async () => {
@@ -145,7 +147,7 @@ describe('4.2 regions and maps', () => {
     expect([map.type, map.meta.signal_type]).toEqual(['FeatureCollection', 'co2_moer']);
     const basic = pair.client('basic');
     expect(expectFailure(await basic.map({ signalType: 'co2_moer' }))).toMatchObject({
-      kind: 'gated',
+      kind: 'not-entitled',
       path: '/v3/maps',
     });
     expect(basic.counts().logins).toBe(1);

@@ -72,7 +72,7 @@ describe('4.3 forecast', () => {
 
   it("an unknown region is refused with the service's words", async () => {
     expect(expectFailure(await pair.client().forecast({ ...PSCO, region: 'ATLANTIS' }))).toMatchObject({
-      kind: 'refused',
+      kind: 'rejected',
       status: 400,
     });
   });
@@ -227,7 +227,7 @@ describe('3 and 9 data models', () => {
     expect(past.points).toHaveLength(13);
   });
   it('an unknown one is refused', async () => {
-    expect(expectFailure(await ask('1999-01-01'))).toMatchObject({ kind: 'refused', status: 400 });
+    expect(expectFailure(await ask('1999-01-01'))).toMatchObject({ kind: 'rejected', status: 400 });
   });
 
   //  at            phase of 2027-03-01   default       2026-03-01 forecasts
@@ -246,7 +246,7 @@ describe('3 and 9 data models', () => {
       const old = expectAnswer(await service.forecast({ ...PSCO, model: '2026-03-01' }));
       expect([old.model, old.points.length > 0]).toEqual(['2026-03-01', isGoingOn]);
       const next = await service.forecast({ ...PSCO, model: '2027-03-01' });
-      if (phase === 'not yet') expect(expectFailure(next)).toMatchObject({ kind: 'refused', status: 400 });
+      if (phase === 'not yet') expect(expectFailure(next)).toMatchObject({ kind: 'rejected', status: 400 });
       else expect(expectAnswer(next)).toMatchObject({ model: '2027-03-01', points: { length: 288 } });
       if (phase !== 'preview') return;
       // A new release reaches back at least 2 years (specification 8).
@@ -266,7 +266,7 @@ describe('1.4 plans', () => {
   const range = { start: (NOW - hours(1)) as Instant, end: (NOW - minutes(30)) as Instant };
   //  plan      region          forecast   history    past       index
   const rows: readonly (readonly ['free' | 'basic' | 'analyst' | 'pro', typeof PSCO, string, string])[] = [
-    ['free', PSCO, 'gated', 'answer'],
+    ['free', PSCO, 'not-entitled', 'answer'],
     ['free', CAISO_NORTH, 'answer', 'answer'],
     ['basic', PSCO, 'answer', 'answer'],
     ['analyst', PSCO, 'answer', 'answer'],
@@ -284,7 +284,7 @@ describe('1.4 plans', () => {
 
   it("a gate carries the service's words", async () => {
     expect(expectFailure(await pair.client('free').forecast(PSCO))).toMatchObject({
-      kind: 'gated',
+      kind: 'not-entitled',
       message: expect.stringMatching(/^Invalid scope\./) as string,
     });
   });

@@ -113,7 +113,7 @@ it('a service that is away leaves the plan as it was and is asked again', async 
   pair.setFaults({ fault: '503' });
   await pair.pass(days(1));
   expect(failures.length).toBeGreaterThan(2);
-  expect(new Set(failures)).toEqual(new Set(['unwell']));
+  expect(new Set(failures)).toEqual(new Set(['server-error']));
   expect(watch.entitlements()).toMatchObject({ forecast: 'open' });
   pair.setFaults();
   await pair.pass(minutes(10));
@@ -128,7 +128,7 @@ it('a region the service no longer knows is refused, and asked for again within 
   pair.setFaults({ fault: 'map-rename', value: 'PSCO:PSCO_EAST' });
   watch.pollFor(PSCO);
   await pair.pass(minutes(90));
-  expect(failures).toEqual(['refused', 'refused']);
+  expect(failures).toEqual(['rejected', 'rejected']);
   watch.pollFor({ ...PSCO, region: 'PSCO_EAST' });
   await pair.pass(minutes(1));
   expect(failures).toHaveLength(2);

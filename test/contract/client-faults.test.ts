@@ -25,7 +25,7 @@ function word(outcome: Outcome<{ readonly points: readonly unknown[]; readonly r
   if (outcome.ok) return `${outcome.value.points.length} values, ${outcome.value.refusedPoints} refused`;
   const { failure } = outcome;
   if (failure.kind === 'unreachable') return failure.reason;
-  return failure.kind === 'nonsense' ? `nonsense in ${failure.where}` : failure.kind;
+  return failure.kind === 'invalid-response' ? `invalid-response in ${failure.where}` : failure.kind;
 }
 
 const FORECAST = '/v3/forecast';
@@ -40,22 +40,22 @@ describe('a forecast', () => {
     ['html-403', { value: 0 }, 'unauthorised', 2],
     ['429', {}, 'throttled', 1],
     ['429-bare', {}, 'throttled', 1],
-    ['500', {}, 'unwell', 1],
-    ['502-html', {}, 'unwell', 1],
-    ['503', {}, 'unwell', 1],
+    ['500', {}, 'server-error', 1],
+    ['502-html', {}, 'server-error', 1],
+    ['503', {}, 'server-error', 1],
     ['redirect', {}, 'redirect', 1],
     ['captive-portal', {}, 'captive-portal', 1],
     ['cut-body', {}, 'cut-short', 1],
     ['gzip-bomb', {}, 'too-large', 1],
-    ['truncated-json', {}, 'nonsense in body', 1],
+    ['truncated-json', {}, 'invalid-response in body', 1],
     ['text-values', {}, '259 values, 29 refused', 1],
     ['nulls', {}, '259 values, 29 refused', 1],
     ['repeated-points', {}, '288 values, 0 refused', 1],
     ['unsorted-points', {}, '288 values, 0 refused', 1],
     ['missing-points', {}, '216 values, 0 refused', 1],
-    ['wrong-units', {}, 'nonsense in meta.units', 1],
-    ['wrong-units', { value: 'percentile' }, 'nonsense in meta.units', 1],
-    ['wrong-region', {}, 'nonsense in meta.region', 1],
+    ['wrong-units', {}, 'invalid-response in meta.units', 1],
+    ['wrong-units', { value: 'percentile' }, 'invalid-response in meta.units', 1],
+    ['wrong-region', {}, 'invalid-response in meta.region', 1],
     ['no-warnings-field', {}, '288 values, 0 refused', 1],
     ['warnings', {}, '288 values, 0 refused', 1],
   ];
@@ -107,11 +107,11 @@ describe('a forecast', () => {
     pair.setFaults();
   });
 
-  it('a model that was not asked for is nonsense, one that changes by itself is told', async () => {
+  it('a model that was not asked for is an invalid response, one that changes by itself is told', async () => {
     pair.setFaults({ fault: 'model-switch' });
     expect(expectAnswer(await pair.client().forecast(PSCO)).model).toBe('2027-03-01');
     expect(expectFailure(await pair.client().forecast({ ...PSCO, model: '2026-03-01' }))).toMatchObject({
-      kind: 'nonsense',
+      kind: 'invalid-response',
       where: 'meta.model.date',
     });
     pair.setFaults();
@@ -138,16 +138,19 @@ describe('other endpoints under a fault', () => {
     pair.setFaults();
   });
 
-  it('an index that is no number is nonsense', async () => {
+  it('an index that is no number is an invalid response', async () => {
     pair.setFaults({ fault: 'text-values' });
-    expect(expectFailure(await pair.client().signalIndex(PSCO))).toMatchObject({ kind: 'nonsense', where: 'data.0' });
+    expect(expectFailure(await pair.client().signalIndex(PSCO))).toMatchObject({
+      kind: 'invalid-response',
+      where: 'data.0',
+    });
     pair.setFaults();
   });
 
   it('a rate is never taken for the index', async () => {
     pair.setFaults({ fault: 'wrong-units', value: 'lbs_co2_per_mwh' });
     expect(expectFailure(await pair.client().signalIndex(PSCO))).toMatchObject({
-      kind: 'nonsense',
+      kind: 'invalid-response',
       where: 'meta.units',
     });
     pair.setFaults();
@@ -171,7 +174,7 @@ describe('other endpoints under a fault', () => {
   it('a fault on one endpoint costs only that one', async () => {
     pair.setFaults({ fault: '500', path: FORECAST });
     const service = pair.client();
-    expect(expectFailure(await service.forecast(PSCO)).kind).toBe('unwell');
+    expect(expectFailure(await service.forecast(PSCO)).kind).toBe('server-error');
     expect(expectAnswer(await service.signalIndex(PSCO)).units).toBe('percentile');
     pair.setFaults();
   });

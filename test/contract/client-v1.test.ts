@@ -49,8 +49,8 @@ describe('4.5 obtain-token', () => {
   it.each(rows)('7: %s', async (_, username, password, words) => {
     const service = pair.client('pro', { credentials: async () => ({ username, password }) });
     const why = expectFailure(await service.v1.token());
-    expect(why).toMatchObject({ kind: 'refused', status: 400 });
-    expect(why.kind === 'refused' && why.message).toMatch(words);
+    expect(why).toMatchObject({ kind: 'rejected', status: 400 });
+    expect(why.kind === 'rejected' && why.message).toMatch(words);
   });
 
   it('without credentials there is none to ask for', async () => {
@@ -94,7 +94,7 @@ describe('4.5 data points and marginal', () => {
 
   it('a page beyond the end is refused', async () => {
     const asked = { ba: 'CAISO', ...TWO_HOURS, page: 1_000 };
-    expect(expectFailure(await pair.client().v1.datapoints(asked))).toMatchObject({ kind: 'refused', status: 404 });
+    expect(expectFailure(await pair.client().v1.datapoints(asked))).toMatchObject({ kind: 'rejected', status: 404 });
   });
 
   it('a data point has its fuels and its carbon', async () => {
@@ -115,7 +115,7 @@ describe('4.5 data points and marginal', () => {
     expect(results.find(({ marginalCarbon }) => marginalCarbon !== undefined)?.marginalCarbon?.units).toBe('lb/MW');
     const analyst = pair.client('analyst');
     expect(expectFailure(await analyst.v1.marginal({ ba: 'CAISO' }))).toMatchObject({
-      kind: 'gated',
+      kind: 'not-entitled',
       path: '/api/v1/marginal/',
     });
     expect(analyst.counts().logins).toBe(1);

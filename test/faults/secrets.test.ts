@@ -63,19 +63,19 @@ function echo({ headers, path }: ScriptedRequest, status: number): ScriptedRespo
   });
 }
 
-type Phase = 'login-refused' | 'unwell' | 'not-found' | 'moved' | 'nonsense' | 'page';
+type Phase = 'login-refused' | 'server-error' | 'not-found' | 'moved' | 'invalid-response' | 'page';
 const isLogin = ({ path }: ScriptedRequest) => path === '/login';
 function answer(asked: ScriptedRequest, phase: Phase): ScriptedResponse {
   if (phase === 'login-refused') return echo(asked, 401);
   if (isLogin(asked)) return scriptedJson({ token: TOKEN });
   switch (phase) {
-    case 'unwell':
+    case 'server-error':
       return echo(asked, 500);
     case 'not-found':
       return echo(asked, 404);
     case 'moved':
       return echo(asked, 302);
-    case 'nonsense':
+    case 'invalid-response':
       return scriptedJson({ region: { [asked.headers.authorization ?? '']: asked.headers.authorization } });
     case 'page':
       return { status: 403, headers: { 'content-type': 'text/html' }, body: `<p>${asked.headers.authorization}</p>` };
@@ -84,12 +84,12 @@ function answer(asked: ScriptedRequest, phase: Phase): ScriptedResponse {
 
 /** What a log line of the agent shows when the phase has reached it. */
 const PHASES: readonly (readonly [Phase, RegExp])[] = [
-  ['login-refused', /does not accept the credentials/],
-  ['unwell', /trouble of its own \(500/],
-  ['not-found', /refused the request \(404/],
+  ['login-refused', /rejected the credentials/],
+  ['server-error', /server error \(500/],
+  ['not-found', /rejected the request \(404/],
   ['moved', /a redirect \(302\)/],
-  ['nonsense', /no new map: /],
-  ['page', /does not accept the credentials/],
+  ['invalid-response', /no new map: /],
+  ['page', /rejected the credentials/],
 ];
 
 /** Every file below, but for those that hold the words by right. */

@@ -85,7 +85,7 @@ describe('16 refused credentials', () => {
     expect(mostInAnHour(home)).toBeLessThanOrEqual(6);
     expect(logins(home).filter(({ at }) => at > START + hours(1)).length).toBeLessThanOrEqual(25);
     expect(home.warningsAbout('map').length).toBe(1);
-    expect(home.warningsAbout('map')[0]).toMatch(/does not accept the credentials/);
+    expect(home.warningsAbout('map')[0]).toMatch(/rejected the credentials/);
     expect(home.edges.filter(({ high }) => high)).toEqual([]);
     home.credentials.password = 'clean-grid-1';
     await home.pass(minutes(6));
@@ -218,7 +218,7 @@ describe('19 a plan without forecast or map', () => {
     expect(home.agent.snapshot().view?.horizon?.basis).toBe('fresh-forecast');
   });
 
-  it('19 a forecast gated although the plan lists it: one try a day, never a login for it', async () => {
+  it('19 a forecast refused although the plan lists it: one try a day, never a login for it', async () => {
     const { home } = await onGrid(({ path }) =>
       isForecast(path) ? scriptedJson({ error: 'Invalid scope.' }, 403) : undefined,
     );
@@ -251,7 +251,7 @@ describe('20 to 25 answers that are none', () => {
     ['21 a captive portal: 200 and a page', () => scriptedHtml(200), /in the service's place/],
     ['21 a portal that lies about its type', () => ({ headers: isJson, body: '<html>Sign in</html>' }), /is a page/],
     ['23 half a document', () => ({ headers: isJson, body: body() }), /whole JSON/],
-    ['23 a body that is cut', () => cut, /was not reached/],
+    ['23 a body that is cut', () => cut, /could not be reached/],
     ['24 one byte at a time', () => drip, /no whole answer within/],
     ['24 nothing at all', () => () => {}, /no whole answer within/],
     [

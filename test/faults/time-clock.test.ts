@@ -135,7 +135,7 @@ loads:
     undo.push(() => agent.stop());
     await agent.waitForLine(/gridtide .* runs 1 load/);
     expect(await agent.waitForLine(/"time":"1970-01-01/)).toContain('1970');
-    await agent.waitForLine(/no new map|was not reached/);
+    await agent.waitForLine(/no new map|could not be reached/);
     expect(agent.lines.filter((line) => /water on/.test(line))).toEqual([]);
     expect(await agent.terminate()).toBe(0);
   });

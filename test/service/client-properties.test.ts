@@ -37,7 +37,7 @@ function timesIn(start: number, end: number, period: number): number[] {
 
 const valueAt = (time: number) => (time / 60_000) % 997;
 
-type Trouble = 'slow' | 'too-large' | 'unwell' | 'throttled' | 'cut' | 'token' | 'none';
+type Trouble = 'slow' | 'too-large' | 'server-error' | 'throttled' | 'cut' | 'token' | 'none';
 
 type Pair = readonly [at: number, value: number | undefined];
 
@@ -93,7 +93,7 @@ function rangesIn(weather: Weather, most: Duration, items: (start: number, end: 
         // Now and then a short one too; always would be a request for each point.
         if (asked < 24 && end - start >= 300_000) return HEAVY[trouble];
         break;
-      case 'unwell':
+      case 'server-error':
         return { status: 503, json: {} };
       case 'throttled':
         return { status: 429, json: {} };
@@ -114,9 +114,12 @@ const weather = fc.record({
   period: fc.constantFrom(300_000, 900_000, 3_600_000),
   longest: fc.constantFrom(hours(5), hours(60), days(400)),
   heavy: fc.constantFrom('slow' as const, 'too-large' as const),
-  troubles: fc.array(fc.constantFrom<Trouble>('slow', 'too-large', 'unwell', 'throttled', 'cut', 'token', 'none'), {
-    maxLength: 12,
-  }),
+  troubles: fc.array(
+    fc.constantFrom<Trouble>('slow', 'too-large', 'server-error', 'throttled', 'cut', 'token', 'none'),
+    {
+      maxLength: 12,
+    },
+  ),
   isUntidy: fc.boolean(),
 });
 /** Any start to the second, as the interface writes it. */

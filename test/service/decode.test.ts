@@ -17,13 +17,13 @@ const good = [pointBody(0, 500), pointBody(5, 510), pointBody(10, 490)];
 const parsed = (text: string) => JSON.parse(text) as unknown;
 const withoutKey = (key: string) => Object.fromEntries(Object.entries(metaBody()).filter(([name]) => name !== key));
 
-/** The values, or the place of the nonsense. */
+/** The values, or the place that is invalid. */
 function seen(
   outcome: Outcome<{ readonly points: readonly { readonly value: number }[]; readonly refusedPoints: number }>,
 ) {
   if (outcome.ok)
     return { values: outcome.value.points.map(({ value }) => value), refused: outcome.value.refusedPoints };
-  return outcome.failure.kind === 'nonsense' ? outcome.failure.where : outcome.failure.kind;
+  return outcome.failure.kind === 'invalid-response' ? outcome.failure.where : outcome.failure.kind;
 }
 
 describe('a forecast', () => {
@@ -92,7 +92,7 @@ describe('a forecast', () => {
     const outcome = decodeForecast(body(good, metaBody({ region: 'CAISO_NORTH' })), PSCO);
     expect(outcome).toEqual({
       ok: false,
-      failure: { kind: 'nonsense', where: 'meta.region', expected: 'PSCO', received: 'CAISO_NORTH' },
+      failure: { kind: 'invalid-response', where: 'meta.region', expected: 'PSCO', received: 'CAISO_NORTH' },
     });
   });
 
@@ -120,7 +120,7 @@ describe('a forecast', () => {
     });
   });
 
-  it('another model than asked is nonsense', () => {
+  it('another model than asked is invalid', () => {
     expect(seen(decodeForecast(forecastBody(), { ...PSCO, model: '2024-03-01' }))).toBe('meta.model.date');
   });
 
@@ -131,7 +131,7 @@ describe('a forecast', () => {
     expect(seen(decodeForecast(answer('percentile'), health))).toBe('meta.units');
   });
 
-  it('nesting without end is nonsense like any other', () => {
+  it('nesting without end is invalid like any other', () => {
     const deep = parsed(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
     for (const answer of [deep, body(deep), body(good, metaBody({ units: deep })), body([deep, deep])])
       expect(decodeForecast(answer, PSCO).ok).toBe(false);
@@ -148,7 +148,7 @@ describe('a forecast', () => {
     expect('polluted' in {}).toBe(false);
   });
 
-  it('any JSON gives an answer or nonsense, never an exception', () => {
+  it('any JSON gives an answer or a failure, never an exception', () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),
@@ -189,7 +189,7 @@ describe('the live index', () => {
   it.each(rows)('%s', (_, answer, expected) => {
     const outcome = decodeIndex(answer, PSCO);
     if (outcome.ok) expect(outcome.value.point.value).toBe(expected);
-    else expect(outcome.failure).toMatchObject({ kind: 'nonsense', where: expected });
+    else expect(outcome.failure).toMatchObject({ kind: 'invalid-response', where: expected });
   });
 });
 
@@ -236,11 +236,11 @@ describe('past forecasts', () => {
     ]);
   });
 
-  it('an entry without its time or list is counted, too many are nonsense', () => {
+  it('an entry without its time or list is counted, too many are invalid', () => {
     const six = [0, 1, 2, 3, 4, 5].map((i) => entry(i));
     const outcome = decoded([...six, { generated_at: 'x', forecast: [] }]);
     expect(outcome.ok && outcome.value.refusedPoints).toBe(1);
-    expect(decoded([entry(0), entry(5, null)])).toMatchObject({ failure: { kind: 'nonsense', where: 'data' } });
+    expect(decoded([entry(0), entry(5, null)])).toMatchObject({ failure: { kind: 'invalid-response', where: 'data' } });
   });
 });
 
@@ -250,13 +250,13 @@ describe('account and region', () => {
   it('a token never shows in a complaint', () => {
     const outcome = decodeToken({ token: 'abc\ndef' });
     expect(JSON.stringify(outcome)).not.toContain('abc');
-    expect(outcome).toMatchObject({ failure: { kind: 'nonsense', where: 'token' } });
+    expect(outcome).toMatchObject({ failure: { kind: 'invalid-response', where: 'token' } });
     expect(decodeToken({ token: 5 }).ok).toBe(false);
     expect(decodeToken({ token: '' }).ok).toBe(false);
     expect(decodeToken({ token: 'eyJ.x' })).toEqual({ ok: true, value: { token: 'eyJ.x' } });
   });
 
-  it('a region of another signal is nonsense, a missing name is the abbreviation', () => {
+  it('a region of another signal is invalid, a missing name is the abbreviation', () => {
     expect(decodeRegion({ region: 'PSCO' }, place)).toEqual({
       ok: true,
       value: { region: 'PSCO', regionFullName: 'PSCO', signalType: 'co2_moer' },

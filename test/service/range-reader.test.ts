@@ -191,10 +191,10 @@ describe('reading a range', () => {
   });
 
   it('a gate ends it at once', async () => {
-    const bench = reading(() => ({ kind: 'gated', message: 'Invalid scope.' }));
+    const bench = reading(() => ({ kind: 'not-entitled', message: 'Invalid scope.' }));
     expect(await collect(WEEK, bench, { inFlight: 1 })).toEqual({
       points: [],
-      failure: { kind: 'gated', message: 'Invalid scope.' },
+      failure: { kind: 'not-entitled', message: 'Invalid scope.' },
     });
     expect(bench.asked.length).toBe(1);
   });
@@ -216,7 +216,7 @@ describe('reading a range', () => {
   });
 
   it('is stopped in the middle of a wait', async () => {
-    const bench = reading(() => ({ kind: 'unwell', status: 503, message: 'x' }));
+    const bench = reading(() => ({ kind: 'server-error', status: 503, message: 'x' }));
     const read = (async () => {
       for await (const outcome of readRange(WEEK, bench.reader)) return outcome;
       return undefined;
@@ -231,6 +231,6 @@ describe('reading a range', () => {
   it('refuses a signal finer than the cuts, rather than losing points', async () => {
     const bench = reading();
     const fine = { ...bench, reader: { ...bench.reader, periodOf: (): Duration => minutes(1) } };
-    expect((await collect(WEEK, fine)).failure).toMatchObject({ kind: 'nonsense' });
+    expect((await collect(WEEK, fine)).failure).toMatchObject({ kind: 'invalid-response' });
   });
 });

@@ -7,13 +7,13 @@ import { computeCooldown, computeRetryDelay } from '../../src/service/limits/ret
 
 const NONE: Failure = { kind: 'unreachable', reason: 'no-connection', cause: 'x' };
 const throttled = (retryAfter: Duration): Failure => ({ kind: 'throttled', retryAfter });
-const unwell = (retryAfter?: Duration): Failure => ({
-  kind: 'unwell',
+const serverError = (retryAfter?: Duration): Failure => ({
+  kind: 'server-error',
   status: 503,
   message: 'x',
   ...(retryAfter === undefined ? {} : { retryAfter }),
 });
-const nonsense: Failure = { kind: 'nonsense', where: 'data', expected: 'a list', received: '5' };
+const invalidResponse: Failure = { kind: 'invalid-response', where: 'data', expected: 'a list', received: '5' };
 const refusedLogin = (retryAfter?: Duration): Failure => ({
   kind: 'unauthorised',
   cause: 'x',
@@ -27,11 +27,11 @@ const rows: readonly (readonly [string, Failure, number, number, Duration])[] = 
   ['no connection, third', NONE, 3, 1, seconds(40)],
   ['no connection, for long', NONE, 1_000, 1, minutes(5)],
   ['no connection, for long, least', NONE, 1_000, 0, seconds(1)],
-  ['service unwell', unwell(), 2, 1, seconds(20)],
-  ['service unwell, says when', unwell(minutes(2)), 9, 1, minutes(2)],
-  ['service unwell, says absurdly when', unwell(days(900)), 1, 0, hours(1)],
-  ['nonsense', nonsense, 1, 1, minutes(1)],
-  ['nonsense for long', nonsense, 99, 1, hours(1)],
+  ['server error', serverError(), 2, 1, seconds(20)],
+  ['server error with Retry-After', serverError(minutes(2)), 9, 1, minutes(2)],
+  ['server error with an absurd Retry-After', serverError(days(900)), 1, 0, hours(1)],
+  ['invalid response', invalidResponse, 1, 1, minutes(1)],
+  ['invalid responses for long', invalidResponse, 99, 1, hours(1)],
   ['throttled', throttled(seconds(30)), 1, 0, seconds(30)],
   ['throttled, not spread once more', throttled(seconds(33)), 1, 1, seconds(33)],
   ['throttled, Retry-After -1', throttled(milliseconds(-1_000)), 1, 0.5, seconds(1)],
@@ -40,8 +40,8 @@ const rows: readonly (readonly [string, Failure, number, number, Duration])[] = 
   ['credentials refused, breaker open', refusedLogin(minutes(12)), 4, 0, minutes(5)],
   ['credentials refused, breaker nearly closed', refusedLogin(seconds(20)), 4, 0, seconds(20)],
   ['no credentials: looked for again', { kind: 'no-credentials' }, 9, 0, minutes(5)],
-  ['not in the plan', { kind: 'gated', message: 'x' }, 1, 0.5, days(1)],
-  ['wrong request', { kind: 'refused', status: 400, message: 'x' }, 1, 0.5, hours(1)],
+  ['not in the plan', { kind: 'not-entitled', message: 'x' }, 1, 0.5, days(1)],
+  ['wrong request', { kind: 'rejected', status: 400, message: 'x' }, 1, 0.5, hours(1)],
   ['never sent', { kind: 'invalid', field: 'end', message: 'x' }, 1, 0.5, hours(1)],
   ['open sea', { kind: 'outside-coverage' }, 1, 0.5, days(1)],
   ['plain http', { kind: 'forbidden', cause: 'x' }, 1, 0.5, days(1)],

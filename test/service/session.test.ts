@@ -85,9 +85,9 @@ describe('refusals', () => {
     ['401 in JSON', scriptedJson({ error: 'x' }, 401), 'unauthorised', 2, 2],
     ['401 as a page', scriptedHtml(401), 'unauthorised', 2, 2],
     ['403 as a page', scriptedHtml(403), 'unauthorised', 2, 2],
-    ['403 in JSON', scriptedJson({ error: 'x', message: 'Invalid scope.' }, 403), 'gated', 1, 1],
+    ['403 in JSON', scriptedJson({ error: 'x', message: 'Invalid scope.' }, 403), 'not-entitled', 1, 1],
     ['429', scriptedJson({ error: 'x' }, 429), 'throttled', 1, 1],
-    ['500', scriptedHtml(500), 'unwell', 1, 1],
+    ['500', scriptedHtml(500), 'server-error', 1, 1],
     ['302', { status: 302, headers: { location: 'https://example.invalid/' } }, 'unreachable', 1, 1],
   ];
   it.each(rows)('%s', async (_, answer, outcome, loginCount, requests) => {
@@ -202,7 +202,7 @@ describe('the login breaker', () => {
     const { service, countLogins: logins } = await start(({ path }) =>
       path === '/login' ? scriptedHtml(502) : scriptedJson(indexBody()),
     );
-    for (let i = 0; i < 4; i++) expect(failureOf(await service.signalIndex(PSCO))).toBe('unwell');
+    for (let i = 0; i < 4; i++) expect(failureOf(await service.signalIndex(PSCO))).toBe('server-error');
     expect(logins()).toBe(4);
   });
 });

@@ -106,15 +106,15 @@ describe('pages', () => {
 
   it('a first page that is not there is told', async () => {
     const { service } = await start(paged(2, scriptedJson({ detail: 'Invalid page.' }, 404)));
-    expect(await read(service.v1.datapointPages({ page: 9 }))).toEqual(['refused']);
+    expect(await read(service.v1.datapointPages({ page: 9 }))).toEqual(['rejected']);
   });
 
   //  what comes instead of the second page           read               times it is asked for   waits told
   const troubles: readonly (readonly [string, ScriptedResponse, readonly unknown[], number, number])[] = [
-    ['a service unwell', scriptedJson({ detail: 'x' }, 500), [1, 'unwell'], 5, 4],
+    ['a server error', scriptedJson({ detail: 'x' }, 500), [1, 'server-error'], 5, 4],
     ['a budget used up', scriptedJson({ detail: 'x' }, 429, { 'retry-after': '300' }), [1, 'throttled'], 20, 19],
     ['a visitor sent away for an hour', scriptedJson({}, 429, { 'retry-after': '3600' }), [1, 'throttled'], 1, 0],
-    ['a gate', scriptedJson({ message: 'Invalid scope.' }, 403), [1, 'gated'], 1, 0],
+    ['a gate', scriptedJson({ message: 'Invalid scope.' }, 403), [1, 'not-entitled'], 1, 0],
   ];
   it.each(troubles)('%s ends them after some tries, told once', async (_, answer, expected, asked, waits) => {
     const { service, scripted, pass } = await start(paged(1, answer));
@@ -161,7 +161,7 @@ describe('pages', () => {
         () => page([point(0)], 'http://192.0.2.1/', 7),
       ),
     );
-    expect(await read(service.v1.datapointPages({}))).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 'nonsense']);
+    expect(await read(service.v1.datapointPages({}))).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 'invalid-response']);
     expect(scripted.countRequests(POINTS)).toBe(8);
   });
 

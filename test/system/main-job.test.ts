@@ -148,7 +148,7 @@ describeWithMosquitto('the main job', () => {
     await broker.kill();
     await service.stop();
     const agent = startAgent();
-    const trouble = await agent.waitForLine(/cannot be reached|was not reached/);
+    const trouble = await agent.waitForLine(/cannot be reached|could not be reached/);
     expect(trouble).toContain('service');
     expect(await agent.terminate()).toBe(0);
     expect(await readFile(join(directory, 'gridtide.yaml'), 'utf8')).toContain('device: house');

@@ -62,7 +62,7 @@ function createEnvelopeCheck(terminal: Terminal) {
     check(answer: Envelope): Failure | undefined {
       const { model, units } = previous ?? answer;
       if (units !== answer.units)
-        return { kind: 'nonsense', where: 'meta.units', expected: units, received: answer.units };
+        return { kind: 'invalid-response', where: 'meta.units', expected: units, received: answer.units };
       if (model !== undefined && answer.model !== undefined && model !== answer.model)
         terminal.err(
           `model ${model} gives way to ${answer.model} within this range: values on the two sides do not compare\n`,

@@ -80,7 +80,7 @@ export async function readSavedForecast(file: string): Promise<Forecast> {
   if (!forecast.ok) {
     const { failure } = forecast;
     const why =
-      failure.kind === 'nonsense'
+      failure.kind === 'invalid-response'
         ? `${failure.where} is ${failure.received}, expected ${failure.expected}`
         : sentenceOf(failure);
     throw new JobError(

@@ -3,8 +3,8 @@
 import * as v from 'valibot';
 import type { Outcome } from '../failure.ts';
 import {
+  invalidResponse,
   nonEmptyTextSchema,
-  nonsense,
   ok,
   optionalField,
   optionalTextSchema,
@@ -23,7 +23,9 @@ const tokenSchema = v.object({ token: v.pipe(v.string(), v.regex(TOKEN_PATTERN))
 /** Never quotes what was received: it may be a token in part. */
 export function decodeToken(body: unknown): Outcome<{ readonly token: string }> {
   const parsed = v.safeParse(tokenSchema, body);
-  return parsed.success ? ok(parsed.output) : nonsense('token', 'a token of visible characters', 'something else');
+  return parsed.success
+    ? ok(parsed.output)
+    : invalidResponse('token', 'a token of visible characters', 'something else');
 }
 
 export const decodeRegistration = (body: unknown): Outcome<RegistrationResponse> =>
@@ -39,7 +41,7 @@ export function decodeRegion(body: unknown, query: PlaceQuery): Outcome<RegionRe
   );
   if (!parsed.ok) return parsed;
   const { region, region_full_name: fullName = region, signal_type: signalType = query.signalType } = parsed.value;
-  if (signalType !== query.signalType) return nonsense('signal_type', query.signalType, signalType);
+  if (signalType !== query.signalType) return invalidResponse('signal_type', query.signalType, signalType);
   return ok({ region, regionFullName: fullName, signalType });
 }
 

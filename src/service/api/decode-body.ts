@@ -17,8 +17,8 @@ export function quoteValue(value: unknown): string {
   return plain.length > MAX_QUOTE_LENGTH ? `${plain.slice(0, MAX_QUOTE_LENGTH)}…` : plain;
 }
 
-export const nonsense = (where: string, expected: string, received: unknown) =>
-  failed({ kind: 'nonsense', where, expected, received: quoteValue(received) });
+export const invalidResponse = (where: string, expected: string, received: unknown) =>
+  failed({ kind: 'invalid-response', where, expected, received: quoteValue(received) });
 
 /** The body as `schema` reads it, or the first place where it differs. */
 export function parseBody<Schema extends v.GenericSchema>(
@@ -29,8 +29,8 @@ export function parseBody<Schema extends v.GenericSchema>(
   if (result.success) return ok(result.output);
   const [issue] = result.issues;
   const where = v.getDotPath(issue) ?? 'body';
-  if (issue.input === undefined) return nonsense(where, 'a value', 'not there');
-  return nonsense(where, issue.expected ?? issue.message, issue.received);
+  if (issue.input === undefined) return invalidResponse(where, 'a value', 'not there');
+  return invalidResponse(where, issue.expected ?? issue.message, issue.received);
 }
 
 export const textSchema = v.pipe(v.string(), v.maxLength(2_000));

@@ -6,8 +6,8 @@ import { toPercentile } from '../../domain/units.ts';
 import type { Outcome } from '../failure.ts';
 import {
   instantSchema,
+  invalidResponse,
   nonEmptyTextSchema,
-  nonsense,
   ok,
   optionalField,
   optionalTextSchema,
@@ -73,14 +73,14 @@ function parseEnvelope(body: unknown, query: EnvelopeQuery, quantity: 'rate' | '
   if (!parsed.ok) return parsed;
   const { data, meta } = parsed.value;
   if (meta.region !== undefined && meta.region !== query.region)
-    return nonsense('meta.region', query.region, meta.region);
+    return invalidResponse('meta.region', query.region, meta.region);
   if (meta.signal_type !== undefined && meta.signal_type !== query.signalType)
-    return nonsense('meta.signal_type', query.signalType, meta.signal_type);
+    return invalidResponse('meta.signal_type', query.signalType, meta.signal_type);
   const unit = findExpectedUnit(query.signalType, quantity, meta.units);
-  if (unit !== undefined) return nonsense('meta.units', unit, meta.units);
+  if (unit !== undefined) return invalidResponse('meta.units', unit, meta.units);
   const model = meta.model.date;
   if (query.model !== undefined && model !== undefined && model !== query.model)
-    return nonsense('meta.model.date', query.model, model);
+    return invalidResponse('meta.model.date', query.model, model);
   return ok({
     data,
     common: {
@@ -134,11 +134,11 @@ export function decodeIndex(body: unknown, { region, signalType }: SignalQuery):
   const { data, common } = parsed.value;
   const [first] = data;
   if (data.length !== 1 || typeof first !== 'object' || first === null)
-    return nonsense('data', 'exactly one point', `${data.length} items`);
+    return invalidResponse('data', 'exactly one point', `${data.length} items`);
   const point = parsePoint(first as RawPoint);
   const value = point === undefined ? undefined : toPercentile(point.value);
   if (point === undefined || value === undefined)
-    return nonsense('data.0', 'a point_time and a percentile of 0 to 100', first);
+    return invalidResponse('data.0', 'a point_time and a percentile of 0 to 100', first);
   return ok({ ...common, refusedPoints: 0, point: { at: point.at, value } });
 }
 

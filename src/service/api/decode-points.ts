@@ -3,7 +3,7 @@
 import { parseInstant } from '../../domain/iso-time.ts';
 import type { Duration, Instant } from '../../domain/units.ts';
 import type { Outcome } from '../failure.ts';
-import { nonsense, ok } from './decode-body.ts';
+import { invalidResponse, ok } from './decode-body.ts';
 import type { Point } from './response-types.ts';
 
 /** A list with more than this share of refused points is no data. */
@@ -50,7 +50,7 @@ export function parseItems<P>(
   }
   const refused = items.length - kept.length;
   if (refused > items.length * MAX_REFUSED_SHARE)
-    return nonsense(where, 'points with a time and a number', `${refused} of ${items.length} without`);
+    return invalidResponse(where, 'points with a time and a number', `${refused} of ${items.length} without`);
   return ok({ kept, refused });
 }
 
@@ -73,6 +73,10 @@ export function parsePoints<P extends Point>(
   const points = sortByTime(list.value.kept, ({ at }) => at);
   const gap = findStrayGap(points, period);
   if (gap !== undefined)
-    return nonsense(where, `points ${period / 1_000} s apart, or a multiple`, `two points ${gap / 1_000} s apart`);
+    return invalidResponse(
+      where,
+      `points ${period / 1_000} s apart, or a multiple`,
+      `two points ${gap / 1_000} s apart`,
+    );
   return ok({ points, refused: list.value.refused });
 }

@@ -9,7 +9,7 @@ import { anySignal } from '../transport/combined-abort.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { ApiCall } from './build-requests.ts';
 import { decodeToken } from './decode-account.ts';
-import { failed, nonsense, ok } from './decode-body.ts';
+import { failed, invalidResponse, ok } from './decode-body.ts';
 import { decodeAuthorities, decodeDataPage, decodeMarginalPage } from './decode-v1.ts';
 import type { AuthorityQuery, Credentials, PageReadOptions, V1Query } from './query-types.ts';
 import type { Authority, V1DataPoint, V1MarginalPoint, V1Page } from './response-types.ts';
@@ -127,14 +127,18 @@ export function createV1Client({ base, transport, credentials, clock, random, st
       for (let page = first; ; page++) {
         const outcome = await retry(() => ask({ ...query, page }));
         // The list may have become shorter since the page before.
-        const isBeyond = !outcome.ok && outcome.failure.kind === 'refused' && outcome.failure.status === 404;
+        const isBeyond = !outcome.ok && outcome.failure.kind === 'rejected' && outcome.failure.status === 404;
         if (isBeyond && page > first) return;
         yield outcome;
         if (!outcome.ok || outcome.value.isLast) return;
         const { count } = outcome.value;
         if (page > count) {
           // Each page but the last holds a point at least: a service that goes on beyond turns in a circle.
-          yield nonsense('next', `the end, after ${formatCount(count, 'point')}`, `another page after page ${page}`);
+          yield invalidResponse(
+            'next',
+            `the end, after ${formatCount(count, 'point')}`,
+            `another page after page ${page}`,
+          );
           return;
         }
       }

@@ -45,7 +45,10 @@ const findTokenRefusal = (sent: SendResult) =>
 /** Whether the service itself has looked at the token and taken it. */
 function isTokenAccepted(sent: SendResult): boolean {
   if ('stream' in sent || sent.verdict.kind === 'answer') return true;
-  return sent.verdict.kind === 'failed' && ['gated', 'refused', 'outside-coverage'].includes(sent.verdict.failure.kind);
+  return (
+    sent.verdict.kind === 'failed' &&
+    ['not-entitled', 'rejected', 'outside-coverage'].includes(sent.verdict.failure.kind)
+  );
 }
 
 async function sendWithToken(tokens: TokenSource, send: (token: string) => Promise<SendResult>): Promise<SendResult> {
@@ -74,7 +77,7 @@ function decodeVerdict<Value>(verdict: FinalVerdict, { decode, path }: ApiCall<V
     case 'token-refused':
       return failed({ kind: 'unauthorised', cause: verdict.cause });
     case 'failed':
-      return failed(verdict.failure.kind === 'gated' ? { ...verdict.failure, path } : verdict.failure);
+      return failed(verdict.failure.kind === 'not-entitled' ? { ...verdict.failure, path } : verdict.failure);
   }
 }
 

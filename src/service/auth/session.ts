@@ -81,7 +81,7 @@ export function createSession({ clock, log, credentials, send, checkBlocked }: S
     const verdict = await send(pair);
     // At the login itself a 403 says the same as a 401.
     if (verdict.kind === 'token-refused') return failed(recordRefusedLogin(verdict.cause));
-    if (verdict.kind === 'failed' && verdict.failure.kind === 'gated')
+    if (verdict.kind === 'failed' && verdict.failure.kind === 'not-entitled')
       return failed(recordRefusedLogin(verdict.failure.message));
     if (verdict.kind === 'failed') return failed(verdict.failure);
     const read = decodeToken(verdict.body);

@@ -29,10 +29,10 @@ export function computeRetryDelay(failure: Failure, inARow: number, fraction: nu
   switch (failure.kind) {
     case 'unreachable':
       return computeBackoff(seconds(10), minutes(5), { inARow, fraction });
-    case 'unwell':
+    case 'server-error':
       if (failure.retryAfter !== undefined) return clampRetryAfter(failure.retryAfter);
       return computeBackoff(seconds(10), minutes(5), { inARow, fraction });
-    case 'nonsense':
+    case 'invalid-response':
       return computeBackoff(minutes(1), hours(1), { inARow, fraction });
     case 'throttled':
       // Spread already, by whoever holds the lane.
@@ -43,10 +43,10 @@ export function computeRetryDelay(failure: Failure, inARow: number, fraction: nu
     case 'unauthorised':
       // While the breaker is open a call only looks whether the credentials have changed.
       return milliseconds(Math.min(minutes(5), clampRetryAfter(failure.retryAfter ?? minutes(5))));
-    case 'refused':
+    case 'rejected':
     case 'invalid':
       return hours(1);
-    case 'gated':
+    case 'not-entitled':
     case 'outside-coverage':
     case 'forbidden':
     case 'stopped':

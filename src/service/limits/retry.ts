@@ -21,7 +21,7 @@ interface RetryCounts {
 function shouldRetry(failure: Failure, { failures: troubles, waits }: RetryCounts, isAnswering: boolean): boolean {
   if (failure.kind === 'throttled') return waits < MAX_WAITS && failure.retryAfter <= MAX_WAIT;
   if (troubles >= MAX_FAILURES) return false;
-  if (failure.kind !== 'unreachable') return failure.kind === 'unwell';
+  if (failure.kind !== 'unreachable') return failure.kind === 'server-error';
   return failure.reason === 'cut-short' || (failure.reason === 'no-connection' && isAnswering);
 }
 

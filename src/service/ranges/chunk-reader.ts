@@ -2,7 +2,7 @@
 
 import type { Clock, Random } from '../../domain/ports.ts';
 import { type Duration, durationBetween, milliseconds, seconds } from '../../domain/units.ts';
-import { nonsense } from '../api/decode-body.ts';
+import { invalidResponse } from '../api/decode-body.ts';
 import type { TimeRange } from '../api/query-types.ts';
 import type { Failure, Outcome } from '../failure.ts';
 import { createRetry, type RetryParts } from '../limits/retry.ts';
@@ -36,7 +36,7 @@ const isWorthSplitting = (failure: Failure) =>
 
 function checkPeriod<Answer>(value: Answer, period: Duration | undefined): Outcome<Answer> {
   if (period === undefined || period % CHUNK_STEP === 0) return { ok: true, value };
-  return nonsense('meta', `periods of whole ${CHUNK_STEP / 60_000} minutes`, `${period / 1_000} s`);
+  return invalidResponse('meta', `periods of whole ${CHUNK_STEP / 60_000} minutes`, `${period / 1_000} s`);
 }
 
 export function createChunkReader<Answer>(

@@ -3,8 +3,8 @@
 import type { HttpFailure, HttpResponse, HttpResponseHead } from '../../domain/ports.ts';
 import { type Duration, formatCount, type Instant, seconds } from '../../domain/units.ts';
 import { quoteValue } from '../api/decode-body.ts';
-import type { Failure } from '../failure.ts';
-import { formatNetworkError, isMissingTls } from './network-error-text.ts';
+import type { Failure, UnreachableReason } from '../failure.ts';
+import { formatNetworkError, getTlsReason } from './network-error-text.ts';
 
 export type ResponseVerdict =
   | { readonly kind: 'answer'; readonly body: unknown }
@@ -17,21 +17,26 @@ const toFailedVerdict = (failure: Failure): ResponseVerdict => ({ kind: 'failed'
 
 /** What a failed transfer means. */
 export function classifyHttpFailure({ kind, cause }: HttpFailure): Failure {
+  if (kind === 'insecure') return { kind: 'forbidden', cause };
+  if (kind === 'stopped') return { kind: 'stopped' };
+  return { kind: 'unreachable', reason: getUnreachableReason(kind, cause), cause: formatNetworkError(cause) };
+}
+
+function getUnreachableReason(
+  kind: Exclude<HttpFailure['kind'], 'insecure' | 'stopped'>,
+  cause: string,
+): UnreachableReason {
   switch (kind) {
     case 'unreachable':
-      return { kind: 'unreachable', reason: 'no-connection', cause: formatNetworkError(cause) };
+      return 'no-connection';
     case 'tls':
-      return { kind: 'unreachable', reason: isMissingTls(cause) ? 'no-tls' : 'tls', cause: formatNetworkError(cause) };
+      return getTlsReason(cause);
     case 'deadline':
     case 'too-large':
     case 'cut-short':
-      return { kind: 'unreachable', reason: kind, cause: formatNetworkError(cause) };
+      return kind;
     case 'bad-encoding':
-      return { kind: 'unreachable', reason: 'cut-short', cause: formatNetworkError(cause) };
-    case 'insecure':
-      return { kind: 'forbidden', cause };
-    case 'stopped':
-      return { kind: 'stopped' };
+      return 'cut-short';
   }
 }
 
@@ -115,7 +120,7 @@ export function classifyResponse(reply: HttpResponse, now: Instant): ResponseVer
       });
     // Not quoted: the half answer to a login holds most of a token.
     return toFailedVerdict({
-      kind: 'nonsense',
+      kind: 'invalid-response',
       where: 'body',
       expected: 'whole JSON',
       received: `${formatCount(reply.body.length, 'byte')} that cannot be read as such`,
@@ -132,14 +137,19 @@ export function classifyResponse(reply: HttpResponse, now: Instant): ResponseVer
   if (status === 403)
     return json === undefined || !isJsonObject(json.value)
       ? { kind: 'token-refused', cause: 'status 403 with a page instead of JSON' }
-      : toFailedVerdict({ kind: 'gated', message });
+      : toFailedVerdict({ kind: 'not-entitled', message });
   const retryAfter = parseRetryAfter(reply, errorText, now);
   if (status === 429) return { kind: 'throttled', ...(retryAfter === undefined ? {} : { retryAfter }) };
   if (status >= 500)
-    return toFailedVerdict({ kind: 'unwell', status, message, ...(retryAfter === undefined ? {} : { retryAfter }) });
+    return toFailedVerdict({
+      kind: 'server-error',
+      status,
+      message,
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+    });
   if (status >= 400)
     return OUTSIDE_COVERAGE_PATTERN.test(text)
       ? toFailedVerdict({ kind: 'outside-coverage' })
-      : toFailedVerdict({ kind: 'refused', status, message });
-  return toFailedVerdict({ kind: 'nonsense', where: 'status', expected: '200', received: String(status) });
+      : toFailedVerdict({ kind: 'rejected', status, message });
+  return toFailedVerdict({ kind: 'invalid-response', where: 'status', expected: '200', received: String(status) });
 }
