@@ -104,14 +104,7 @@ describe('where service and account come from', () => {
       ['no authority in --ca', account, `login --ca ${import.meta.filename}`, {}, 2, /holds no certificate/],
       ['no password', account, 'login', { GRIDTIDE_PASSWORD: '' }, 2, /which password has pro\?/],
       ['no user name', v1, 'datapoints', { GRIDTIDE_USERNAME: '' }, 2, /whose password\?/],
-      [
-        'neither',
-        account,
-        'login',
-        { GRIDTIDE_USERNAME: '', GRIDTIDE_PASSWORD: '' },
-        1,
-        /nothing was sent; give both/,
-      ],
+      ['neither', account, 'login', { GRIDTIDE_USERNAME: '', GRIDTIDE_PASSWORD: '' }, 1, /nothing was sent; give both/],
       ['plain http elsewhere', account, 'login --url http://192.0.2.1', {}, 2, /in clear; write https/],
       [
         'nobody there',

@@ -75,13 +75,7 @@ describe('29 names that lead nowhere', () => {
 describe('30 certificates', () => {
   const GOOD = createCertificate();
   const rows = [
-    [
-      'that has run out',
-      createCertificate({ until: '200601000000Z' }),
-      '127.0.0.1',
-      true,
-      /certificate has expired/,
-    ],
+    ['that has run out', createCertificate({ until: '200601000000Z' }), '127.0.0.1', true, /certificate has expired/],
     [
       'for another name',
       createCertificate({ host: 'other.example' }),
