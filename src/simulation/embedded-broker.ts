@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { Aedes } from 'aedes';
 
 /** `payload` as text. What it returns is waited for before the sender hears that the message was taken. */
-export type PublishListener = (topic: string, payload: string, retain: boolean) => void | Promise<void>;
+type PublishListener = (topic: string, payload: string, retain: boolean) => void | Promise<void>;
 
 export interface EmbeddedBroker {
   /** `mqtt://127.0.0.1:PORT` */

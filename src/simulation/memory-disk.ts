@@ -1,9 +1,9 @@
-/** A state directory in memory, with the contract of the real one; decides nothing, and forgets all when it goes. */
+/** A state directory in memory with the contract of the real one, and with power cuts and failures on request. */
 
-import { type Disk, DiskError, type DiskFailure, type NewFile } from '../domain/ports.ts';
+import { type Disk, DiskError, type DiskFailure, type NewFile, type OpenFile } from '../domain/ports.ts';
 
 export interface MemoryDisk extends Disk {
-  /** From now on all writing fails so, until told otherwise; reading goes on. */
+  /** From now on every write fails in this way, until called with undefined; reading goes on. */
   failWrites(kind: DiskFailure['kind'] | undefined): void;
   /** What a power cut now would leave: synced content, and of what was only appended the first `kept` part (0 to 1). */
   afterPowerCut(keptShare?: number): MemoryDisk;
@@ -27,98 +27,108 @@ function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-const EMPTY: StoredFile = { bytes: new Uint8Array(0), synced: 0 };
+type Files = Map<string, StoredFile>;
 
-function createDiskOver(files: Map<string, StoredFile>, capacity: number): MemoryDisk {
-  let writeFailure: DiskFailure['kind'] | undefined;
+/** What the disk can still take, and why it refuses. */
+interface Space {
+  setFailure(kind: DiskFailure['kind'] | undefined): void;
+  /** Throws `DiskError` when writing fails or `more` bytes do not fit. */
+  claim(name: string, more: number): void;
+}
 
-  const checkName = (name: string) => {
-    if (!FILE_NAME.test(name)) throw new Error(`"${name}" is no name for a file of the state directory`);
-  };
-  const fail = (kind: DiskFailure['kind'], name: string): never => {
-    throw new DiskError({ kind, detail: `${name} cannot be stored: the disk in memory is ${kind}` });
-  };
+function createSpace(files: Files, capacity: number): Space {
+  let failure: DiskFailure['kind'] | undefined;
   const countUsedBytes = () => [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0);
-  const claimSpace = (name: string, more: number) => {
-    if (writeFailure !== undefined) fail(writeFailure, name);
-    if (countUsedBytes() + more > capacity) fail('full', name);
+  return {
+    setFailure: (kind) => {
+      failure = kind;
+    },
+    claim(name, more) {
+      const kind = failure ?? (more > 0 && countUsedBytes() + more > capacity ? 'full' : undefined);
+      if (kind !== undefined)
+        throw new DiskError({ kind, detail: `cannot store ${name}: the disk in memory is ${kind}` });
+    },
   };
-  const store = (name: string, bytes: Uint8Array) => files.set(name, { bytes, synced: bytes.length });
+}
 
-  const createFile = (name: string): NewFile => {
-    let bytes: Uint8Array = new Uint8Array(0);
-    let isFinished = false;
-    return {
-      async write(more) {
-        claimSpace(name, bytes.length + more.length);
-        bytes = concatBytes(bytes, more);
-      },
-      async writeAt(offset, more) {
-        if (offset < 0 || offset + more.length > bytes.length)
-          throw new Error(`${name}: ${offset} is beyond what was written`);
-        claimSpace(name, bytes.length);
-        bytes.set(more, offset);
-      },
-      async commit() {
-        if (isFinished) throw new Error(`${name} was abandoned or is in place already`);
-        isFinished = true;
-        claimSpace(name, bytes.length);
-        store(name, bytes);
-      },
-      async abandon() {
-        isFinished = true;
-      },
-    };
+function createNewFile(name: string, files: Files, space: Space): NewFile {
+  let bytes: Uint8Array = new Uint8Array(0);
+  let isFinished = false;
+  return {
+    async write(more) {
+      space.claim(name, bytes.length + more.length);
+      bytes = concatBytes(bytes, more);
+    },
+    async writeAt(offset, more) {
+      if (offset < 0 || offset + more.length > bytes.length)
+        throw new Error(`${name}: ${offset} is beyond what was written`);
+      space.claim(name, bytes.length);
+      bytes.set(more, offset);
+    },
+    async commit() {
+      if (isFinished) throw new Error(`${name} was abandoned or is in place already`);
+      isFinished = true;
+      space.claim(name, bytes.length);
+      files.set(name, { bytes, synced: bytes.length });
+    },
+    async abandon() {
+      isFinished = true;
+    },
   };
+}
 
+/** An open file stays what it was when another takes its name. */
+const openStoredFile = ({ bytes }: StoredFile): OpenFile => ({
+  size: bytes.length,
+  read: async (offset, length) => bytes.slice(offset, offset + length),
+  readNow: (target, offset) => {
+    const part = bytes.subarray(offset, offset + target.length);
+    target.set(part);
+    return part.length;
+  },
+  close: async () => {},
+});
+
+function checkFileName(name: string): void {
+  if (!FILE_NAME.test(name)) throw new Error(`"${name}" is no name for a file of the state directory`);
+}
+
+function createDiskOver(files: Files, capacity: number): MemoryDisk {
+  const space = createSpace(files, capacity);
   return {
     async read(name) {
-      checkName(name);
+      checkFileName(name);
       return files.get(name)?.bytes.slice();
     },
     async replace(name, bytes) {
-      checkName(name);
-      claimSpace(name, bytes.length);
-      store(name, bytes.slice());
+      checkFileName(name);
+      space.claim(name, bytes.length);
+      files.set(name, { bytes: bytes.slice(), synced: bytes.length });
     },
     async append(name, bytes, { sync }) {
-      checkName(name);
-      claimSpace(name, bytes.length);
-      const old = files.get(name) ?? EMPTY;
+      checkFileName(name);
+      space.claim(name, bytes.length);
+      const old = files.get(name) ?? { bytes: new Uint8Array(0), synced: 0 };
       const whole = concatBytes(old.bytes, bytes);
       files.set(name, { bytes: whole, synced: sync ? whole.length : old.synced });
     },
     async open(name) {
-      checkName(name);
+      checkFileName(name);
       const found = files.get(name);
-      if (found === undefined) return undefined;
-      // An open file stays what it was when another takes its name.
-      const { bytes } = found;
-      return {
-        size: bytes.length,
-        read: async (offset, length) => bytes.slice(offset, offset + length),
-        readNow: (target, offset) => {
-          const part = bytes.subarray(offset, offset + target.length);
-          target.set(part);
-          return part.length;
-        },
-        close: async () => {},
-      };
+      return found && openStoredFile(found);
     },
     async create(name) {
-      checkName(name);
-      claimSpace(name, 0);
-      return createFile(name);
+      checkFileName(name);
+      space.claim(name, 0);
+      return createNewFile(name, files, space);
     },
     async remove(name) {
-      checkName(name);
-      if (writeFailure !== undefined) fail(writeFailure, name);
+      checkFileName(name);
+      space.claim(name, 0);
       files.delete(name);
     },
     list: async () => [...files.keys()].sort(),
-    failWrites: (kind) => {
-      writeFailure = kind;
-    },
+    failWrites: space.setFailure,
     afterPowerCut(keptShare = 0) {
       const survivors = [...files].map(([name, { bytes, synced }]): [string, StoredFile] => {
         const length = synced + Math.floor((bytes.length - synced) * keptShare);

@@ -1,33 +1,26 @@
-/** The demo's story: events as JSON lines, as sentences, and as a strip of the day. Formats only; decides nothing. */
+/** Formats what the demo prints: events as sentences, the day as a strip, the result as a summary. */
 
-import { formatCount, type Instant } from '../domain/units.ts';
+import { formatCount, type Instant, minutes } from '../domain/units.ts';
+
+interface Moment<Name extends string> {
+  readonly event: Name;
+  readonly at: string;
+}
 
 export type DemoEvent =
-  | {
-      readonly event: 'region';
-      readonly at: string;
-      readonly region: string;
-      readonly regionFullName: string;
-      readonly map: string | null;
-    }
-  | {
-      readonly event: 'signal';
-      readonly at: string;
-      readonly index: number;
-      readonly rate: number | null;
-      readonly basis: string;
-    }
-  | {
-      readonly event: 'decision';
-      readonly at: string;
-      readonly load: string;
-      readonly level: string;
-      readonly switched: boolean;
-      readonly why: string;
-      readonly text: string;
-    }
-  | { readonly event: 'problem'; readonly at: string; readonly problem: string }
+  | (Moment<'region'> & { readonly region: string; readonly regionFullName: string; readonly map: string | null })
+  | (Moment<'signal'> & { readonly index: number; readonly rate: number | null; readonly basis: string })
+  | (Moment<'decision'> & DemoDecision)
+  | (Moment<'problem'> & { readonly problem: string })
   | { readonly result: DemoResult };
+
+interface DemoDecision {
+  readonly load: string;
+  readonly level: string;
+  readonly switched: boolean;
+  readonly why: string;
+  readonly text: string;
+}
 
 export interface DemoLoadResult {
   readonly load: string;
@@ -58,33 +51,21 @@ export interface StripCell {
   readonly running: ReadonlySet<string>;
 }
 
-const createClockFormat = (timezone: string) => {
-  const format = new Intl.DateTimeFormat('en-GB', {
-    timeZone: timezone,
-    weekday: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  });
+const createClockFormat = (timeZone: string) => {
+  const fields = { weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone, ...fields });
   return (at: string) => format.format(new Date(at)).replace(',', '');
 };
 
 const formatIndex = (index: number, rate: number | null) =>
   `index ${`${Math.round(index)}`.padStart(3)}${rate === null ? '' : `  ${`${Math.round(rate)}`.padStart(4)} lb/MWh`}`;
 
-/** What people want to hear of although nothing is switched. */
-const NOTABLE_REASONS: ReadonlySet<string> = new Set([
-  'plan-waits',
-  'goal-done',
-  'not-armed',
-  'no-data',
-  'untrusted-clock',
-  'flat',
-  'output-fault',
-  'power-budget',
-  'override',
-  'remote-override',
-]);
+/** Reasons shown although nothing is switched. */
+const NOTABLE_REASONS: ReadonlySet<string> = new Set(
+  'plan-waits goal-done not-armed no-data untrusted-clock flat output-fault power-budget override remote-override'.split(
+    ' ',
+  ),
+);
 
 /** Keeps the decisions that are news to people: a switch, or another reason worth a line. */
 export function createNewsFilter(): (event: DemoEvent) => boolean {
@@ -129,7 +110,8 @@ export interface StripOptions {
   readonly coloured: boolean;
 }
 
-const STRIP_CELL = 900_000;
+/** One cell of the strip, before cells are merged to fit the terminal. */
+export const STRIP_CELL = minutes(15);
 
 /** `size` cells as one: the first index, and every load that ran in any of them. */
 function mergeCells(cells: readonly StripCell[], size: number): StripCell[] {
@@ -140,50 +122,50 @@ function mergeCells(cells: readonly StripCell[], size: number): StripCell[] {
 }
 
 /** The day in one row a load, coloured by the index: full where it ran, a dot where it did not. */
-export function formatStrip(
-  cells: readonly StripCell[],
-  { loads, from, timezone, columns, coloured }: StripOptions,
-): string {
+export function formatStrip(cells: readonly StripCell[], options: StripOptions): string {
+  const { loads, from, timezone, columns, coloured } = options;
   const width = Math.max(...loads.map((load) => load.length), 'index'.length);
-  const cellsPerColumn = Math.max(1, Math.ceil(cells.length / Math.max(12, columns - width - 2)));
-  const columnCells = mergeCells(cells, cellsPerColumn);
+  const merged = Math.max(1, Math.ceil(cells.length / Math.max(12, columns - width - 2)));
+  const columnCells = mergeCells(cells, merged);
   const paint = (index: number | undefined, text: string) => (coloured ? paintByIndex(index, text) : text);
-  const hourFormat = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', hourCycle: 'h23' });
-  const rulerEvery = Math.max(3, Math.round(12 / cellsPerColumn));
-  const ruler = columnCells
-    .map((_, i) =>
-      i % rulerEvery === 0
-        ? hourFormat.format(new Date(from + i * cellsPerColumn * STRIP_CELL)).padEnd(rulerEvery)
-        : '',
-    )
-    .join('')
-    .slice(0, columnCells.length);
-  const rows = loads.map(
-    (load) =>
-      `${load.padEnd(width)}  ${columnCells.map(({ index, running }) => paint(index, running.has(load) ? '█' : '·')).join('')}`,
+  const row = (name: string, cellText: (cell: StripCell) => string) =>
+    `${name.padEnd(width)}  ${columnCells.map((cell) => paint(cell.index, cellText(cell))).join('')}`;
+  const ruler = formatRuler(columnCells.length, { from, timezone, cell: STRIP_CELL * merged });
+  return [
+    `${' '.repeat(width)}  ${ruler}`,
+    row('index', () => '▄'),
+    ...loads.map((load) => row(load, ({ running }) => (running.has(load) ? '█' : '·'))),
+    `${' '.repeat(width)}  █ ran, · did not${coloured ? '; green is clean, red is dirty' : ''}`,
+  ].join('\n');
+}
+
+/** The hours above the strip, about every 3 of them; `cell` in milliseconds. */
+function formatRuler(length: number, start: { from: Instant; timezone: string; cell: number }): string {
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone: start.timezone, hour: '2-digit', hourCycle: 'h23' });
+  const every = Math.max(3, Math.round((12 * STRIP_CELL) / start.cell));
+  const marks = Array.from({ length: Math.ceil(length / every) }, (_, i) =>
+    format.format(new Date(start.from + i * every * start.cell)).padEnd(every),
   );
-  const index = `${'index'.padEnd(width)}  ${columnCells.map((cell) => paint(cell.index, '▄')).join('')}`;
-  const legend = `${' '.repeat(width)}  █ ran, · did not${coloured ? '; green is clean, red is dirty' : ''}`;
-  return [`${' '.repeat(width)}  ${ruler}`, index, ...rows, legend].join('\n');
+  return marks.join('').slice(0, length);
 }
 
 const formatKilograms = (value: number) => `${value.toFixed(2)} kg`;
 
-/** The end of the story. */
-export function formatSummary(result: DemoResult): string {
-  const width = Math.max(...result.loads.map(({ load }) => load.length));
-  const baselineText = { 'at-once': 'at once', 'even-day': 'spread evenly over the day' } as const;
-  const rows = result.loads.map(({ load, energyKwh, kg: loadKg, insteadKg, savedKg, comparedWith, switches }) => {
-    const saved =
-      comparedWith === null
-        ? ''
-        : `  ${formatKilograms(insteadKg)} ${baselineText[comparedWith]}: ${savedKg < 0 ? `${formatKilograms(-savedKg)} more` : `${formatKilograms(savedKg)} saved`}`;
-    return `  ${load.padEnd(width)}  ${energyKwh.toFixed(1).padStart(5)} kWh  ${formatKilograms(loadKg).padStart(9)} CO2${saved}  (${formatCount(switches, 'switch')})`;
+const formatSaving = (kg: number) => (kg < 0 ? `${formatKilograms(-kg)} more` : `${formatKilograms(kg)} saved`);
+const BASELINE_TEXT = { 'at-once': 'at once', 'even-day': 'spread evenly over the day' } as const;
+
+/** The result as text: the whole, a line a load, and what it cost in requests. */
+export function formatSummary({ hours, kg, savedKg, loads, deadlines, requests, logins }: DemoResult): string {
+  const width = Math.max(...loads.map(({ load }) => load.length));
+  const rows = loads.map((one) => {
+    const baseline = one.comparedWith && `${formatKilograms(one.insteadKg)} ${BASELINE_TEXT[one.comparedWith]}`;
+    const saved = baseline === null ? '' : `  ${baseline}: ${formatSaving(one.savedKg)}`;
+    const energy = `${one.energyKwh.toFixed(1).padStart(5)} kWh  ${formatKilograms(one.kg).padStart(9)} CO2`;
+    return `  ${one.load.padEnd(width)}  ${energy}${saved}  (${formatCount(one.switches, 'switch')})`;
   });
-  const { met, missed } = result.deadlines;
   return [
-    `${formatCount(result.hours, 'hour')}: ${formatKilograms(result.kg)} CO2, ${result.savedKg < 0 ? `${formatKilograms(-result.savedKg)} more` : `${formatKilograms(result.savedKg)} saved`}`,
+    `${formatCount(hours, 'hour')}: ${formatKilograms(kg)} CO2, ${formatSaving(savedKg)}`,
     ...rows,
-    `  deadlines: ${met} met, ${missed} missed; ${formatCount(result.requests, 'request')}, ${formatCount(result.logins, 'login')}`,
+    `  deadlines: ${deadlines.met} met, ${deadlines.missed} missed; ${formatCount(requests, 'request')}, ${formatCount(logins, 'login')}`,
   ].join('\n');
 }

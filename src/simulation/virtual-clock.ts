@@ -1,6 +1,6 @@
 /** A clock that stands still while outside work is under way and then jumps to the next wake-up: the same run, every time. */
 
-import type { Cancel, Clock, ClockReading } from '../domain/ports.ts';
+import type { Cancel, Clock } from '../domain/ports.ts';
 import { addDuration, type Duration, durationBetween, type Instant, type Uptime } from '../domain/units.ts';
 
 interface PendingTimer {
@@ -25,7 +25,7 @@ export interface VirtualClock extends Clock {
   waiting(): readonly string[];
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly beforeJump?: (from: Instant, to: Instant) => Promise<void>;
   readonly stop?: AbortSignal;
 }
@@ -33,85 +33,97 @@ export interface RunOptions {
 /** One turn of the event loop: every promise that can go on without the outside has gone on. */
 const runEventLoopTurn = () => new Promise<void>((resume) => setImmediate(resume));
 
+/** Counts the work under way outside, during which time stands still. */
+function createPauses(): { begin(): Cancel; waitUntilIdle(): Promise<void> } {
+  let count = 0;
+  let onResume: (() => void) | undefined;
+  return {
+    begin() {
+      count += 1;
+      let isReleased = false;
+      return () => {
+        if (isReleased) return;
+        isReleased = true;
+        count -= 1;
+        if (count === 0) onResume?.();
+      };
+    },
+    async waitUntilIdle() {
+      do {
+        await runEventLoopTurn();
+        if (count > 0) await new Promise<void>((resume) => (onResume = resume));
+        await runEventLoopTurn();
+      } while (count > 0);
+    },
+  };
+}
+
+/** What waits, in the order of time, and of two at the same time in the order of asking. */
+function createTimerQueue() {
+  let timers: PendingTimer[] = [];
+  const remove = (timer: PendingTimer) => {
+    timers = timers.filter((other) => other !== timer);
+  };
+  return {
+    add(timer: PendingTimer): Cancel {
+      timers.push(timer);
+      return () => remove(timer);
+    },
+    remove,
+    findNext: () =>
+      timers.reduce<PendingTimer | undefined>((best, one) => (best && best.at <= one.at ? best : one), undefined),
+    names: () => [...timers].sort((a, b) => a.at - b.at).map(({ name }) => name),
+  };
+}
+
 export function createVirtualClock(start: Instant): VirtualClock {
   const origin = 0 as Uptime;
   let uptime = origin;
   let wallAtOrigin = start;
   let trusted = true;
-  let timers: PendingTimer[] = [];
-  let pauses = 0;
-  let onResume: (() => void) | undefined;
+  const pauses = createPauses();
+  const timers = createTimerQueue();
+  const { waitUntilIdle } = pauses;
 
-  const wall = () => addDuration(wallAtOrigin, durationBetween(origin, uptime));
-  const now = (): ClockReading => ({ wall: wall(), uptime, trusted });
-
-  const waitUntilIdle = async () => {
-    do {
-      await runEventLoopTurn();
-      if (pauses > 0) await new Promise<void>((resume) => (onResume = resume));
-      await runEventLoopTurn();
-    } while (pauses > 0);
+  const readWall = () => addDuration(wallAtOrigin, durationBetween(origin, uptime));
+  const runTimer = (timer: PendingTimer) => {
+    timers.remove(timer);
+    timer.run();
   };
 
-  /** The earliest, and of two at the same time the one asked for first. */
-  const findNextTimer = () =>
-    timers.reduce<PendingTimer | undefined>(
-      (best, one) => (best === undefined || one.at < best.at ? one : best),
-      undefined,
-    );
-
   return {
-    now,
-    wakeAt(at, name, run) {
-      const timer: PendingTimer = { at, name, run };
-      timers.push(timer);
-      return () => {
-        timers = timers.filter((other) => other !== timer);
-      };
-    },
-    pause() {
-      pauses += 1;
-      let isReleased = false;
-      return () => {
-        if (isReleased) return;
-        isReleased = true;
-        pauses -= 1;
-        if (pauses === 0) {
-          onResume?.();
-          onResume = undefined;
-        }
-      };
-    },
+    now: () => ({ wall: readWall(), uptime, trusted }),
+    wakeAt: (at, name, run) => timers.add({ at, name, run }),
+    pause: pauses.begin,
     async runUntil(end, { beforeJump, stop } = {}) {
       for (;;) {
         await waitUntilIdle();
         if (stop?.aborted) return;
-        const last = addDuration(uptime, durationBetween(wall(), end));
-        const next = findNextTimer();
-        const jumpTo = next === undefined || next.at > last ? last : next.at;
+        const last = addDuration(uptime, durationBetween(readWall(), end));
+        const next = timers.findNext();
+        const isDue = next !== undefined && next.at <= last;
+        const jumpTo = isDue ? next.at : last;
         if (jumpTo > uptime) {
-          await beforeJump?.(wall(), addDuration(wall(), durationBetween(uptime, jumpTo)));
+          await beforeJump?.(readWall(), addDuration(readWall(), durationBetween(uptime, jumpTo)));
           uptime = jumpTo;
         }
-        if (next === undefined || next.at > last) return;
-        timers = timers.filter((other) => other !== next);
-        next.run();
+        if (!isDue) return;
+        runTimer(next);
       }
     },
     async runUntilDone(work) {
       let isOver = false;
-      const over = () => {
+      const end = () => {
         isOver = true;
       };
-      work.then(over, over);
+      work.then(end, end);
       for (;;) {
         await waitUntilIdle();
         if (isOver) return work;
-        const next = findNextTimer();
-        if (next === undefined) throw new Error('what is waited for waits for nothing that could come');
+        const next = timers.findNext();
+        if (next === undefined) throw new Error('the work waits, and no timer is set that could end its wait');
         uptime = Math.max(uptime, next.at) as Uptime;
-        timers = timers.filter((other) => other !== next);
-        next.run();
+        runTimer(next);
       }
     },
     waitUntilIdle,
@@ -121,6 +133,6 @@ export function createVirtualClock(start: Instant): VirtualClock {
     setTrusted(value) {
       trusted = value;
     },
-    waiting: () => [...timers].sort((a, b) => a.at - b.at).map(({ name }) => name),
+    waiting: timers.names,
   };
 }

@@ -63,7 +63,9 @@ describe('the virtual clock', () => {
     clock.wakeAt(at(4), 'later', () => expect.unreachable());
     expect(await clock.runUntilDone(work)).toBe('done');
     expect(clock.now().uptime).toBe(180_000);
-    await expect(createVirtualClock(NOON).runUntilDone(new Promise(() => {}))).rejects.toThrow('waits for nothing');
+    await expect(createVirtualClock(NOON).runUntilDone(new Promise(() => {}))).rejects.toThrow(
+      'no timer is set that could end its wait',
+    );
   });
 
   it('stops between two wake-ups when told', async () => {

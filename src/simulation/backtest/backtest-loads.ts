@@ -1,7 +1,8 @@
 /** The three loads every backtest knows, and the jobs a load's goal makes of a history. */
 
-import type { Goal, LoadConfig } from '../../domain/load-types.ts';
+import type { LoadConfig, LocalTime } from '../../domain/load-types.ts';
 import { findNextDeadline, findPreviousDeadline, findPreviousOccurrence } from '../../domain/local-time.ts';
+import { buildWeekTimes } from '../../domain/text-format.ts';
 import {
   type Duration,
   days,
@@ -13,7 +14,7 @@ import {
 } from '../../domain/units.ts';
 import { findWholeRows, type RecordedSeries, TEACHING_DAYS, timeOfRow } from './recorded-series.ts';
 
-const repeatDaily = (time: number): Goal['by'] => [time, time, time, time, time, time, time];
+const repeatDaily = (time: LocalTime) => buildWeekTimes(() => time);
 
 const commonOptions = {
   output: { kind: 'dry-run', as: 'relay' },
@@ -80,9 +81,9 @@ export interface BacktestJob {
   readonly end: number;
 }
 
-export const computeJobLength = ({ powerKw: power, goal }: LoadConfig): Duration | undefined => {
+const computeJobLength = ({ powerKw, goal }: LoadConfig): Duration | undefined => {
   if (goal === undefined) return undefined;
-  return goal.need.kind === 'time' ? goal.need.time : (((hours(1) * goal.need.energy) / power) as Duration);
+  return goal.need.kind === 'time' ? goal.need.time : (((hours(1) * goal.need.energy) / powerKw) as Duration);
 };
 
 export interface JobRange {

@@ -7,7 +7,13 @@ import type { Basis } from '../../signal/signal-view.ts';
 import { countStarts, type FoundViolation, findBudgetViolations, findLoadViolations } from './audit.ts';
 import type { BacktestFaults } from './backtest-faults.ts';
 import { type BacktestJob, type JobRange, listJobs } from './backtest-loads.ts';
-import { type Counterfactual, computeCounterfactual, computeKilograms, sumRuns } from './counterfactual.ts';
+import {
+  type Counterfactual,
+  computeCounterfactual,
+  computeKilograms,
+  type RunTotals,
+  sumRuns,
+} from './counterfactual.ts';
 import { type RecordedSeries, timeOfRow } from './recorded-series.ts';
 import { type BacktestFeed, type BacktestFeedName, createBacktestFeed, createPlanOnceFeed } from './signal-feeds.ts';
 import { type SimulatedTrack, simulate } from './simulate.ts';
@@ -44,7 +50,7 @@ export interface BacktestResult {
   readonly regret: { readonly constraintsKg: number; readonly forecastKg: number; readonly executionKg: number };
   readonly worstDays: readonly { readonly from: string; readonly lostKg: number }[];
   readonly violations: number;
-  readonly violationsByRule: Readonly<globalThis.Record<string, number>>;
+  readonly violationsByRule: Readonly<Record<string, number>>;
 }
 
 export interface BacktestOptions {
@@ -59,13 +65,9 @@ export interface BacktestOptions {
 }
 
 /** One job as it was done. */
-interface CompletedJob {
+interface CompletedJob extends RunTotals {
   readonly job: BacktestJob;
   readonly bounds: Counterfactual;
-  readonly time: number;
-  readonly weight: number;
-  readonly unplannedTime: number;
-  readonly unplannedWeight: number;
   readonly starts: number;
 }
 
@@ -126,7 +128,7 @@ function simulatePolicy(
   name: BacktestFeedName,
   jobs: readonly (readonly BacktestJob[])[],
 ): readonly SimulatedTrack[] {
-  const { record, faults, onProgress: progress } = test;
+  const { record, faults, onProgress } = test;
   const firstStart = jobs.flatMap(([job]) => job ?? []).reduce((least, { from }) => Math.min(least, from), Infinity);
   const simulateLoads = (loads: readonly LoadConfig[], feed: BacktestFeed, part: number) =>
     simulate({
@@ -135,9 +137,7 @@ function simulatePolicy(
       feed,
       faults,
       measureFrom: firstStart as Instant,
-      ...(progress === undefined
-        ? {}
-        : { onProgress: (rows: number) => progress(policy, part * (rows / record.rows)) }),
+      onProgress: (rows) => onProgress?.(policy, part * (rows / record.rows)),
     });
   if (policy !== 'plan-once') return simulateLoads(test.loads, createBacktestFeed(name, record), 1);
   return test.loads.flatMap((load, i) => {
@@ -164,20 +164,19 @@ function computeBaselines(
 const isJobMet = ({ time, job }: CompletedJob) => time >= job.need - NEED_TOLERANCE;
 
 function findJobViolations(load: LoadConfig, done: readonly CompletedJob[]): readonly FoundViolation[] {
-  const most = load.maxInterruptions === undefined ? Number.POSITIVE_INFINITY : load.maxInterruptions + 1;
-  return done.flatMap((one): FoundViolation[] => {
-    const at = one.job.from;
-    return [
-      ...(isJobMet(one) ? [] : [{ rule: 'deadline' as const, load: load.name, at }]),
-      ...(one.starts > most ? [{ rule: 'starts-a-job' as const, load: load.name, at }] : []),
-    ];
-  });
+  const most = (load.maxInterruptions ?? Number.POSITIVE_INFINITY) + 1;
+  const listJobsThat = (rule: FoundViolation['rule'], breaks: (one: CompletedJob) => boolean) =>
+    done.filter(breaks).map(({ job }) => ({ rule, load: load.name, at: job.from }));
+  return [
+    ...listJobsThat('deadline', (one) => !isJobMet(one)),
+    ...listJobsThat('starts-a-job', ({ starts }) => starts > most),
+  ];
 }
 
 /** Shortest time between a change and the next opposite one, in minutes. */
-function findShortestMinutes({ transitions: edges }: SimulatedTrack, on: boolean): number | undefined {
-  const lengths = edges.slice(1).flatMap((edge, i) => {
-    const before = edges[i];
+function findShortestMinutes({ transitions }: SimulatedTrack, on: boolean): number | undefined {
+  const lengths = transitions.slice(1).flatMap((edge, i) => {
+    const before = transitions[i];
     return before !== undefined && before.on === on && edge.on !== on ? [(edge.at - before.at) / 60_000] : [];
   });
   return lengths.length === 0 ? undefined : lengths.reduce((a, b) => Math.min(a, b));
@@ -191,14 +190,11 @@ const computeImmediateWeight = ({ bounds, time, job }: CompletedJob) => (bounds.
 
 function computeRegret(load: LoadConfig, done: readonly CompletedJob[]): BacktestResult['regret'] {
   const kg = (weight: (one: CompletedJob) => number) => computeKilograms(load, sumBy(done, weight));
-  const execution = kg(
-    ({ unplannedTime, unplannedWeight, bounds, job }) =>
-      unplannedWeight - (bounds.hindsight * unplannedTime) / job.need,
-  );
+  const executionKg = kg((one) => one.unplannedWeight - (one.bounds.hindsight * one.unplannedTime) / one.job.need);
   return {
     constraintsKg: kg(({ bounds }) => bounds.hindsight - bounds.unconstrained),
-    forecastKg: kg(({ weight, bounds, time, job }) => weight - (bounds.hindsight * time) / job.need) - execution,
-    executionKg: execution,
+    forecastKg: kg(({ weight, bounds, time, job }) => weight - (bounds.hindsight * time) / job.need) - executionKg,
+    executionKg,
   };
 }
 
@@ -208,15 +204,10 @@ function buildBacktestResult(
   done: readonly CompletedJob[],
   simulated: { readonly track: SimulatedTrack; readonly found: readonly FoundViolation[] } | undefined,
 ): BacktestResult {
-  const kg = computeKilograms(
-    load,
-    sumBy(done, ({ weight }) => weight),
-  );
-  const immediateKg = computeKilograms(load, sumBy(done, computeImmediateWeight));
-  const possibleKg = computeKilograms(
-    load,
-    sumBy(done, ({ bounds, time, job }) => ((bounds.immediate - bounds.hindsight) * time) / job.need),
-  );
+  const sumKilograms = (weightOf: (one: CompletedJob) => number) => computeKilograms(load, sumBy(done, weightOf));
+  const kg = sumKilograms(({ weight }) => weight);
+  const immediateKg = sumKilograms(computeImmediateWeight);
+  const possibleKg = sumKilograms(({ bounds, time, job }) => ((bounds.immediate - bounds.hindsight) * time) / job.need);
   const span = done.length === 0 ? 1 : sumBy(done, ({ job }) => Math.max(job.by - job.from, 86_400_000)) / 86_400_000;
   const shortestOn = simulated && findShortestMinutes(simulated.track, true);
   const shortestOff = simulated && findShortestMinutes(simulated.track, false);
@@ -249,16 +240,14 @@ function buildBacktestResult(
 
 function findWorstDays(load: LoadConfig, done: readonly CompletedJob[]): BacktestResult['worstDays'] {
   return done
-    .map(({ job, weight, bounds }) => ({
-      from: formatInstant(job.from),
-      lostKg: computeKilograms(load, weight - bounds.hindsight) as number,
-    }))
+    .map(({ job, weight, bounds }) => ({ from: job.from, lostKg: computeKilograms(load, weight - bounds.hindsight) }))
     .sort((a, b) => b.lostKg - a.lostKg)
-    .slice(0, WORST_DAYS);
+    .slice(0, WORST_DAYS)
+    .map(({ from, lostKg }) => ({ from: formatInstant(from), lostKg }));
 }
 
-function countByName(names: readonly string[]): Readonly<globalThis.Record<string, number>> {
-  const counts: globalThis.Record<string, number> = {};
+function countByName(names: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
   return counts;
 }

@@ -1,10 +1,12 @@
-/** Runs the unchanged control core over a history in virtual time, with outputs that obey at once, and writes down what it did. */
+/** Runs the unchanged control core over a recorded history in virtual time, with outputs that obey at once, and records what ran. */
 
 import type { ControlEvent, Site } from '../../control/control-types.ts';
 import { type ControlState, decodeControlState, encodeControlState, initialState, step } from '../../control/step.ts';
+import { isRunning } from '../../domain/levels.ts';
+import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import { type Instant, subtractDuration, type Uptime } from '../../domain/units.ts';
-import type { Basis } from '../../signal/signal-view.ts';
+import type { Basis, SignalView } from '../../signal/signal-view.ts';
 import type { BacktestFaults } from './backtest-faults.ts';
 import { findRowFrom, type RecordedSeries, timeOfRow } from './recorded-series.ts';
 import type { BacktestFeed } from './signal-feeds.ts';
@@ -23,15 +25,13 @@ export interface Transition {
 }
 
 export interface SimulatedTrack {
-  readonly runIntervals: RunInterval[];
-  readonly transitions: Transition[];
+  readonly runIntervals: readonly RunInterval[];
+  readonly transitions: readonly Transition[];
   /** Since what is measured began. */
-  readonly minutesByBasis: { [Name in Basis]?: number };
+  readonly minutesByBasis: { readonly [Name in Basis]?: number };
   /** Commands whose level was in place already. */
-  repeatedCommands: number;
+  readonly repeatedCommands: number;
 }
-
-const isRunningLevel = (level: string | undefined) => level === 'on' || level === 'recommend' || level === 'force';
 
 export interface SimulationOptions {
   readonly site: Site;
@@ -45,92 +45,119 @@ export interface SimulationOptions {
 }
 
 /** The tracks of the loads, in their order. The record's wall time is true time; the device's clock may differ under a fault. */
-export function simulate({
-  site,
-  record,
-  feed,
-  faults,
-  measureFrom,
-  onProgress,
-}: SimulationOptions): readonly SimulatedTrack[] {
-  const tracks: SimulatedTrack[] = site.loads.map(() => ({
-    runIntervals: [],
-    transitions: [],
-    minutesByBasis: {},
-    repeatedCommands: 0,
-  }));
+export function simulate(options: SimulationOptions): readonly SimulatedTrack[] {
+  const { record, feed, faults, onProgress } = options;
+  const core = createSimulatedCore(options);
+  for (let row = 0; row < record.rows; row++) {
+    const at = timeOfRow(record, row);
+    if (row === 0 || record.gapRows[row - 1] === row) core.startFresh(at);
+    else {
+      core.runUntil(at);
+      if (faults.isRestart(at)) core.restart(at);
+    }
+    const answered = faults.isAnswered(at) ? findRowFrom(record, subtractDuration(at, faults.answerDelay)) : undefined;
+    core.receiveSignal(at, (now) => feed(answered, now));
+    if (onProgress !== undefined && row % 2_048 === 0) onProgress(row);
+  }
+  return core.tracks;
+}
+
+interface SimulatedCore {
+  readonly tracks: readonly SimulatedTrack[];
+  /** As after a gap: no state, every output at its first level. */
+  startFresh(at: Instant): void;
+  /** The program stops and starts within one boot: outputs keep their level, the state goes through its text. */
+  restart(at: Instant): void;
+  /** Every wake-up the core asked for before `at`. */
+  runUntil(at: Instant): void;
+  receiveSignal(at: Instant, viewAt: (now: ClockReading) => SignalView): void;
+}
+
+function createSimulatedCore({ site, record, faults, measureFrom }: SimulationOptions): SimulatedCore {
   const origin = timeOfRow(record, 0);
+  const recorder = createTrackRecorder(site, origin, measureFrom);
   let state: ControlState = initialState(site, undefined, false);
   let wakeAt = Number.POSITIVE_INFINITY;
-  let recordedUntil = origin as number;
 
-  const momentAt = (at: number): ClockReading => ({
+  const readClock = (at: number): ClockReading => ({
     wall: (at + faults.clockError(at as Instant)) as Instant,
     uptime: (at - origin) as Uptime,
     trusted: true,
   });
-  /** What has run since the last step belongs to the decision of that step. */
-  const recordRunTime = (at: number): void => {
-    state.loads.forEach(({ level, decision }, i) => {
-      const track = tracks[i];
-      if (track === undefined || at <= recordedUntil) return;
-      const basis = decision?.basis ?? 'fail-safe';
-      const length = Math.max(0, at - Math.max(recordedUntil, measureFrom));
-      if (length > 0) track.minutesByBasis[basis] = (track.minutesByBasis[basis] ?? 0) + length / 60_000;
-      if (isRunningLevel(level)) appendRunInterval(track.runIntervals, recordedUntil, at, decision?.priority === 7);
-    });
-    recordedUntil = at;
-  };
   const stepCore = (event: ControlEvent, at: number): void => {
-    recordRunTime(at);
-    const stepResult = step(site, state, event, momentAt(at));
-    state = stepResult.state;
-    wakeAt = stepResult.wakeAt + origin;
-    for (const { load, level } of stepResult.commands) {
+    recorder.recordRunTime(state, at);
+    const result = step(site, state, event, readClock(at));
+    state = result.state;
+    wakeAt = result.wakeAt + origin;
+    for (const { load, level } of result.commands) {
       const i = site.loads.findIndex(({ name }) => name === load);
-      const previousLevel = state.loads[i]?.level;
-      const track = tracks[i];
-      if (track !== undefined) {
-        if (previousLevel === level) track.repeatedCommands++;
-        if (isRunningLevel(previousLevel) !== isRunningLevel(level))
-          track.transitions.push({ at: (at - origin) as Uptime, on: isRunningLevel(level) });
-      }
+      recorder.recordCommand(i, state.loads[i]?.level, level, at);
       stepCore({ kind: 'confirmed', load, level }, at);
     }
   };
-  const startFresh = (at: number): void => {
-    recordRunTime(at);
-    recordedUntil = at;
-    state = initialState(site, undefined, false);
-    stepCore(
-      { kind: 'found', levels: Object.fromEntries(site.loads.map(({ name, initialLevel: boot }) => [name, boot])) },
-      at,
-    );
-  };
-
-  /** The program stops and starts within one boot: outputs keep their level, the state goes through its text. */
-  const restart = (at: number): void => {
-    recordRunTime(at);
-    const levels = Object.fromEntries(state.loads.map(({ name, level }) => [name, level ?? 'off']));
-    const read = decodeControlState(encodeControlState(state));
-    if ('kind' in read) throw new Error(read.detail);
-    state = initialState(site, read, true);
+  const startWith = (at: number, levels: Readonly<Record<string, Level>>): void =>
     stepCore({ kind: 'found', levels }, at);
-  };
 
-  for (let row = 0; row < record.rows; row++) {
-    const at = timeOfRow(record, row);
-    const isAfterGap = row === 0 || record.gapRows[row - 1] === row;
-    if (isAfterGap) startFresh(at);
-    else while (wakeAt < at) stepCore({ kind: 'tick' }, Math.max(wakeAt, recordedUntil));
-    if (!isAfterGap && faults.isRestart(at)) restart(at);
-    const receivedRow = faults.isAnswered(at)
-      ? findRowFrom(record, subtractDuration(at, faults.answerDelay))
-      : undefined;
-    stepCore({ kind: 'signal', view: feed(receivedRow, momentAt(at)) }, at);
-    if (onProgress !== undefined && row % 2_048 === 0) onProgress(row);
-  }
-  return tracks;
+  return {
+    tracks: recorder.tracks,
+    startFresh(at) {
+      recorder.recordRunTime(state, at);
+      state = initialState(site, undefined, false);
+      startWith(at, Object.fromEntries(site.loads.map(({ name, initialLevel }) => [name, initialLevel])));
+    },
+    restart(at) {
+      recorder.recordRunTime(state, at);
+      const levels = Object.fromEntries(state.loads.map(({ name, level }) => [name, level ?? 'off']));
+      const read = decodeControlState(encodeControlState(state));
+      if ('kind' in read) throw new Error(read.detail);
+      state = initialState(site, read, true);
+      startWith(at, levels);
+    },
+    runUntil(at) {
+      while (wakeAt < at) stepCore({ kind: 'tick' }, Math.max(wakeAt, recorder.recordedUntil()));
+    },
+    receiveSignal: (at, viewAt) => stepCore({ kind: 'signal', view: viewAt(readClock(at)) }, at),
+  };
+}
+
+interface TrackRecorder {
+  readonly tracks: readonly SimulatedTrack[];
+  recordedUntil(): number;
+  /** What has run since the last step belongs to the decision of that step. */
+  recordRunTime(state: ControlState, at: number): void;
+  recordCommand(load: number, previous: Level | undefined, level: Level, at: number): void;
+}
+
+function createTrackRecorder({ loads }: Site, origin: Instant, measureFrom: Instant): TrackRecorder {
+  const tracks = loads.map(() => ({
+    runIntervals: [] as RunInterval[],
+    transitions: [] as Transition[],
+    minutesByBasis: {} as { [Name in Basis]?: number },
+    repeatedCommands: 0,
+  }));
+  let recordedUntil: number = origin;
+  return {
+    tracks,
+    recordedUntil: () => recordedUntil,
+    recordRunTime(state, at) {
+      if (at <= recordedUntil) return;
+      const length = Math.max(0, at - Math.max(recordedUntil, measureFrom));
+      tracks.forEach(({ runIntervals, minutesByBasis }, i) => {
+        const { level, decision } = state.loads[i] ?? {};
+        const basis = decision?.basis ?? 'fail-safe';
+        if (length > 0) minutesByBasis[basis] = (minutesByBasis[basis] ?? 0) + length / 60_000;
+        if (isRunning(level)) appendRunInterval(runIntervals, recordedUntil, at, decision?.priority === 7);
+      });
+      recordedUntil = at;
+    },
+    recordCommand(load, previous, level, at) {
+      const track = tracks[load];
+      if (track === undefined) return;
+      if (previous === level) track.repeatedCommands++;
+      if (isRunning(previous) !== isRunning(level))
+        track.transitions.push({ at: (at - origin) as Uptime, on: isRunning(level) });
+    },
+  };
 }
 
 function appendRunInterval(runIntervals: RunInterval[], from: number, to: number, planned: boolean): void {
