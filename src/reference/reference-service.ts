@@ -11,8 +11,9 @@ import { createTokens } from './accounts/tokens.ts';
 import { changeRequest, changeResponse, findReplacement } from './faults/fault-answers.ts';
 import { type ActiveFault, createActiveFaults, type FaultRule, selectStrikingRules } from './faults/fault-rules.ts';
 import { sendWithFault } from './faults/fault-wire.ts';
+import { type AuthErrors, buildProfile, type ProfileName } from './http/profile.ts';
 import { readRequest } from './http/request.ts';
-import { type AuthErrors, errorResponse } from './http/response.ts';
+import { errorResponse } from './http/response.ts';
 import type { ApiRequest, Counts, ServiceParts } from './http/route-types.ts';
 import { answerRequest } from './http/router.ts';
 import { sendResponse } from './http/send-response.ts';
@@ -37,6 +38,8 @@ export interface ReferenceOptions {
   /** What `/register` makes; `free` unless said otherwise. */
   readonly newPlan?: PlanName;
   readonly accounts?: readonly { readonly username: string; readonly password: string; readonly plan: PlanName }[];
+  /** `specification` unless said otherwise; sets what `authErrors` and `extras` are by default. */
+  readonly profile?: ProfileName;
   readonly authErrors?: AuthErrors;
   /** Recorded files for the `co2_moer` of one region, `CAISO_NORTH` unless said otherwise; `units` of a two-column file. */
   readonly series?: { readonly files: readonly string[]; readonly region?: string; readonly units?: string };
@@ -85,9 +88,8 @@ async function openServiceParts(options: ReferenceOptions, series: Series | unde
     requestLimits: createRollingWindows(REQUEST_LIMIT, LIMIT_WINDOW),
     loginLimits: createRollingWindows(LOGIN_LIMIT, LIMIT_WINDOW),
     anonymousLimits: createRollingWindows(ANONYMOUS_LIMIT, 60 * MINUTE),
-    authErrors: options.authErrors ?? 'json',
     newPlan: options.newPlan ?? 'free',
-    extras: options.extras ?? false,
+    profile: buildProfile(options.profile ?? 'specification', options),
     counts: { requests: 0, logins: 0, refusedLogins: 0, statuses: {}, paths: {} },
     forecastCache: { issued: Number.NaN, byKey: new Map() },
   };
@@ -139,7 +141,8 @@ function createListener(service: ServiceParts, { clock, activeFaults, onError }:
     service.counts.requests += 1;
     response.sendDate = false;
     setDateHeader(response, now);
-    response.setHeader('x-request-id', `${(service.seed >>> 0).toString(16)}-${service.counts.requests}`);
+    if (service.profile.sendsRequestId)
+      response.setHeader('x-request-id', `${(service.seed >>> 0).toString(16)}-${service.counts.requests}`);
     try {
       const apiRequest = await readRequest(request, now);
       if ('status' in apiRequest) return await sendResponse(request, response, apiRequest);

@@ -79,6 +79,16 @@ describe('gridtide reference', () => {
     running(['--faults', '503', '--auth-errors', 'html'], async (url) => {
       expect((await sendPlainRequest(`${url}/login`)).status).toBe(503);
     }).then((code) => expect(code).toBe(0)));
+  it('--profile published answers with pages, unless --auth-errors says otherwise', async () => {
+    for (const [more, type] of [
+      [[], /html/],
+      [['--auth-errors', 'json'], /json/],
+    ] as const)
+      await running(['--profile', 'published', ...more], async (url) => {
+        const { headers } = await sendPlainRequest(`${url}/login`);
+        expect([headers['content-type'], headers['x-request-id']]).toEqual([expect.stringMatching(type), undefined]);
+      });
+  });
   it('the same seed and moment, the same answers', async () => {
     const answers: string[] = [];
     for (const seed of ['5', '5', '6'])
@@ -133,6 +143,7 @@ describe('mistakes', () => {
     [['--account', 'me:secret'], /--account: expected USER:PASSWORD:PLAN$/],
     [['--account', 'me:secret:gold'], /--account me: the plan is not one of free, basic/],
     [['--account', 'me:secret:pro', '--account', 'me:secret:free'], /--account me: the same name is given twice/],
+    [['--profile', 'real'], /--profile real: expected specification or published/],
     [['--auth-errors', 'xml'], /--auth-errors xml: expected json or html/],
     [['--host', '0.0.0.0'], /--host 0\.0\.0\.0: only loopback is served without --tls-cert and --tls-key/],
     [['--tls-cert', 'c.pem'], /given together/],

@@ -18,6 +18,7 @@ import {
 import { createServiceClient, type ServiceClient, type ServiceClientOptions } from '../../src/service/client.ts';
 import type { Failure, Outcome } from '../../src/service/failure.ts';
 import { createVirtualClock, type VirtualClock } from '../../src/simulation/virtual-clock.ts';
+import { PROFILE } from './profile-under-test.ts';
 
 /** A Wednesday outside every preview and overlap of co2_moer. */
 export const NOW = Date.parse('2026-06-10T18:02:30Z') as Instant;
@@ -57,7 +58,13 @@ export async function startClientAndReference(
     password: PASSWORD,
     plan,
   }));
-  const reference = await createReferenceService({ seed: 7, accounts, ...options, clock: () => clock.now().wall });
+  const reference = await createReferenceService({
+    seed: 7,
+    accounts,
+    profile: PROFILE,
+    ...options,
+    clock: () => clock.now().wall,
+  });
   const { url } = await reference.listen();
   const http = createHttp(ca === undefined ? {} : { ca });
   const warnings: string[] = [];

@@ -3,11 +3,13 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { gunzipSync } from 'node:zlib';
+import { expect } from 'vitest';
 import {
   createReferenceService,
   type ReferenceOptions,
   type ReferenceService,
 } from '../../src/reference/reference-service.ts';
+import { isPublished, PROFILE } from './profile-under-test.ts';
 
 /** A Wednesday outside every preview and overlap of co2_moer. */
 export const NOW = Date.parse('2026-06-10T18:02:30Z');
@@ -90,7 +92,13 @@ export async function startPlainService(options: Partial<ReferenceOptions> = {})
     password: PASSWORD,
     plan,
   }));
-  const reference = await createReferenceService({ seed: 7, accounts, ...options, clock: () => time });
+  const reference = await createReferenceService({
+    seed: 7,
+    accounts,
+    profile: PROFILE,
+    ...options,
+    clock: () => time,
+  });
   const { url } = await reference.listen();
   const tokens = new Map<string, { token: string; until: number }>();
   const service: PlainService = {
@@ -128,3 +136,21 @@ export const encodeQuery = (fields: Readonly<Record<string, string | number>>) =
   new URLSearchParams(
     Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]),
   ).toString();
+
+/** The 403 of a region or path that the plan does not include, in the profile's form. */
+export function expectGate(reply: PlainReply): void {
+  expect(reply.status).toBe(403);
+  if (isPublished)
+    expect([reply.headers['content-type'], reply.text]).toEqual([HTML, expect.stringContaining('<html>')]);
+  else expect(JSON.parse(reply.text).message).toMatch(/^Invalid scope\./);
+}
+
+const HTML = 'text/html; charset=utf-8';
+
+/** The 401 of a login or token, in the profile's form. */
+export function expectUnauthorised(reply: PlainReply): void {
+  expect(reply.status).toBe(401);
+  if (isPublished)
+    expect([reply.headers['content-type'], reply.text]).toEqual([HTML, expect.stringContaining('<html>')]);
+  else expect(Object.keys(JSON.parse(reply.text)).sort()).toEqual(['docs', 'error', 'message']);
+}

@@ -6,6 +6,7 @@ import { isLoopback } from '../../domain/loopback.ts';
 import { AccountsError } from '../../reference/accounts/account-store.ts';
 import { isPlanName, planNames } from '../../reference/accounts/plans.ts';
 import { createRule, type FaultRule, faultNames, parseFaultScript } from '../../reference/faults/fault-rules.ts';
+import { profileNames } from '../../reference/http/profile.ts';
 import { parseServiceDate, parseServiceTime } from '../../reference/http/service-times.ts';
 import { createReferenceService, type ReferenceOptions } from '../../reference/reference-service.ts';
 import { SeriesError } from '../../reference/world/recorded-signal.ts';
@@ -32,6 +33,7 @@ type Row =
   | 'series'
   | 'region'
   | 'units'
+  | 'profile'
   | 'auth-errors'
   | 'faults'
   | 'extras';
@@ -54,9 +56,14 @@ export const spec: CommandSpec<Row> = {
     series: { value: 'FILE', help: 'recorded signal (time,moer,f1,…,f36 or time,value; .gz too)', isRepeatable: true },
     region: { value: 'R', help: 'whose co2_moer the series is; CAISO_NORTH unless said' },
     units: { value: 'UNIT', help: 'of a series of two columns: kg_co2_per_kwh or lbs_co2_per_mwh' },
-    'auth-errors': { value: 'STYLE', help: 'body of authentication errors: json or html', default: 'json' },
+    profile: {
+      value: 'NAME',
+      help: 'how it answers: by the letter (specification) or as deployments do (published)',
+      default: 'specification',
+    },
+    'auth-errors': { value: 'STYLE', help: 'body of authentication errors: json, or html; published: html' },
     faults: { value: 'NAME|FILE', help: 'a fault by name, or a script of them (JSON)', isRepeatable: true },
-    extras: { help: 'also what real clients ask beyond the interface' },
+    extras: { help: 'also what real clients ask beyond the interface; published: always' },
   },
   notes: [
     'The first line on stdout is {"listening":"http://127.0.0.1:N"}. Ends at SIGINT or SIGTERM.',
@@ -193,9 +200,12 @@ async function parseReferenceFlags(args: Arguments<Row>): Promise<ReferenceSetti
       seed: parseNumberFlag(reading, 'seed', { whole: true }),
       accounts: parseAccountFlags(reading),
       newPlan: parseChoiceFlag(reading, 'new-plan', planNames),
-      authErrors: parseChoiceFlag(reading, 'auth-errors', ['json', 'html']),
+      profile: parseChoiceFlag(reading, 'profile', profileNames),
       faults: await parseFaultFlags(reading),
-      extras: args.flag('extras'),
+      ...(args.text('auth-errors') === undefined
+        ? {}
+        : { authErrors: parseChoiceFlag(reading, 'auth-errors', ['json', 'html']) }),
+      ...(args.flag('extras') ? { extras: true } : {}),
       ...(data === undefined ? {} : { data }),
       ...parseSeriesFlags(reading),
     },

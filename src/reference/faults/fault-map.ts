@@ -3,7 +3,7 @@
 import { type ApiResponse, okResponse } from '../http/response.ts';
 import type { ApiRequest } from '../http/route-types.ts';
 import { formatBody } from '../http/send-response.ts';
-import { formatServiceTime, parseServiceTime } from '../http/service-times.ts';
+import { formatServiceTime, parseServiceTime, readZone } from '../http/service-times.ts';
 import type { FaultRule } from './fault-rules.ts';
 
 const DAY = 86_400_000;
@@ -53,7 +53,8 @@ interface MapDocument {
 /** Another map than before: its date is that of the change. */
 function renewMapDate({ meta, ...map }: MapDocument, rule: FaultRule): MapDocument {
   const before = parseServiceTime(meta.last_updated) ?? 0;
-  return { ...map, meta: { ...meta, last_updated: formatServiceTime(rule.from ?? before + DAY) } };
+  const date = formatServiceTime(rule.from ?? before + DAY, readZone(meta.last_updated));
+  return { ...map, meta: { ...meta, last_updated: date } };
 }
 
 function moveBorders(map: MapDocument): MapDocument {

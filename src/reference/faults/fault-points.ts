@@ -1,6 +1,6 @@
 /** What faults do to points and their `meta`: broken values, lost order, other words. Touches no map and no wire. */
 
-import { formatServiceTime, parseServiceTime } from '../http/service-times.ts';
+import { formatServiceTime, parseServiceTime, readZone } from '../http/service-times.ts';
 import { type FaultRule, readAmount } from './fault-rules.ts';
 
 const MINUTE = 60_000;
@@ -59,9 +59,9 @@ export function changeDataDocument(document: DataDocument, rule: FaultRule): Dat
     case 'missing-points':
       return changePoints(document, (points) => points.filter((_, i) => i % 12 < 9));
     case 'older-generated-at': {
-      const issued = parseServiceTime(String(meta.generated_at)) ?? 0;
-      const older = issued - readAmount(rule, 60) * MINUTE;
-      return { ...document, meta: { ...meta, generated_at: formatServiceTime(older) } };
+      const before = String(meta.generated_at);
+      const older = (parseServiceTime(before) ?? 0) - readAmount(rule, 60) * MINUTE;
+      return { ...document, meta: { ...meta, generated_at: formatServiceTime(older, readZone(before)) } };
     }
     case 'model-switch':
       return { ...document, meta: advanceModelLabel(meta) };

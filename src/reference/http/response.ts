@@ -1,5 +1,7 @@
 /** The shapes of answers: values, ready bytes, streams, and every error body of the service. Sends nothing. */
 
+import type { AuthErrors, Profile } from './profile.ts';
+
 export type ResponseBody =
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'text'; readonly text: string; readonly type: string }
@@ -61,17 +63,17 @@ export interface InputProblem {
   readonly kind: 'missing' | 'value_error' | 'type_error';
 }
 
+const joinProblems = (problems: readonly InputProblem[]) =>
+  problems.map(({ name, message }) => (name === undefined ? message : `${name}: ${message}`)).join('; ');
+
 /** Invalid input on data paths and my-access: 400. */
-export const badRequest = (...problems: readonly InputProblem[]) =>
-  errorResponse(
-    400,
-    'invalid_request',
-    problems.map(({ name, message }) => (name === undefined ? message : `${name}: ${message}`)).join('; '),
-  );
+export const badRequest = (problems: readonly InputProblem[]) =>
+  errorResponse(400, 'invalid_request', joinProblems(problems));
 
 /** Invalid input on register, password, region-from-loc and maps: 422. */
-export const unprocessable = (...problems: readonly InputProblem[]) =>
+export const unprocessable = (profile: Profile, problems: readonly InputProblem[]) =>
   jsonResponse(422, {
+    ...(profile.namesErrorBesideDetail ? { error: joinProblems(problems) } : {}),
     detail: problems.map(({ in: place, name, message, kind }) => ({
       loc: name === undefined ? [place] : [place, name],
       msg: message,
@@ -80,12 +82,14 @@ export const unprocessable = (...problems: readonly InputProblem[]) =>
   });
 
 /** A region or path the plan does not include: 403, and never a reason to log in. */
-export const outOfScope = (path: string, region?: string) =>
-  errorResponse(
-    403,
-    'invalid_scope',
-    `Invalid scope. ${region === undefined ? '' : `"${region}" at `}${path} is not part of this account's plan.`,
-  );
+export const outOfScope = (profile: Profile, path: string, region?: string) =>
+  profile.gateErrors === 'html'
+    ? htmlPage(403, 'Forbidden')
+    : errorResponse(
+        403,
+        'invalid_scope',
+        `Invalid scope. ${region === undefined ? '' : `"${region}" at `}${path} is not part of this account's plan.`,
+      );
 
 export const notFound = (path: string) => errorResponse(404, 'not_found', `There is nothing at ${path}.`);
 
@@ -99,9 +103,6 @@ export const tooManyRequests = (what: string, wait: number) => {
     'retry-after': String(seconds),
   });
 };
-
-/** Authentication errors come as JSON, or as the page of a front-end server. */
-export type AuthErrors = 'json' | 'html';
 
 export const htmlPage = (status: number, title: string): ApiResponse => ({
   status,

@@ -6,7 +6,8 @@ import type { PlanName } from '../accounts/plans.ts';
 import type { RollingWindows } from '../accounts/rolling-window.ts';
 import type { Tokens } from '../accounts/tokens.ts';
 import type { Catalogue } from '../world/catalogue.ts';
-import type { ApiResponse, AuthErrors } from './response.ts';
+import type { Profile } from './profile.ts';
+import type { ApiResponse } from './response.ts';
 
 export interface ApiRequest {
   readonly method: string;
@@ -33,10 +34,8 @@ export interface ServiceParts {
   readonly requestLimits: RollingWindows;
   readonly loginLimits: RollingWindows;
   readonly anonymousLimits: RollingWindows;
-  readonly authErrors: AuthErrors;
   readonly newPlan: PlanName;
-  /** Also what real clients ask beyond the specification. */
-  readonly extras: boolean;
+  readonly profile: Profile;
   readonly counts: Counts;
   /** Forecasts of one issue, ready to be sent again. */
   readonly forecastCache: { issued: number; readonly byKey: Map<string, ReadyForecast> };

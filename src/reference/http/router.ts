@@ -42,7 +42,11 @@ async function answerAuthorized(
   const username = token === undefined ? undefined : service.tokens.findUsername(token, request.now);
   const account = username === undefined ? undefined : service.accounts.findByName(username);
   if (account === undefined)
-    return unauthorised(service.authErrors, 'The access token is missing, invalid or expired; log in again.', 'Bearer');
+    return unauthorised(
+      service.profile.authErrors,
+      'The access token is missing, invalid or expired; log in again.',
+      'Bearer',
+    );
   const wait = service.requestLimits.countOrWait(account.username, request.now);
   if (wait !== undefined) return tooManyRequests('At most 3,000 requests in any 5 minutes', wait);
   return handler(service, request, request.plan === undefined ? account : { ...account, plan: request.plan });
@@ -53,7 +57,11 @@ export async function answerRequest(service: ServiceParts, request: ApiRequest):
   if (request.path.startsWith(V1_PREFIX)) return answerV1Request(service, request);
   const { path } = request;
   const found =
-    service.extras && path === '/v3/fuel-mix' ? fuelMixRoute : Object.hasOwn(routes, path) ? routes[path] : undefined;
+    service.profile.extras && path === '/v3/fuel-mix'
+      ? fuelMixRoute
+      : Object.hasOwn(routes, path)
+        ? routes[path]
+        : undefined;
   if (found === undefined) return notFound(request.path);
   if (request.method !== found.method) return methodNotAllowed(request.path, found.method);
   return 'open' in found ? found.open(service, request) : answerAuthorized(service, request, found.authorized);

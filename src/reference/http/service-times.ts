@@ -1,4 +1,6 @@
-/** How the service reads and writes times: every accepted spelling in, one spelling out. Never reads a clock. */
+/** How the service reads and writes times: every accepted spelling in, the profile's spelling out. */
+
+import type { ZoneText } from './profile.ts';
 
 const DAY = 86_400_000;
 const TIME_PATTERN =
@@ -54,11 +56,13 @@ export function formatServiceDate(at: number): string {
   return lastDate;
 }
 
-/** `2026-03-01T07:05:00+00:00`; fractions of a second are dropped. */
-export function formatServiceTime(at: number): string {
+/** `2026-03-01T07:05:00+00:00`, or with `Z`; fractions of a second are dropped. */
+export function formatServiceTime(at: number, zone: ZoneText = '+00:00'): string {
   const date = formatServiceDate(at);
   const within = at - lastDay * DAY;
   const second = Math.floor(within / 1_000) % 60;
-  const tail = second === 0 ? '00+00:00' : `${second < 10 ? '0' : ''}${second}+00:00`;
-  return date + minutesOfDay[Math.floor(within / 60_000)] + tail;
+  return `${date}${minutesOfDay[Math.floor(within / 60_000)]}${second < 10 ? '0' : ''}${second}${zone}`;
 }
+
+/** How a time the service wrote ends. */
+export const readZone = (text: string): ZoneText => (text.endsWith('Z') ? 'Z' : '+00:00');

@@ -57,11 +57,11 @@ function parseRegistration(body: Buffer): Registration | readonly InputProblem[]
 }
 
 /** `POST /register`: JSON body only. */
-export const register: PublicRoute = async ({ accounts, newPlan }, request) => {
+export const register: PublicRoute = async ({ accounts, newPlan, profile }, request) => {
   const registration = parseRegistration(request.body);
-  if (!('username' in registration)) return unprocessable(...registration);
+  if (!('username' in registration)) return unprocessable(profile, registration);
   const isCreated = await accounts.create({ ...registration, plan: newPlan });
-  if (!isCreated) return jsonResponse(400, { error: `The username ${registration.username} is taken.` });
+  if (!isCreated) return jsonResponse(400, { error: profile.usernameTaken(registration.username) });
   return okResponse({ ok: 'User created', user: registration.username });
 };
 
@@ -78,7 +78,7 @@ function parseBasicCredentials(
 }
 
 /** `GET /login`. */
-export const login: PublicRoute = async ({ accounts, tokens, loginLimits: logins, authErrors, counts }, request) => {
+export const login: PublicRoute = async ({ accounts, tokens, loginLimits: logins, profile, counts }, request) => {
   const credentials = parseBasicCredentials(request);
   counts.logins += 1;
   const wait = logins.countOrWait(credentials?.username.slice(0, MAX_FIELD_LENGTH) ?? request.address, request.now);
@@ -87,16 +87,16 @@ export const login: PublicRoute = async ({ accounts, tokens, loginLimits: logins
     credentials === undefined ? undefined : await accounts.verify(credentials.username, credentials.password);
   if (account === undefined) {
     counts.refusedLogins += 1;
-    return unauthorised(authErrors, 'Wrong username or password.', 'Basic');
+    return unauthorised(profile.authErrors, 'Wrong username or password.', 'Basic');
   }
   return okResponse({ token: tokens.issue(account.username, request.now) });
 };
 
 /** `GET /password`: a reset mail is sent. */
-export const requestPasswordReset: PublicRoute = async ({ accounts }, request) => {
+export const requestPasswordReset: PublicRoute = async ({ accounts, profile }, request) => {
   const username = request.query.get('username');
   if (username === null || username === '')
-    return unprocessable({ in: 'query', name: 'username', message: 'field required', kind: 'missing' });
+    return unprocessable(profile, [{ in: 'query', name: 'username', message: 'field required', kind: 'missing' }]);
   const account = accounts.findByName(username);
   if (account === undefined)
     return jsonResponse(400, { error: `There is no account named ${username.slice(0, MAX_FIELD_LENGTH)}.` });

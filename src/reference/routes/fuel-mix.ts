@@ -12,30 +12,35 @@ export const FUEL_MIX_PATH = 'v3/fuel-mix';
 export const FUEL_MIX_MODEL = 'binned_regression';
 
 function* generateFuelMixes(
-  { signal, region, model }: RequestScope,
-  range: { start: number; end: number; now: number },
+  { signal, region, model, zone }: RequestScope,
+  range: { start: number; end: number; now: number; gas: string },
 ) {
   const source = region.source();
   const { period } = signal;
   for (let time = Math.ceil(range.start / period) * period; time <= Math.min(range.end, range.now); time += period) {
     const point = source.findPoint(time, range.now, model);
     if (point !== undefined)
-      yield `{"point_time":"${formatServiceTime(time)}","values":${JSON.stringify(computeMarginalShares(point.value))}}`;
+      yield `{"point_time":"${formatServiceTime(time, zone)}","values":${JSON.stringify(computeMarginalShares(point.value, range.gas))}}`;
   }
 }
 
 /** `GET /v3/fuel-mix`: the fuels at the margin, from the same rates as the history. */
-export const fuelMix: AuthorizedRoute = ({ catalogue }, request, account) => {
+export const fuelMix: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
   const query = createQueryReader(request.query);
   query.oneOf('signal_type', [FUEL_MIX], { fallback: FUEL_MIX });
   const range = readTimeRange(query, MAX_HISTORY);
-  const scope = resolveScope(query, catalogue.co2_moer, { path: FUEL_MIX_PATH, account, now: request.now });
+  const scope = resolveScope(query, catalogue.co2_moer, {
+    path: FUEL_MIX_PATH,
+    account,
+    now: request.now,
+    profile,
+  });
   if (isRefusal(scope)) return scope;
-  const units = 'share_of_marginal_generation';
+  const { units, gas } = profile.fuelMix;
   const meta = buildMeta(scope, { units, signalType: FUEL_MIX, modelType: FUEL_MIX_MODEL });
   return listResponse(
     '{"data":[',
-    generateFuelMixes(scope, { ...range, now: request.now }),
+    generateFuelMixes(scope, { ...range, now: request.now, gas }),
     `],"meta":${JSON.stringify(meta)}}`,
   );
 };

@@ -2,6 +2,7 @@
 
 import type { Account } from '../accounts/account-store.ts';
 import { hasDataAccess, hasMapAccess, type PlanName } from '../accounts/plans.ts';
+import type { Profile } from '../http/profile.ts';
 import { createQueryReader } from '../http/query-parameters.ts';
 import { badRequest, okResponse } from '../http/response.ts';
 import type { AuthorizedRoute } from '../http/route-types.ts';
@@ -24,20 +25,22 @@ interface AccessRow {
   readonly openPaths: (place: CatalogueRegion) => readonly string[];
 }
 
-function listAccessRows(signals: readonly Signal[], { plan }: Account, extras: boolean): readonly AccessRow[] {
+function listAccessRows(signals: readonly Signal[], { plan }: Account, profile: Profile): readonly AccessRow[] {
+  const keepListed = (paths: readonly string[]) =>
+    paths.filter((path) => profile.listedEndpoints?.includes(path) ?? true);
   const rows = signals.map((signal) => ({
     type: signal.type,
     signal,
     modelType: ({ modelType }: CatalogueRegion) => modelType,
-    openPaths: ({ name: region }: CatalogueRegion) => listOpenPaths(signal, region, plan),
+    openPaths: ({ name: region }: CatalogueRegion) => keepListed(listOpenPaths(signal, region, plan)),
   }));
   const fuelMix = signals
-    .filter(({ type }) => extras && type === 'co2_moer')
+    .filter(({ type }) => profile.extras && type === 'co2_moer')
     .map((signal) => ({
       type: FUEL_MIX,
       signal,
       modelType: () => FUEL_MIX_MODEL,
-      openPaths: ({ name: region }: CatalogueRegion) => (hasDataAccess(plan, region) ? [FUEL_MIX_PATH] : []),
+      openPaths: ({ name: region }: CatalogueRegion) => keepListed(hasDataAccess(plan, region) ? [FUEL_MIX_PATH] : []),
     }));
   return [...rows, ...fuelMix];
 }
@@ -51,18 +54,18 @@ function describeRegion({ signal, modelType, openPaths }: AccessRow, region: Cat
   return {
     region: region.name,
     region_full_name: region.fullName,
-    parent: region.parent ?? null,
+    parent: region.parent,
     data_point_period_seconds: signal.period / 1_000,
     endpoints: openPaths(region).map((endpoint) => ({ endpoint, models: hasModels(endpoint) ? models : [] })),
   };
 }
 
-export const myAccess: AuthorizedRoute = ({ catalogue, extras }, request, account) => {
+export const myAccess: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
   const query = createQueryReader(request.query);
   const regionName = query.optionalText('region');
   const requestedType = query.optionalText('signal_type');
   const signals = signalTypes.map((type) => catalogue[type]);
-  const rows = listAccessRows(signals, account, extras);
+  const rows = listAccessRows(signals, account, profile);
   if (requestedType !== undefined && !rows.some(({ type }) => type === requestedType))
     query.reject(
       'signal_type',
@@ -70,7 +73,7 @@ export const myAccess: AuthorizedRoute = ({ catalogue, extras }, request, accoun
     );
   if (regionName !== undefined && !signals.some(({ regions: places }) => places.has(regionName)))
     query.reject('region', `"${regionName.slice(0, 40)}" is not a known region`);
-  if (query.problems.length > 0) return badRequest(...query.problems);
+  if (query.problems.length > 0) return badRequest(query.problems);
 
   const openTypes = rows
     .filter(({ type }) => (requestedType ?? type) === type)

@@ -1,6 +1,7 @@
 /** `/v3/region-from-loc` and `/v3/maps` (specification 4.2). */
 
 import { hasMapAccess } from '../accounts/plans.ts';
+import type { ZoneText } from '../http/profile.ts';
 import { createQueryReader } from '../http/query-parameters.ts';
 import { errorResponse, listResponse, okResponse, outOfScope, unprocessable } from '../http/response.ts';
 import type { AuthorizedRoute } from '../http/route-types.ts';
@@ -8,26 +9,22 @@ import { formatServiceTime } from '../http/service-times.ts';
 import { type Signal, signalTypes } from '../world/catalogue.ts';
 import { findNewestRelease } from '../world/model-timetable.ts';
 
-export const regionFromLoc: AuthorizedRoute = ({ catalogue }, request) => {
+export const regionFromLoc: AuthorizedRoute = ({ catalogue, profile }, request) => {
   const query = createQueryReader(request.query);
   const type = query.oneOf('signal_type', signalTypes);
   const latitude = query.number('latitude', -90, 90);
   const longitude = query.number('longitude', -180, 180);
-  if (query.problems.length > 0) return unprocessable(...query.problems);
+  if (query.problems.length > 0) return unprocessable(profile, query.problems);
 
   const region = catalogue[type].findRegion(latitude, longitude);
   if (region === undefined)
-    return errorResponse(
-      404,
-      'Coordinates not found',
-      `Coordinates not found: ${latitude}, ${longitude} lies outside the regions of ${type}.`,
-    );
+    return errorResponse(404, 'Coordinates not found', profile.outsideCoverage(`${latitude}, ${longitude}`, type));
   return okResponse({ region: region.name, region_full_name: region.fullName, signal_type: type });
 };
 
 /** Maps change with each yearly model label, so `last_updated` is the newest label's date. */
-const buildMapMeta = (signal: Signal, now: number) => ({
-  last_updated: formatServiceTime(findNewestRelease(signal.monthDay, now)),
+const buildMapMeta = (signal: Signal, now: number, zone: ZoneText) => ({
+  last_updated: formatServiceTime(findNewestRelease(signal.monthDay, now), zone),
   signal_type: signal.type,
 });
 
@@ -39,12 +36,12 @@ function* generateFeatures(signal: Signal): Generator<string> {
   }
 }
 
-export const maps: AuthorizedRoute = ({ catalogue }, request, account) => {
+export const maps: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
   const query = createQueryReader(request.query);
   const type = query.oneOf('signal_type', signalTypes);
-  if (query.problems.length > 0) return unprocessable(...query.problems);
-  if (!hasMapAccess(account.plan)) return outOfScope('/v3/maps');
+  if (query.problems.length > 0) return unprocessable(profile, query.problems);
+  if (!hasMapAccess(account.plan)) return outOfScope(profile, '/v3/maps');
   const signal = catalogue[type];
-  const meta = JSON.stringify(buildMapMeta(signal, request.now));
+  const meta = JSON.stringify(buildMapMeta(signal, request.now, profile.zone));
   return listResponse('{"type":"FeatureCollection","features":[', generateFeatures(signal), `],"meta":${meta}}`);
 };

@@ -2,6 +2,7 @@
 
 import type { Account } from '../accounts/account-store.ts';
 import { hasDataAccess } from '../accounts/plans.ts';
+import type { Profile, ZoneText } from '../http/profile.ts';
 import type { QueryReader } from '../http/query-parameters.ts';
 import { type ApiResponse, badRequest, outOfScope } from '../http/response.ts';
 import { formatServiceTime } from '../http/service-times.ts';
@@ -18,19 +19,22 @@ export interface RequestScope {
   readonly signal: Signal;
   readonly region: CatalogueRegion;
   readonly model: Model;
+  /** How the answer's times end. */
+  readonly zone: ZoneText;
 }
 
 export interface ScopeOptions {
   readonly path: DataPath | 'v3/fuel-mix';
   readonly account: Account;
   readonly now: number;
+  readonly profile: Profile;
 }
 
 /** The region and model of a request for a signal, or the refusal it earns: validity first, then the plan. */
 export function resolveScope(
   query: QueryReader,
   signal: Signal,
-  { path, account, now }: ScopeOptions,
+  { path, account, now, profile }: ScopeOptions,
 ): RequestScope | ApiResponse {
   const regionName = query.text('region');
   // The index is told of the default model alone (specification 4.4).
@@ -42,9 +46,10 @@ export function resolveScope(
   const model = modelDate === undefined ? findDefaultModel(models) : models.find(({ date }) => date === modelDate);
   if (query.problems.length === 0 && model === undefined)
     query.reject('model', `"${modelDate?.slice(0, 40)}" is not one of ${models.map(({ date }) => date).join(', ')}`);
-  if (query.problems.length > 0 || region === undefined || model === undefined) return badRequest(...query.problems);
-  if (path !== 'v3/signal-index' && !hasDataAccess(account.plan, regionName)) return outOfScope(`/${path}`, regionName);
-  return { signal, region, model };
+  if (query.problems.length > 0 || region === undefined || model === undefined) return badRequest(query.problems);
+  if (path !== 'v3/signal-index' && !hasDataAccess(account.plan, regionName))
+    return outOfScope(profile, `/${path}`, regionName);
+  return { signal, region, model, zone: profile.zone };
 }
 
 export const isRefusal = (value: RequestScope | ApiResponse): value is ApiResponse => 'status' in value;
@@ -69,11 +74,11 @@ export interface MetaOptions {
 }
 
 export const buildMeta = (
-  { signal, region, model }: RequestScope,
+  { signal, region, model, zone }: RequestScope,
   { generatedAt, generatedPeriod, units = signal.units, signalType = signal.type, modelType }: MetaOptions,
 ) => ({
   data_point_period_seconds: signal.period / 1_000,
-  ...(generatedAt === undefined ? {} : { generated_at: formatServiceTime(generatedAt) }),
+  ...(generatedAt === undefined ? {} : { generated_at: formatServiceTime(generatedAt, zone) }),
   ...(generatedPeriod === undefined ? {} : { generated_at_period_seconds: generatedPeriod / 1_000 }),
   model: { date: model.date, ...(modelType === undefined ? {} : { type: modelType }) },
   region: region.name,

@@ -33,11 +33,12 @@ const countPoints = (signal: Signal, horizonHours: number) => Math.max(1, (horiz
 const computeIssueTime = ({ generatedPeriod }: Signal, now: number) =>
   Math.floor(now / generatedPeriod) * generatedPeriod;
 
-const formatPoints = (from: number, period: number, values: Float64Array) => {
+const formatPoints = (from: number, values: Float64Array, { signal: { period }, zone }: RequestScope) => {
   const parts: string[] = [];
   for (let i = 0; i < values.length; i++) {
     const value = values[i] ?? Number.NaN;
-    if (!Number.isNaN(value)) parts.push(`{"point_time":"${formatServiceTime(from + i * period)}","value":${value}}`);
+    if (!Number.isNaN(value))
+      parts.push(`{"point_time":"${formatServiceTime(from + i * period, zone)}","value":${value}}`);
   }
   return `[${parts.join(',')}]`;
 };
@@ -58,7 +59,7 @@ function findReadyForecast(
   const values = new Float64Array(count);
   region.source().fillForecast(issued, model, values);
   const meta = buildMeta(scope, { generatedAt: issued, generatedPeriod: signal.generatedPeriod });
-  const bytes = Buffer.from(`{"data":${formatPoints(issued, signal.period, values)},"meta":${JSON.stringify(meta)}}`);
+  const bytes = Buffer.from(`{"data":${formatPoints(issued, values, scope)},"meta":${JSON.stringify(meta)}}`);
   const ready = { bytes, gzipped: gzipSync(bytes, { level: 6 }) };
   forecastCache.byKey.set(key, ready);
   return ready;
@@ -66,11 +67,12 @@ function findReadyForecast(
 
 /** `/v3/forecast`: the newest forecast; a discontinued model has none. */
 export const forecast: AuthorizedRoute = (service, request, account) => {
+  const { profile } = service;
   const query = createQueryReader(request.query);
   const horizon = query.integer('horizon_hours', 0, 72, 24);
   const path = 'v3/forecast';
   const signal = readSignal(query, service.catalogue, path);
-  const scope = resolveScope(query, signal, { path, account, now: request.now });
+  const scope = resolveScope(query, signal, { path, account, now: request.now, profile });
   if (isRefusal(scope)) return scope;
   const { until } = scope.model;
   if (request.now >= until) {
@@ -99,18 +101,18 @@ function* generatePastForecasts(
     issued += signal.generatedPeriod
   ) {
     region.source().fillForecast(issued, model, values);
-    yield `{"generated_at":"${formatServiceTime(issued)}","forecast":${formatPoints(issued, signal.period, values)}}`;
+    yield `{"generated_at":"${formatServiceTime(issued, scope.zone)}","forecast":${formatPoints(issued, values, scope)}}`;
   }
 }
 
 /** `/v3/forecast/historical`: `start` and `end` select by `generated_at`, both inclusive. */
-export const pastForecasts: AuthorizedRoute = ({ catalogue }, request, account) => {
+export const pastForecasts: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
   const query = createQueryReader(request.query);
   const { start, end } = readTimeRange(query, MAX_PAST_FORECASTS);
   const horizon = query.integer('horizon_hours', 0, 72, 24);
   const path = 'v3/forecast/historical';
   const signal = readSignal(query, catalogue, path);
-  const scope = resolveScope(query, signal, { path, account, now: request.now });
+  const scope = resolveScope(query, signal, { path, account, now: request.now, profile });
   if (isRefusal(scope)) return scope;
   const { region, model } = scope;
   const { since, until } = region.source();
@@ -124,32 +126,36 @@ interface HistoryOptions {
   readonly end: number;
   readonly now: number;
   readonly marker: boolean;
+  readonly lastUpdated: boolean;
   /** Strict: only what was updated after it. */
   readonly updatedSince: number;
 }
 
-function* generateHistory({ signal, region, model }: RequestScope, options: HistoryOptions): Generator<string> {
+function* generateHistory({ signal, region, model, zone }: RequestScope, options: HistoryOptions): Generator<string> {
   const source = region.source();
   const end = Math.min(options.end, options.now);
   for (let time = roundUpTo(options.start, signal.period); time <= end; time += signal.period) {
     const point = source.findPoint(time, options.now, model);
     if (point === undefined || point.lastUpdated <= options.updatedSince) continue;
+    const updated = options.lastUpdated ? `,"last_updated":"${formatServiceTime(point.lastUpdated, zone)}"` : '';
     const marker = options.marker ? `,"imputed_data_used":${point.imputed}` : '';
-    yield `{"point_time":"${formatServiceTime(time)}","value":${point.value},"last_updated":"${formatServiceTime(point.lastUpdated)}"${marker}}`;
+    yield `{"point_time":"${formatServiceTime(time, zone)}","value":${point.value}${updated}${marker}}`;
   }
 }
 
 /** `/v3/historical`. */
-export const historical: AuthorizedRoute = ({ catalogue }, request, account) => {
+export const historical: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
   const query = createQueryReader(request.query);
   const range = readTimeRange(query, MAX_HISTORY);
   const marker = query.flag('include_imputed_marker');
-  const updatedSince = query.optionalTime('updated_since') ?? Number.NEGATIVE_INFINITY;
+  const since = query.optionalTime('updated_since');
   const path = 'v3/historical';
-  const scope = resolveScope(query, readSignal(query, catalogue, path), { path, account, now: request.now });
+  const scope = resolveScope(query, readSignal(query, catalogue, path), { path, account, now: request.now, profile });
   if (isRefusal(scope)) return scope;
   const meta = buildMeta(scope, { modelType: scope.region.modelType });
-  return dataResponse(generateHistory(scope, { ...range, now: request.now, marker, updatedSince }), meta);
+  const lastUpdated = profile.alwaysSendsLastUpdated || since !== undefined;
+  const updatedSince = since ?? Number.NEGATIVE_INFINITY;
+  return dataResponse(generateHistory(scope, { ...range, now: request.now, marker, lastUpdated, updatedSince }), meta);
 };
 
 /** Mid-rank percentile of the first value among all of them: ties count half. */
@@ -162,12 +168,12 @@ function computeMidRank(values: Float64Array): number {
 }
 
 /** `/v3/signal-index`: the current value among the next 24 h of the forecast, free everywhere. */
-export const signalIndex: AuthorizedRoute = ({ catalogue, extras }, request, account) => {
+export const signalIndex: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
   const query = createQueryReader(request.query);
   const path = 'v3/signal-index';
   // Some clients omit the signal type.
-  const signal = readSignal(query, catalogue, path, extras ? 'co2_moer' : undefined);
-  const scope = resolveScope(query, signal, { path, account, now: request.now });
+  const signal = readSignal(query, catalogue, path, profile.extras ? 'co2_moer' : undefined);
+  const scope = resolveScope(query, signal, { path, account, now: request.now, profile });
   if (isRefusal(scope)) return scope;
   const { region, model } = scope;
   const issued = computeIssueTime(signal, request.now);
@@ -175,5 +181,8 @@ export const signalIndex: AuthorizedRoute = ({ catalogue, extras }, request, acc
   const values = new Float64Array(DAY / signal.period);
   region.source().fillForecast(issued, model, values);
   const value = computeMidRank(values);
-  return okResponse({ data: Number.isNaN(value) ? [] : [{ point_time: formatServiceTime(issued), value }], meta });
+  return okResponse({
+    data: Number.isNaN(value) ? [] : [{ point_time: formatServiceTime(issued, scope.zone), value }],
+    meta,
+  });
 };

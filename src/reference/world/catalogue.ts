@@ -25,8 +25,8 @@ export type DataPath = 'v3/forecast' | 'v3/forecast/historical' | 'v3/historical
 export interface CatalogueRegion {
   readonly name: string;
   readonly fullName: string;
-  /** The authority the region is a zone of; undefined where it is one itself. */
-  readonly parent: string | undefined;
+  /** The authority the region is a zone of; its own name where it is one itself. */
+  readonly parent: string;
   readonly latitude: number;
   readonly longitude: number;
   readonly modelType: string;
@@ -157,7 +157,7 @@ function createRegion(kind: SignalKind, name: string, point: RegionPoint, option
   return {
     name,
     fullName: formatRegionName(name),
-    parent: findAuthority(name) === name ? undefined : findAuthority(name),
+    parent: findAuthority(name),
     ...point,
     modelType: kind.type === 'co2_aoer' ? 'average' : modelTypes[archetype],
     source: () => {

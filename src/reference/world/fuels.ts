@@ -75,14 +75,19 @@ export function computeCarbon(mix: readonly FuelShare[]): number {
   return total === 0 ? 0 : Math.round((100 * pounds) / total) / 100;
 }
 
-/** Shares of the fuels that would answer one more megawatt hour, adding up to 1. */
-export function computeMarginalShares(rate: number): readonly { readonly fuel_type: string; readonly value: number }[] {
+export interface MarginalShare {
+  readonly fuel_type: string;
+  readonly value: number;
+}
+
+/** Shares of the fuels that would answer one more megawatt hour, adding up to 1; `gasName` is what natural gas is called. */
+export function computeMarginalShares(rate: number, gasName: string): readonly MarginalShare[] {
   const coal = Math.min(1, Math.max(0, (rate - 900) / 1_250));
   const gas = Math.min(1 - coal, Math.max(0, (rate - 2_150 * coal) / 900));
   const round = (share: number) => Math.round(share * 1e4) / 1e4;
   return [
     { fuel_type: 'coal', value: round(coal) },
-    { fuel_type: 'natural_gas', value: round(gas) },
+    { fuel_type: gasName, value: round(gas) },
     { fuel_type: 'curtailed_renewables', value: round(1 - round(coal) - round(gas)) },
   ];
 }
