@@ -5,10 +5,10 @@ import { HttpError, type NewFile } from '../domain/ports.ts';
 import { formatCount, formatInstant, type Instant } from '../domain/units.ts';
 import { createGeoJsonReader, type GeoJsonReader } from './geojson/geojson-reader.ts';
 import { createHomeProbe, type HomeProbe } from './home-probe.ts';
+import { createSalt } from './index/checksum.ts';
 import { indexFileName, isIndexIntact, readMapInfo } from './index/index-reader.ts';
 import { createIndexWriter, type IndexWriter } from './index/index-writer.ts';
 import { createSplitter } from './index/split-polygon.ts';
-import { covers } from './lookup.ts';
 import { MapError, tooLargeError } from './map-failure.ts';
 import type { FoundRegion, ImportedMap, ImportLimits, ImportOptions, MapInfo } from './region-types.ts';
 
@@ -105,7 +105,7 @@ async function checkMeta(run: ImportRun): Promise<void> {
 async function openWriter(run: ImportRun): Promise<IndexWriter> {
   const { disk, signalType } = run.options;
   run.file ??= await disk.create(indexFileName(signalType));
-  run.writer ??= createIndexWriter(run.file, run.limits);
+  run.writer ??= await createIndexWriter(run.file, run.limits, createSalt(run.options.now));
   return run.writer;
 }
 
@@ -199,8 +199,8 @@ async function startImport(options: ImportOptions): Promise<ImportRun> {
     previous: previous === undefined || 'kind' in previous ? undefined : previous,
     reader: createGeoJsonReader(limits),
     counts: { polygons: 0, vertices: 0 },
-    homeProbe: options.homePlace && createHomeProbe(options.homePlace, covers),
-    splitPolygon: createSplitter(covers),
+    homeProbe: options.homePlace && createHomeProbe(options.homePlace),
+    splitPolygon: createSplitter(),
   };
 }
 

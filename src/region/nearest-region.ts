@@ -1,12 +1,12 @@
-/** Finds the region whose border lies nearest to a place outside of all: a hint for a person, never an answer. Nothing that looks up loads it. */
+/** Finds the region whose border lies nearest to a place outside of all: a hint for a person, never an answer. */
 
 import type { Disk } from '../domain/ports.ts';
 import type { Kilometre, Place } from '../domain/units.ts';
 import { type Cell, toCell, toCoordinates } from './index/clip.ts';
-import { countParts, NAMES_PER_BLOCK, PAGE_PIECES, ROW, ROW_WORDS } from './index/index-layout.ts';
+import { countParts, countRows, decodeRow, NAMES_PER_BLOCK, ROW_WORDS } from './index/index-layout.ts';
 import { type IndexFile, openIndex, readNameBlock } from './index/index-reader.ts';
+import { createPartReader } from './index/part-reader.ts';
 import { createVertexDecoder } from './index/vertex-codec.ts';
-import { createPartReader } from './lookup.ts';
 import { MapError } from './map-failure.ts';
 
 const RADIANS_PER_DEGREE = Math.PI / 180;
@@ -26,19 +26,10 @@ type Edge = readonly [Point, Point];
 
 /** At the centre of the earth. */
 function computeAngle([ax, ay]: Point, [bx, by]: Point): number {
-  const [north, east] = [
-    Math.sin(((by - ay) * RADIANS_PER_DEGREE) / 2),
-    Math.sin(((bx - ax) * RADIANS_PER_DEGREE) / 2),
-  ];
-  return (
-    2 *
-    Math.asin(
-      Math.min(
-        1,
-        Math.hypot(north, east * Math.sqrt(Math.cos(ay * RADIANS_PER_DEGREE) * Math.cos(by * RADIANS_PER_DEGREE))),
-      ),
-    )
-  );
+  const north = Math.sin(((by - ay) * RADIANS_PER_DEGREE) / 2);
+  const east = Math.sin(((bx - ax) * RADIANS_PER_DEGREE) / 2);
+  const shrink = Math.sqrt(Math.cos(ay * RADIANS_PER_DEGREE) * Math.cos(by * RADIANS_PER_DEGREE));
+  return 2 * Math.asin(Math.min(1, Math.hypot(north, east * shrink)));
 }
 
 /** No point of the cell is nearer: on the way to it lie its latitude and one of its meridians. */
@@ -83,35 +74,32 @@ function computeAngleToEdge(place: Point, [a, b]: Edge, best: number): number {
 
 function searchNearest(index: IndexFile, { longitude, latitude }: Place): NearestRegion | undefined {
   const { header } = index;
-  const { ring: cache, page: locatePage, blob: readBlob } = createPartReader(index);
+  const parts = createPartReader(index);
   const place: Point = [longitude, latitude];
 
-  const readRows = (nth: number) => {
-    const [at, signed, words] = [locatePage(nth), cache.signedWords(), cache.words()];
-    return Array.from({ length: Math.min(PAGE_PIECES, header.pieces - nth * PAGE_PIECES) }, (_, i) => {
-      const sideAt = (column: number) => signed[at + i * ROW_WORDS + column] as number;
-      const wordAt = (column: number) => words[at + i * ROW_WORDS + column] as number;
-      const [west, south] = [sideAt(ROW.west), sideAt(ROW.south)];
-      const cell = toCell({ west, south, east: sideAt(ROW.east), north: sideAt(ROW.north) });
-      const [feature, offset, length] = [wordAt(ROW.feature), wordAt(ROW.offset), wordAt(ROW.length)];
-      return { cell, least: computeLeastAngle(place, cell), feature, offset, length };
+  const readRows = (page: number) => {
+    const at = parts.locatePage(page);
+    return Array.from({ length: countRows(header, page) }, (_, i) => {
+      const row = decodeRow(parts.words(), at + i * ROW_WORDS);
+      const cell = toCell(row.box);
+      return { row, cell, least: computeLeastAngle(place, cell) };
     });
   };
-  const pieces = Array.from({ length: countParts(header).pages }, (_, nth) => readRows(nth))
+  const pieces = Array.from({ length: countParts(header).pages }, (_, page) => readRows(page))
     .flat()
-    .filter(({ length }) => length > 0)
+    .filter(({ row }) => row.length > 0)
     .sort((a, b) => a.least - b.least);
 
   const decodeRings = createVertexDecoder();
   let best = Number.POSITIVE_INFINITY;
   let nearest: number | undefined;
-  for (const { cell, least, feature, offset, length } of pieces) {
+  for (const { row, cell, least } of pieces) {
     if (least >= best) break;
-    for (const ring of toCoordinates(decodeRings(readBlob(offset, length))))
+    for (const ring of toCoordinates(decodeRings(parts.readRings(row))))
       for (const [i, b] of ring.entries()) {
         const edge = clipEdge([ring[i - 1] ?? b, b], cell);
         const angle = edge === undefined ? best : computeAngleToEdge(place, edge, best);
-        if (angle < best) [best, nearest] = [angle, feature];
+        if (angle < best) [best, nearest] = [angle, row.feature];
       }
   }
   if (nearest === undefined) return undefined;
@@ -119,7 +107,7 @@ function searchNearest(index: IndexFile, { longitude, latitude }: Place): Neares
   return region === undefined ? undefined : { region, distance: (best * EARTH_RADIUS_KM) as Kilometre };
 }
 
-/** Undefined when no whole map is held, or one without a border. Rejects with `DiskError`. */
+/** Undefined without a usable map, and for one without a border. Rejects with `DiskError`. */
 export async function findNearestRegion(
   disk: Disk,
   signalType: string,

@@ -1,11 +1,10 @@
-/** Nothing is lost on the way: numbers are those of JSON.parse, packed rings come back bit for bit, the ring of bytes holds what it says. */
+/** Nothing is lost on the way: numbers are those of JSON.parse, packed rings come back bit for bit, the page cache gives back what was put. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createJsonReader, type JsonEvents } from '../../src/region/geojson/json-reader.ts';
 import { createRingBuffer } from '../../src/region/geojson/ring-buffer.ts';
 import { RING_START } from '../../src/region/index/clip.ts';
-import { PARTS, partLine, partOf } from '../../src/region/index/coverage-mask.ts';
 import { createPageCache } from '../../src/region/index/page-cache.ts';
 import { createVertexDecoder, createVertexEncoder } from '../../src/region/index/vertex-codec.ts';
 
@@ -134,7 +133,7 @@ describe('packed rings', () => {
         const xy = Float64Array.from(all.flat(2));
         const list = Uint32Array.from(all.flatMap((ring) => ring.map((_, i) => (i === 0 ? RING_START : 0))));
         for (let i = 0; i < list.length; i++) list[i] = ((list[i] as number) | i) >>> 0;
-        const back = unpack(packer.encode(xy, list, 0, list.length).slice());
+        const back = unpack(packer.encode({ xy, list, from: 0, to: list.length }).slice());
         expect(back.to).toBe(list.length);
         expect([...back.list.subarray(0, back.to)]).toEqual([...list]);
         // -0 and 0 are the same coordinate.
@@ -145,28 +144,7 @@ describe('packed rings', () => {
   });
 });
 
-describe('parts of a cell', () => {
-  it('the part found holds the point, for cells of any width', () => {
-    const cell = fc.tuple(
-      fc.integer({ min: -1.5e9, max: 1.5e9 }),
-      fc.integer({ min: 0, max: 1e9 }),
-      fc.double({ min: 0, max: 1, noNaN: true }),
-    );
-    fc.assert(
-      fc.property(cell, ([low, width, share]) => {
-        const high = low + width;
-        const point = Math.min(high, low + width * share);
-        const nth = partOf(low, high, point);
-        expect(nth).toBeGreaterThanOrEqual(0);
-        expect(nth).toBeLessThan(PARTS);
-        expect(partLine(low, high, nth)).toBeLessThanOrEqual(point);
-        expect(partLine(low, high, nth + 1)).toBeGreaterThanOrEqual(point);
-      }),
-    );
-  });
-});
-
-describe('the ring of bytes', () => {
+describe('the page cache', () => {
   it.each([
     [2_000, 400],
     [400_000, 60_000],

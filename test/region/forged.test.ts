@@ -3,15 +3,15 @@
 import { describe, expect, it } from 'vitest';
 import { DiskError } from '../../src/domain/ports.ts';
 import { resolveHome } from '../../src/region/home-region.ts';
-import { computeChecksum } from '../../src/region/index/checksum.ts';
+import { writeChecksum } from '../../src/region/index/checksum.ts';
 import {
   BOX_WORDS,
   countParts,
   decodeHeader,
-  GROUP_BYTES,
   HEADER_BYTES,
   type IndexHeader,
-  PAGE_BYTES,
+  locateGroup,
+  locatePage,
   ROW,
   ROW_WORDS,
 } from '../../src/region/index/index-layout.ts';
@@ -39,13 +39,15 @@ const PLACES = [
   placeAt(-50, 100),
 ];
 
+/** Of the header. */
+const SALT_WORD = 9;
 /** A part of the file: where it starts, and how long it is, both in words; the last is its seal. */
 type Part = readonly [from: number, length: number];
 interface Index {
   readonly bytes: Uint8Array;
-  readonly words: Uint32Array;
+  readonly words: Int32Array;
   readonly header: IndexHeader;
-  /** Of header, directory, names, pages, shelves and blobs, all there are. */
+  /** Of header, directory, names, pages, groups and blobs, all there are. */
   readonly parts: readonly Part[];
 }
 
@@ -58,11 +60,12 @@ async function written(): Promise<Uint8Array> {
 
 function indexOf(whole: Uint8Array): Index {
   const bytes = whole.slice();
-  const words = new Uint32Array(bytes.buffer);
+  const words = new Int32Array(bytes.buffer);
   const header = decodeHeader(words.slice(0, HEADER_BYTES / 4), bytes.length);
-  const { pages, pageGroups: shelves, shelvesAt, blocks } = countParts(header);
+  const { pages, groups, nameBlocks } = countParts(header);
   const part = (offset: number, length: number): Part => [offset / 4, length / 4];
-  const ends = words.subarray(header.directoryAt / 4 + shelves * BOX_WORDS).subarray(0, blocks);
+  const located = ({ offset, length }: { offset: number; length: number }) => part(offset, length);
+  const ends = words.subarray(header.directoryAt / 4 + groups * BOX_WORDS).subarray(0, nameBlocks);
   const rows = Array.from({ length: header.pieces }, (_, i) => header.pagesAt / 4 + i * ROW_WORDS);
   return {
     bytes,
@@ -72,8 +75,8 @@ function indexOf(whole: Uint8Array): Index {
       part(0, HEADER_BYTES),
       part(header.directoryAt, header.directoryBytes),
       ...[...ends].map((end, i) => part(header.namesAt + (ends[i - 1] ?? 0), end - (ends[i - 1] ?? 0))),
-      ...Array.from({ length: pages }, (_, i) => part(header.pagesAt + i * PAGE_BYTES, PAGE_BYTES)),
-      ...Array.from({ length: shelves }, (_, i) => part(shelvesAt + i * GROUP_BYTES, GROUP_BYTES)),
+      ...Array.from({ length: pages }, (_, i) => located(locatePage(header, i))),
+      ...Array.from({ length: groups }, (_, i) => located(locateGroup(header, i))),
       ...rows.map((row) => part(words[row + ROW.offset] ?? 0, words[row + ROW.length] ?? 0)),
     ].filter(([, length]) => length > 0),
   };
@@ -82,7 +85,7 @@ function indexOf(whole: Uint8Array): Index {
 /** Makes the seals right again; the header last, for it holds that of the directory. */
 function sealed({ words, parts }: Index): void {
   for (const [from, length] of [...parts].reverse())
-    words[from + length - 1] = computeChecksum(words, from, length - 1);
+    writeChecksum(words.subarray(from, from + length), words[SALT_WORD] as number, from * 4);
 }
 
 /** All that reads an index; gives what each said, and lets through what is not meant to be thrown. */
@@ -131,10 +134,10 @@ describe('a forged index', () => {
     const room = index.bytes.subarray((from + skip(index)) * 4, (from + length - 1) * 4);
     room.fill(0x20).set(new TextEncoder().encode(what));
   };
-  const boxesAndEnds = ({ header }: Index) => countParts(header).pageGroups * BOX_WORDS + countParts(header).blocks;
+  const boxesAndEnds = ({ header }: Index) => countParts(header).groups * BOX_WORDS + countParts(header).nameBlocks;
   const endOfNames = (nth: number, value: number) => (index: Index) => {
     const { directoryAt } = index.header;
-    index.words[directoryAt / 4 + countParts(index.header).pageGroups * BOX_WORDS + nth] = value;
+    index.words[directoryAt / 4 + countParts(index.header).groups * BOX_WORDS + nth] = value;
   };
 
   //  what, the forgery, the sentence
@@ -168,7 +171,7 @@ describe('a forged index', () => {
     ['a feature far behind', inRow('feature', 0xffff_ffff), 'a name of the map index stands where none can be'],
     ['a piece of gigabytes', inRow('length', 0xffff_fffc), 'a piece of the map index stands where none can be'],
     ['a piece of five bytes', inRow('length', 5), 'a piece of the map index stands where none can be'],
-    ['a piece of nothing', inRow('length', 0), 'a piece of the map index is damaged'],
+    ['a piece of a checksum alone', inRow('length', 4), 'a piece of the map index is damaged'],
     ['a piece in the header', inRow('offset', 0), 'a piece of the map index stands where none can be'],
     ['a piece behind all others', inRow('offset', 0xffff_fffc), 'a piece of the map index stands where none can be'],
   ];

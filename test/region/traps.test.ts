@@ -3,11 +3,20 @@
 import { describe, expect, it } from 'vitest';
 import { toPlace } from '../../src/domain/place.ts';
 import { DiskError } from '../../src/domain/ports.ts';
-import { countParts, decodeHeader, HEADER_BYTES, type IndexHeader, ROW } from '../../src/region/index/index-layout.ts';
+import { addDuration, days } from '../../src/domain/units.ts';
+import {
+  countParts,
+  decodeHeader,
+  HEADER_BYTES,
+  type IndexHeader,
+  locatePage,
+  ROW,
+} from '../../src/region/index/index-layout.ts';
+import { isIndexIntact } from '../../src/region/index/index-reader.ts';
 import { openMap } from '../../src/region/lookup.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { geojsonOf } from '../fixtures/region-map.ts';
-import { importAndOpen, importText, placeAt } from './doubles.ts';
+import { importAndOpen, importText, NOW, placeAt } from './doubles.ts';
 import { createMapText, feature, hole, square, TWO_REGIONS } from './texts.ts';
 
 const candidatesIn = async (text: string, latitude: number, longitude: number) =>
@@ -153,7 +162,7 @@ describe('a damaged index', () => {
   const parts: readonly (readonly [string, (header: IndexHeader) => number])[] = [
     ['a piece', () => HEADER_BYTES + 9],
     ['a page', ({ pagesAt }) => pagesAt + ROW.east * 4],
-    ['a shelf', (header) => countParts(header).shelvesAt + 1],
+    ['a page group', (header) => countParts(header).groupsAt + 1],
     ['a name', ({ namesAt }) => namesAt + 3],
   ];
   it.each(parts)('%s of it is told, and replaced by the same map', async (part, where) => {
@@ -161,7 +170,7 @@ describe('a damaged index', () => {
     await importText(TWO_REGIONS, { disk });
     const whole = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
     const bytes = whole.slice();
-    const offset = where(decodeHeader(new Uint32Array(bytes.buffer, 0, HEADER_BYTES / 4), bytes.length));
+    const offset = where(decodeHeader(new Int32Array(bytes.buffer, 0, HEADER_BYTES / 4), bytes.length));
     bytes[offset] = (bytes[offset] ?? 0) ^ 64;
     await disk.replace('map.co2_moer.idx', bytes);
 
@@ -171,6 +180,33 @@ describe('a damaged index', () => {
     await expect(map.findRegion(placeAt(0, 5))).rejects.toThrow(`${part} of the map index is damaged`);
     expect(await importText(TWO_REGIONS, { disk })).toMatchObject({ ok: true, unchanged: false });
     expect(await disk.read('map.co2_moer.idx')).toEqual(whole);
+  });
+
+  it('a page copied over another, or from another import, is told', async () => {
+    const disk = createMemoryDisk();
+    const two = { ...shape, columns: 9, rows: 8 };
+    await importText(geojsonOf(two), { disk });
+    const whole = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
+    const header = decodeHeader(new Int32Array(whole.slice(0, HEADER_BYTES).buffer), whole.length);
+    expect(countParts(header).pages).toBeGreaterThan(1);
+    await importText(geojsonOf(two), { disk, force: true, now: addDuration(NOW, days(1)) });
+    const later = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
+    const [first, second] = [locatePage(header, 0), locatePage(header, 1)];
+    for (const [from, { offset }] of [
+      [whole, second],
+      [later, first],
+    ] as const) {
+      const bytes = whole.slice();
+      bytes.set(from.subarray(offset, offset + first.length), first.offset);
+      await disk.replace('map.co2_moer.idx', bytes);
+      const map = await openMap(disk, 'co2_moer');
+      if (map === undefined || 'kind' in map) throw new Error('it was refused as a whole');
+      const answers = await Promise.allSettled(places.map((place) => map.findRegion(place)));
+      expect(answers.flatMap((answer) => (answer.status === 'rejected' ? [String(answer.reason)] : []))[0]).toContain(
+        'a page of the map index is damaged',
+      );
+      expect(await isIndexIntact(disk, 'co2_moer')).toBe(false);
+    }
   });
 
   it.each([0, 10, 63, 64, 1_000])('cut to %d bytes', async (length) => {

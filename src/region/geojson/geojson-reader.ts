@@ -1,14 +1,9 @@
 /** Reads a region map (specification 2.8) as it comes, in any order of keys: one polygon at a time, names, `meta`. Stores nothing of it. */
 
 import { MalformedError, MapError, tooLargeError } from '../map-failure.ts';
-import type { ImportLimits } from '../region-types.ts';
+import type { ImportLimits, RegionName } from '../region-types.ts';
 import { createJsonReader, type JsonEvents, type JsonReader } from './json-reader.ts';
 import { createRingBuffer, type PolygonRings } from './ring-buffer.ts';
-
-export interface RegionName {
-  readonly region: string;
-  readonly regionFullName: string;
-}
 
 export interface GeoJsonReader {
   /** Reads on from `from`; stops early behind each polygon, which then stands in `polygon()` until the next call. */

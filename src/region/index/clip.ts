@@ -1,4 +1,4 @@
-/** Restricts rings to a cell without computing a coordinate: what it leaves out cannot change the answer for any point of the closed cell. */
+/** Restricts rings to a cell without computing a coordinate: the answer for every point of the closed cell stays the same. */
 
 import { type GridBox, toDegrees } from './cell-grid.ts';
 
@@ -28,9 +28,8 @@ export const toCell = ({ west, south, east, north }: GridBox): Cell => ({
 });
 
 /** Which sides of the cell the point lies strictly beyond. */
-export function computeOutcode(cell: Cell, x: number, y: number): number {
-  return (x < cell.west ? WEST : x > cell.east ? EAST : 0) | (y < cell.south ? SOUTH : y > cell.north ? NORTH : 0);
-}
+const computeOutcode = ({ west, south, east, north }: Cell, x: number, y: number): number =>
+  (x < west ? WEST : x > east ? EAST : 0) | (y < south ? SOUTH : y > north ? NORTH : 0);
 
 /** Rings as vertex numbers `list[from, to)` into `xy`, the first of each ring marked. */
 export interface RingList {
@@ -48,7 +47,6 @@ export interface RingList {
  * A ring that lies beyond one side as a whole is dropped. Every edge that may meet the cell is kept with its own coordinates.
  */
 export function clipRings({ xy, list, from, to }: RingList, cell: Cell, out: Uint32Array, at: number): number {
-  const { west, south, east, north } = cell;
   let end = at;
   let ring = at;
   let common = ALL_SIDES;
@@ -59,10 +57,7 @@ export function clipRings({ xy, list, from, to }: RingList, cell: Cell, out: Uin
   for (let i = from; i < to; i++) {
     const entry = list[i] as number;
     const vertex = entry & VERTEX_MASK;
-    const x = xy[vertex * 2] as number;
-    const y = xy[vertex * 2 + 1] as number;
-    const beyond = (x < west ? WEST : x > east ? EAST : 0) | (y < south ? SOUTH : y > north ? NORTH : 0);
-
+    const beyond = computeOutcode(cell, xy[vertex * 2] as number, xy[vertex * 2 + 1] as number);
     if (entry >= RING_START) {
       if (runLong) out[end++] = runLast;
       if (common !== 0) end = ring;

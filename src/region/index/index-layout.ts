@@ -1,19 +1,19 @@
-/** Where everything stands in an index file and how its parts are proved whole; reads and writes no file. */
+/** Where each part stands in an index file. */
 
 import { damagedError } from '../map-failure.ts';
-import { computeChecksum } from './checksum.ts';
-import { SURVEY_WORDS } from './coverage-mask.ts';
+import type { GridBox } from './cell-grid.ts';
+import { verifyChecksum, writeChecksum } from './checksum.ts';
 
 /**
- * header | blobs | pages | shelves | names | directory. Little-endian throughout; every part is a whole number of words, the last
- * of which is its seal.
- * A page lists pieces that lie near each other, a shelf the boxes of pages, the directory the boxes of shelves; names stand in
+ * header | blobs | pages | page groups | names | directory. Little-endian throughout; every part is a whole number of words, the
+ * last of which is its checksum.
+ * A page lists pieces that lie near each other, a group the boxes of pages, the directory the boxes of groups; names stand in
  * blocks. So a lookup reads and checks a few kilobytes, whatever the size of the map: a directory of all pages and names took a
  * cold lookup of 100 MB 4 ms more, most of it for compiling the checksum's loop.
  */
 export const HEADER_BYTES = 64;
 const MAGIC = 0x5247_4447;
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
 
 export interface IndexHeader {
   readonly pieces: number;
@@ -22,105 +22,151 @@ export interface IndexHeader {
   readonly namesAt: number;
   readonly directoryAt: number;
   readonly directoryBytes: number;
-  /** The seal of the directory: no two imports have the same. */
+  /** The checksum of the directory: no two imports have the same. */
   readonly identity: number;
+  /** Of all checksums of the file. */
+  readonly salt: number;
 }
 
-/** Pieces of a page: with 128 a lookup takes a third longer, with 32 there are twice as many shelves. */
+/** A part of the file and its name in error texts. */
+export interface Part {
+  readonly offset: number;
+  /** In bytes, a multiple of 4. */
+  readonly length: number;
+  readonly what: string;
+}
+
+/** Words of a box: its four lines in grid steps. */
+export const BOX_WORDS = 4;
+/** A row of a page: the box of a piece, its feature, and where its rings stand (length 0: the box lies inside the region as a whole). */
+export const ROW = { west: 0, south: 1, east: 2, north: 3, feature: 4, offset: 5, length: 6 } as const;
+export const ROW_WORDS = 7;
+export interface PieceRow {
+  readonly box: GridBox;
+  readonly feature: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** With 128 a lookup takes a third longer, with 32 there are twice as many groups. */
 export const PAGE_PIECES = 64;
-/** Words of a piece: four lines of its box, feature, offset and length of its blob (0: wholly inside), survey. */
-export const ROW = { west: 0, south: 1, east: 2, north: 3, feature: 4, offset: 5, length: 6, survey: 7 } as const;
-export const ROW_WORDS = ROW.survey + SURVEY_WORDS;
-export const PAGE_BYTES = (PAGE_PIECES * ROW_WORDS + 1) * 4;
+export const GROUP_PAGES = 16;
+const PAGE_BYTES = (PAGE_PIECES * ROW_WORDS + 1) * 4;
+const GROUP_BYTES = (GROUP_PAGES * BOX_WORDS + 1) * 4;
 
 /** A piece of the most vertices takes little more than half of it. */
 const MAX_BLOB_BYTES = 2 << 20;
-
-/** Words of a box, in the order of a row. */
-export const BOX_WORDS = 4;
-export const GROUP_PAGES = 16;
-export const GROUP_BYTES = (GROUP_PAGES * BOX_WORDS + 1) * 4;
-
 /** Features of a block of names: JSON, an array of [region, regionFullName] each. */
 export const NAMES_PER_BLOCK = 16;
 /** The longest names there may be take half of it. */
-export const MAX_NAME_BLOCK_BYTES = 1 << 16;
+const MAX_NAME_BLOCK_BYTES = 1 << 16;
+/** The boxes of groups, the ends of names and the facts of the largest map take less than a tenth of it. */
+const MAX_DIRECTORY_BYTES = 1 << 18;
 
-/** What follows from the numbers of the header: pages, and shelves behind them. */
-export function countParts({ pieces, features, pagesAt }: Pick<IndexHeader, 'pieces' | 'features' | 'pagesAt'>) {
-  const pages = Math.ceil(pieces / PAGE_PIECES);
-  const groupsAt = pagesAt + pages * PAGE_BYTES;
+export function decodeBox(words: Int32Array, at: number): GridBox {
   return {
-    pages,
-    shelvesAt: groupsAt,
-    pageGroups: Math.ceil(pages / GROUP_PAGES),
-    blocks: Math.ceil(features / NAMES_PER_BLOCK),
+    west: words[at + ROW.west] as number,
+    south: words[at + ROW.south] as number,
+    east: words[at + ROW.east] as number,
+    north: words[at + ROW.north] as number,
   };
 }
 
-const LAST_WORD = HEADER_BYTES / 4 - 1;
+export const encodeBox = ({ west, south, east, north }: GridBox) => [west, south, east, north];
 
-export function encodeHeader(header: IndexHeader): Uint8Array {
-  const words = new Uint32Array(HEADER_BYTES / 4);
-  const { pieces, features, pagesAt, namesAt, directoryAt, directoryBytes, identity } = header;
-  words.set([MAGIC, FORMAT_VERSION, pieces, features, pagesAt, namesAt, directoryAt, directoryBytes, identity]);
-  writeChecksum(words);
-  return new Uint8Array(words.buffer);
+export function decodeRow(words: Int32Array, at: number): PieceRow {
+  return {
+    box: decodeBox(words, at),
+    feature: (words[at + ROW.feature] as number) >>> 0,
+    offset: (words[at + ROW.offset] as number) >>> 0,
+    length: (words[at + ROW.length] as number) >>> 0,
+  };
 }
 
-/** Throws when the words are no header of this version, or the file has another size than it tells. */
-export function decodeHeader(words: Uint32Array, fileBytes: number): IndexHeader {
-  const word = (i: number) => words[i] as number;
-  if (words.length <= LAST_WORD || word(0) !== MAGIC) throw damagedError('the file is no map index');
-  if (word(1) !== FORMAT_VERSION)
-    throw damagedError(`the map index has format ${word(1)}, this program reads ${FORMAT_VERSION}`);
-  verifyChecksum(words, 0, words.length, 'the header of the map index');
+export const encodeRow = ({ box, feature, offset, length }: PieceRow) => [...encodeBox(box), feature, offset, length];
+
+/** What follows from the numbers of the header. */
+export function countParts({ pieces, features, pagesAt }: Pick<IndexHeader, 'pieces' | 'features' | 'pagesAt'>) {
+  const pages = Math.ceil(pieces / PAGE_PIECES);
+  return {
+    pages,
+    groups: Math.ceil(pages / GROUP_PAGES),
+    groupsAt: pagesAt + pages * PAGE_BYTES,
+    nameBlocks: Math.ceil(features / NAMES_PER_BLOCK),
+  };
+}
+
+export function locatePage({ pagesAt }: IndexHeader, page: number): Part {
+  return { offset: pagesAt + page * PAGE_BYTES, length: PAGE_BYTES, what: 'a page of the map index' };
+}
+
+/** Rows of a page in use. */
+export const countRows = ({ pieces }: IndexHeader, page: number) => Math.min(PAGE_PIECES, pieces - page * PAGE_PIECES);
+
+export function locateGroup(header: IndexHeader, group: number): Part {
+  const offset = countParts(header).groupsAt + group * GROUP_BYTES;
+  return { offset, length: GROUP_BYTES, what: 'a page group of the map index' };
+}
+
+/** Throws when no rings can stand where the row says. */
+export function locateRings({ pagesAt }: IndexHeader, { offset, length }: PieceRow): Part {
+  const what = 'a piece of the map index';
+  if (offset < HEADER_BYTES || offset + length > pagesAt || length > MAX_BLOB_BYTES || length % 4 !== 0)
+    throw damagedError(`${what} stands where none can be`);
+  return { offset, length, what };
+}
+
+/** `nameEnds` says where each block of names ends, counted from the first. */
+export function locateNames({ namesAt }: IndexHeader, nameEnds: Int32Array, block: number): Part {
+  const what = 'a name of the map index';
+  const from = nameEnds[block - 1] ?? 0;
+  const length = (nameEnds[block] ?? 0) - from;
+  if (length <= 0 || length > MAX_NAME_BLOCK_BYTES || length % 4 !== 0)
+    throw damagedError(`${what} stands where none can be`);
+  return { offset: namesAt + from, length, what };
+}
+
+export function encodeHeader(header: IndexHeader): Int32Array {
+  const words = new Int32Array(HEADER_BYTES / 4);
+  const { pieces, features, pagesAt, namesAt, directoryAt, directoryBytes, identity, salt } = header;
+  words.set([MAGIC, FORMAT_VERSION, pieces, features, pagesAt, namesAt, directoryAt, directoryBytes, identity, salt]);
+  writeChecksum(words, salt, 0);
+  return words;
+}
+
+/** Throws when the words are no header of this version, or the file has another size than the header says. */
+export function decodeHeader(words: Int32Array, fileBytes: number): IndexHeader {
+  const numberAt = (i: number) => (words[i] as number) >>> 0;
+  if (fileBytes < HEADER_BYTES || numberAt(0) !== MAGIC) throw damagedError('the file is no map index');
+  if (numberAt(1) !== FORMAT_VERSION)
+    throw damagedError(`the map index has format ${numberAt(1)}, this program reads ${FORMAT_VERSION}`);
+  const salt = words[9] as number;
+  verifyChecksum(words, salt, 0, 'the header of the map index');
   const header: IndexHeader = {
-    pieces: word(2),
-    features: word(3),
-    pagesAt: word(4),
-    namesAt: word(5),
-    directoryAt: word(6),
-    directoryBytes: word(7),
-    identity: word(8),
+    pieces: numberAt(2),
+    features: numberAt(3),
+    pagesAt: numberAt(4),
+    namesAt: numberAt(5),
+    directoryAt: numberAt(6),
+    directoryBytes: numberAt(7),
+    identity: words[8] as number,
+    salt,
   };
   if (header.directoryAt + header.directoryBytes !== fileBytes) throw damagedError('the map index is cut short');
   if (!isConsistent(header)) throw damagedError('the header of the map index tells of parts that are not there');
   return header;
 }
 
-/** The boxes of shelves, the ends of names and the facts of the largest map take less than a tenth of it. */
-const MAX_DIRECTORY_BYTES = 1 << 18;
-
-/** Whether the parts follow on each other as the counts say. Seals find damage, not forgery: what a file counts is not taken on trust. */
+/** Whether the parts follow on each other as the counts say. Checksums find damage, not forgery: counts are not trusted. */
 function isConsistent(header: IndexHeader): boolean {
   const { pagesAt, namesAt, directoryAt, directoryBytes } = header;
-  const { pageGroups: shelves, shelvesAt, blocks } = countParts(header);
+  const { groups, groupsAt, nameBlocks } = countParts(header);
   return (
     pagesAt >= HEADER_BYTES &&
-    shelvesAt + shelves * GROUP_BYTES === namesAt &&
+    groupsAt + groups * GROUP_BYTES === namesAt &&
     namesAt <= directoryAt &&
     directoryBytes % 4 === 0 &&
-    directoryBytes > (shelves * BOX_WORDS + blocks) * 4 &&
+    directoryBytes > (groups * BOX_WORDS + nameBlocks) * 4 &&
     directoryBytes <= MAX_DIRECTORY_BYTES
   );
-}
-
-/** Throws when no blob can stand where a row says. */
-export function checkBlobRange({ pagesAt }: IndexHeader, offset: number, length: number): void {
-  if (offset < HEADER_BYTES || offset + length > pagesAt || length > MAX_BLOB_BYTES || length % 4 !== 0)
-    throw damagedError('a piece of the map index stands where none can be');
-}
-
-/** Makes the last word of a part the checksum of the others, and gives it. */
-export function writeChecksum(words: Uint32Array): number {
-  const sum = computeChecksum(words, 0, words.length - 1);
-  words[words.length - 1] = sum;
-  return sum;
-}
-
-/** Throws when a part of `length` words is not what was sealed. */
-export function verifyChecksum(words: Uint32Array, from: number, length: number, what: string): void {
-  if (length < 1 || words[from + length - 1] !== computeChecksum(words, from, length - 1))
-    throw damagedError(`${what} is damaged`);
 }

@@ -1,31 +1,32 @@
-/** The index file held for a signal type: opens it and checks that it is whole. Loads no geometry code and looks nothing up. */
+/** Opens the index file of a signal type and reads its parts, each checked. Loads no geometry code: a start with a stored region needs none. */
 
 import { type Disk, DiskError, type OpenFile } from '../../domain/ports.ts';
 import { damagedError, MapError, toMapFailure } from '../map-failure.ts';
 import type { MapFailure, MapInfo } from '../region-types.ts';
+import { verifyChecksum } from './checksum.ts';
 import {
   BOX_WORDS,
-  checkBlobRange,
   countParts,
+  countRows,
   decodeHeader,
-  GROUP_BYTES,
+  decodeRow,
   HEADER_BYTES,
   type IndexHeader,
-  MAX_NAME_BLOCK_BYTES,
-  PAGE_BYTES,
-  PAGE_PIECES,
-  ROW,
+  locateGroup,
+  locateNames,
+  locatePage,
+  locateRings,
+  type Part,
   ROW_WORDS,
-  verifyChecksum,
 } from './index-layout.ts';
 import type { DirectoryJson } from './index-writer.ts';
 
 export interface IndexDirectory {
   readonly info: DirectoryJson;
-  /** Boxes of the shelves, in grid steps. */
-  readonly pageGroups: Int32Array;
+  /** Boxes of the page groups. */
+  readonly groupBoxes: Int32Array;
   /** Where each block of names ends, counted from the first. */
-  readonly nameEnds: Uint32Array;
+  readonly nameEnds: Int32Array;
 }
 
 export interface IndexFile {
@@ -39,24 +40,40 @@ export type NamePair = readonly [string, string];
 
 export const indexFileName = (signalType: string) => `map.${signalType}.idx`;
 
-function readWords(file: OpenFile, offset: number, length: number, what: string): Uint32Array {
-  const words = new Uint32Array(length / 4);
-  if (file.readNow(new Uint8Array(words.buffer), offset) !== length) throw damagedError(`${what} is cut short`);
+const toBytes = (words: Int32Array) => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+
+function checkPart(words: Int32Array, bytesRead: number, { salt }: IndexHeader, { offset, length, what }: Part): void {
+  if (bytesRead !== length) throw damagedError(`${what} is cut short`);
+  verifyChecksum(words, salt, offset, what);
+}
+
+/** Reads a part into `words` and checks it. */
+export function readPart(
+  { file, header }: Pick<IndexFile, 'file' | 'header'>,
+  part: Part,
+  words: Int32Array = new Int32Array(part.length / 4),
+): Int32Array {
+  checkPart(words, file.readNow(toBytes(words), part.offset), header, part);
   return words;
 }
 
-/** The words of a part of the file, its seal checked. */
-function readVerified(file: OpenFile, offset: number, length: number, what: string): Uint32Array {
-  const words = readWords(file, offset, length, what);
-  verifyChecksum(words, 0, words.length, what);
+/** As `readPart`, while other work has its turn. */
+async function readPartAsync({ file, header }: IndexFile, part: Part): Promise<Int32Array> {
+  const words = new Int32Array(part.length / 4);
+  const bytes = await file.read(part.offset, part.length);
+  toBytes(words).set(bytes);
+  checkPart(words, bytes.length, header, part);
   return words;
 }
 
-const readFileHeader = (file: OpenFile) =>
-  decodeHeader(readWords(file, 0, HEADER_BYTES, 'the header of the map index'), file.size);
+function readHeader(file: OpenFile): IndexHeader {
+  const words = new Int32Array(HEADER_BYTES / 4);
+  file.readNow(toBytes(words), 0);
+  return decodeHeader(words, file.size);
+}
 
-/** JSON behind `from` words, before the seal. */
-function parseJsonPart(words: Uint32Array, from: number, what: string): unknown {
+/** The JSON after `from` words, up to the checksum. */
+function parseJsonPart(words: Int32Array, from: number, what: string): unknown {
   try {
     return JSON.parse(Buffer.from(words.buffer, from * 4, words.byteLength - (from + 1) * 4).toString('utf8'));
   } catch {
@@ -83,41 +100,33 @@ function isDirectoryJson(value: unknown): value is DirectoryJson {
 function readDirectory(file: OpenFile, header: IndexHeader): IndexDirectory {
   const { directoryAt, directoryBytes } = header;
   const what = 'the directory of the map index';
-  const words = readVerified(file, directoryAt, directoryBytes, what);
-  const { pageGroups: shelves, blocks } = countParts(header);
-  const boxes = shelves * BOX_WORDS;
-  const info = parseJsonPart(words, boxes + blocks, what);
+  const words = readPart({ file, header }, { offset: directoryAt, length: directoryBytes, what });
+  const { groups, nameBlocks } = countParts(header);
+  const boxes = groups * BOX_WORDS;
+  const info = parseJsonPart(words, boxes + nameBlocks, what);
   if (!isDirectoryJson(info)) throw damagedError(`${what} does not tell what map it is of`);
-  return {
-    info,
-    pageGroups: new Int32Array(words.buffer, 0, boxes),
-    nameEnds: words.subarray(boxes, boxes + blocks),
-  };
+  return { info, groupBoxes: words.subarray(0, boxes), nameEnds: words.subarray(boxes, boxes + nameBlocks) };
 }
 
 const isNameList = (value: unknown): value is readonly NamePair[] =>
   Array.isArray(value) &&
   value.every((name) => Array.isArray(name) && typeof name[0] === 'string' && typeof name[1] === 'string');
 
-/** The names of the features `nth * BLOCK_NAMES` and following. */
-export function readNameBlock({ file, header, directory }: IndexFile, block: number): readonly NamePair[] {
-  const what = 'a name of the map index';
-  const [from, to] = [directory.nameEnds[block - 1] ?? 0, directory.nameEnds[block] ?? 0];
-  const length = to - from;
-  if (length <= 0 || length > MAX_NAME_BLOCK_BYTES || length % 4 !== 0)
-    throw damagedError(`${what} stands where none can be`);
-  const names = parseJsonPart(readVerified(file, header.namesAt + from, length, what), 0, what);
-  if (!isNameList(names)) throw damagedError(`${what} is no text`);
+/** The names of the features from `block * NAMES_PER_BLOCK` on. */
+export function readNameBlock(index: IndexFile, block: number): readonly NamePair[] {
+  const part = locateNames(index.header, index.directory.nameEnds, block);
+  const names = parseJsonPart(readPart(index, part), 0, part.what);
+  if (!isNameList(names)) throw damagedError(`${part.what} is no text`);
   return names;
 }
 
-/** Undefined when no map is held; a failure when there is one that cannot be used. The caller closes `file`. */
+/** Undefined when there is no index; a failure when it cannot be used. The caller closes `file`. */
 export async function openIndex(disk: Disk, signalType: string): Promise<IndexFile | MapFailure | undefined> {
   let file: OpenFile | undefined;
   try {
     file = await disk.open(indexFileName(signalType));
     if (file === undefined) return undefined;
-    const header = readFileHeader(file);
+    const header = readHeader(file);
     return { file, header, directory: readDirectory(file, header) };
   } catch (error) {
     await file?.close();
@@ -125,59 +134,45 @@ export async function openIndex(disk: Disk, signalType: string): Promise<IndexFi
   }
 }
 
-/** The header of the map held, or undefined when there is none that can be used. Rejects with `DiskError`. */
+/** Undefined when there is no index that can be used. Rejects with `DiskError`. */
 export async function readIndexHeader(disk: Disk, signalType: string): Promise<IndexHeader | undefined> {
   const file = await disk.open(indexFileName(signalType));
   if (file === undefined) return undefined;
   try {
-    return readFileHeader(file);
+    return readHeader(file);
   } catch (error) {
-    if (toMapFailure(error).kind === 'disk') throw error;
-    return undefined;
+    if (error instanceof MapError) return undefined;
+    throw error;
   } finally {
     await file.close();
   }
 }
 
-/** The facts of the map held. */
+export const toMapInfo = ({ directory, file }: IndexFile): MapInfo => ({ ...directory.info, bytes: file.size });
+
 export async function readMapInfo(disk: Disk, signalType: string): Promise<MapInfo | MapFailure | undefined> {
   const index = await openIndex(disk, signalType);
   if (index === undefined || 'kind' in index) return index;
   await index.file.close();
-  return { ...index.directory.info, bytes: index.file.size };
+  return toMapInfo(index);
 }
 
-/** As `readSealed`, and whatever else waits has its turn meanwhile. */
-async function readVerifiedAsync(file: OpenFile, offset: number, length: number, what: string): Promise<Uint32Array> {
-  const words = new Uint32Array(length / 4);
-  const bytes = await file.read(offset, length);
-  if (bytes.length !== length) throw damagedError(`${what} is cut short`);
-  new Uint8Array(words.buffer).set(bytes);
-  verifyChecksum(words, 0, words.length, what);
-  return words;
-}
-
-/** A turn a page: tens of megabytes read at one go would hold up the loads for seconds on a slow card. */
+/** A turn a page: tens of megabytes read at once would delay the control loop for seconds on a slow card. */
 async function verifyParts(index: IndexFile): Promise<void> {
-  const { file, header } = index;
-  const { pages, pageGroups: shelves, shelvesAt, blocks } = countParts(header);
-  for (let nth = 0; nth < pages; nth++) {
-    const at = header.pagesAt + nth * PAGE_BYTES;
-    const page = await readVerifiedAsync(file, at, PAGE_BYTES, 'a page of the map index');
-    const rows = Math.min(PAGE_PIECES, header.pieces - nth * PAGE_PIECES) * ROW_WORDS;
-    for (let row = 0; row < rows; row += ROW_WORDS) {
-      const [offset, length] = [page[row + ROW.offset], page[row + ROW.length]] as [number, number];
-      if (length === 0) continue;
-      checkBlobRange(header, offset, length);
-      readVerified(file, offset, length, 'a piece of the map index');
+  const { header } = index;
+  const { pages, groups, nameBlocks } = countParts(header);
+  for (let page = 0; page < pages; page++) {
+    const words = await readPartAsync(index, locatePage(header, page));
+    for (let i = 0; i < countRows(header, page); i++) {
+      const row = decodeRow(words, i * ROW_WORDS);
+      if (row.length > 0) readPart(index, locateRings(header, row));
     }
   }
-  for (let nth = 0; nth < shelves; nth++)
-    await readVerifiedAsync(file, shelvesAt + nth * GROUP_BYTES, GROUP_BYTES, 'a shelf of the map index');
-  for (let nth = 0; nth < blocks; nth++) readNameBlock(index, nth);
+  for (let group = 0; group < groups; group++) await readPartAsync(index, locateGroup(header, group));
+  for (let block = 0; block < nameBlocks; block++) readNameBlock(index, block);
 }
 
-/** Whether every part of the index held can be read and is what was written. */
+/** Whether every part of the index can be read and is what was written. */
 export async function isIndexIntact(disk: Disk, signalType: string): Promise<boolean> {
   const index = await openIndex(disk, signalType);
   if (index === undefined || 'kind' in index) return false;

@@ -1,26 +1,24 @@
-/** Keeps the parts of a file read last in one block of memory: the oldest make room. Allocates nothing per part, times nothing out. */
+/** Keeps the parts of a file read last in one block of memory; the oldest make room. Allocates nothing per part. */
 
 export interface PageCache {
-  /** The block as bytes, and as signed and unsigned words. Another one after `add`. */
+  /** The block as bytes and as words; other arrays after `add`. */
   bytes(): Uint8Array;
-  signedWords(): Int32Array;
-  words(): Uint32Array;
-  /** Where the part with this key stands, a multiple of 8; undefined when it is not held. */
+  words(): Int32Array;
+  /** Where the part with this key stands, a multiple of 8; undefined when it is not in the cache. */
   find(key: number): number | undefined;
-  /** Makes room for a part of at most the capacity, lets `fill` write it at a place, and gives the place. Any other part may be gone after. */
-  add(key: number, length: number, fill: (place: number) => void): number;
+  /** Makes room for a part of at most the capacity, lets `fill` write it and gives its position. Any other part may be gone after. */
+  add(key: number, length: number, fill: (at: number) => void): number;
 }
 
-/** One lookup needs no more; the whole block is made when it is full. */
+/** One lookup needs no more; the whole block is allocated when this is full. */
 const INITIAL_CACHE_BYTES = 1 << 17;
 
 export function createPageCache(capacity: number): PageCache {
   let size = Math.min(INITIAL_CACHE_BYTES, capacity);
   let bytes = new Uint8Array(size);
-  let signedView = new Int32Array(bytes.buffer);
-  let words = new Uint32Array(bytes.buffer);
+  let words = new Int32Array(bytes.buffer);
   const offsets = new Map<number, number>();
-  /** Keys in the order they came, from `oldest` on: a map that is walked from its start steps over all it has lost. */
+  /** Keys in the order they came, from `oldest` on: iterating the map instead would step over all deleted entries. */
   let keys: number[] = [];
   let oldest = 0;
   let head = 0;
@@ -29,16 +27,15 @@ export function createPageCache(capacity: number): PageCache {
     const larger = new Uint8Array(capacity);
     larger.set(bytes);
     [size, bytes] = [capacity, larger];
-    signedView = new Int32Array(bytes.buffer);
-    words = new Uint32Array(bytes.buffer);
+    words = new Int32Array(bytes.buffer);
   }
 
-  /** Drops the oldest parts that start within a stretch; behind the newest stands the oldest. */
+  /** Drops the oldest parts that start within a range; the oldest stands behind the newest. */
   function evictRange(from: number, to: number): void {
     for (; oldest < keys.length; oldest++) {
       const key = keys[oldest] as number;
-      const place = offsets.get(key) as number;
-      if (place < from || place >= to) return;
+      const at = offsets.get(key) as number;
+      if (at < from || at >= to) return;
       offsets.delete(key);
     }
   }
@@ -60,16 +57,15 @@ export function createPageCache(capacity: number): PageCache {
 
   return {
     bytes: () => bytes,
-    signedWords: () => signedView,
     words: () => words,
     find: (key) => offsets.get(key),
     add(key, length, fill) {
-      const place = makeRoom(length);
-      fill(place);
-      offsets.set(key, place);
+      const at = makeRoom(length);
+      fill(at);
+      offsets.set(key, at);
       keys.push(key);
-      head = Math.ceil((place + length) / 8) * 8;
-      return place;
+      head = Math.ceil((at + length) / 8) * 8;
+      return at;
     },
   };
 }

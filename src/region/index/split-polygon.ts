@@ -1,17 +1,15 @@
-/** Splits a polygon into pieces of few vertices that answer exactly as the whole does within their cells. Stores nothing. */
+/** Splits a polygon into pieces of few vertices that answer exactly as the whole does within their cells. */
 
 import type { PolygonRings } from '../geojson/ring-buffer.ts';
 import { tooLargeError } from '../map-failure.ts';
 import { ceilToGrid, floorToGrid, type GridBox } from './cell-grid.ts';
-import { clipRings, RING_START, type RingList, toCell } from './clip.ts';
-import { BORDER, type Covers, createSurveyor, OUTSIDE } from './coverage-mask.ts';
+import { clipRings, mayTouchCell, RING_START, type RingList, toCell } from './clip.ts';
+import { createPointTest } from './point-test.ts';
 import { MAX_PIECE_VERTICES } from './vertex-codec.ts';
 
-/** One cell of a polygon with its reduced rings, valid until the next piece is asked for. */
+/** One cell of a polygon with the rings clipped to it, valid until the next piece is asked for. */
 export interface Piece extends RingList {
   readonly box: GridBox;
-  /** Of each part of the cell, see `survey`. */
-  readonly survey: Uint8Array;
   /** No border passes: every point of the cell is inside. */
   readonly isInterior: boolean;
 }
@@ -27,12 +25,9 @@ interface PendingCell {
   readonly to: number;
 }
 
-function computeBox({ xy, vertexCount: vertices }: PolygonRings): GridBox {
-  let west = Infinity;
-  let south = Infinity;
-  let east = -Infinity;
-  let north = -Infinity;
-  for (let i = 0; i < vertices * 2; i += 2) {
+function computeBox({ xy, vertexCount }: PolygonRings): GridBox {
+  let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < vertexCount * 2; i += 2) {
     const x = xy[i] as number;
     const y = xy[i + 1] as number;
     if (x < west) west = x;
@@ -62,78 +57,79 @@ function halveBox(box: GridBox, axis: Axis): readonly [GridBox, GridBox] {
   ];
 }
 
-/** The work of splitting, with a list of vertex numbers that is used again for every polygon. */
-export function createSplitter(covers: Covers): (polygon: PolygonRings) => Generator<Piece, void, void> {
-  const surveyOf = createSurveyor(covers);
-  let list = new Uint32Array(1 << 14);
+/** A list of vertex numbers that is used again for every polygon: the cells not yet finished, one after the other. */
+class VertexList {
+  list = new Uint32Array(1 << 14);
 
-  function reserve(size: number): void {
-    if (size <= list.length) return;
-    const larger = new Uint32Array(Math.max(size, list.length + (list.length >> 1)));
-    larger.set(list);
-    list = larger;
+  reserve(size: number): void {
+    if (size <= this.list.length) return;
+    const larger = new Uint32Array(Math.max(size, this.list.length + (this.list.length >> 1)));
+    larger.set(this.list);
+    this.list = larger;
   }
 
-  function listVertices({ vertexCount: vertices, ringStarts: starts, ringCount: rings }: PolygonRings): number {
-    reserve(vertices);
-    for (let i = 0; i < vertices; i++) list[i] = i;
-    for (let i = 0; i < rings; i++) list[starts[i] as number] = ((starts[i] as number) | RING_START) >>> 0;
-    return vertices;
+  fill({ vertexCount, ringStarts, ringCount }: PolygonRings): void {
+    this.reserve(vertexCount);
+    for (let i = 0; i < vertexCount; i++) this.list[i] = i;
+    for (let i = 0; i < ringCount; i++) {
+      const start = ringStarts[i] as number;
+      this.list[start] = (start | RING_START) >>> 0;
+    }
   }
 
   /** Both halves, written one after the other from `at` on. */
-  function clipHalves(
-    xy: Float64Array,
-    cell: PendingCell,
-    axis: Axis,
-    at: number,
-  ): readonly [PendingCell, PendingCell] {
-    reserve(at + 2 * (cell.to - cell.from));
-    const [low, high] = halveBox(cell.box, axis);
-    const middle = clipRings({ xy, list, from: cell.from, to: cell.to }, toCell(low), list, at);
-    const end = clipRings({ xy, list, from: cell.from, to: cell.to }, toCell(high), list, middle);
-    return [
-      { box: low, from: at, to: middle },
-      { box: high, from: middle, to: end },
-    ];
+  clipHalves(xy: Float64Array, { box, from, to }: PendingCell, axis: Axis, at: number) {
+    this.reserve(at + 2 * (to - from));
+    const { list } = this;
+    const [low, high] = halveBox(box, axis);
+    const middle = clipRings({ xy, list, from, to }, toCell(low), list, at);
+    const end = clipRings({ xy, list, from, to }, toCell(high), list, middle);
+    return { low: { box: low, from: at, to: middle }, high: { box: high, from: middle, to: end } };
   }
 
   /** The halves that replace a cell, moved down to its place in the list; undefined when none are worth it. */
-  function splitCell(xy: Float64Array, cell: PendingCell): readonly [PendingCell, PendingCell] | undefined {
+  split(xy: Float64Array, cell: PendingCell): readonly [PendingCell, PendingCell] | undefined {
     const size = cell.to - cell.from;
     if (size <= PIECE_VERTICES) return undefined;
-    const longer: Axis = measureSide(cell.box, 'x') >= measureSide(cell.box, 'y') ? 'x' : 'y';
-    for (const axis of longer === 'x' ? (['x', 'y'] as const) : (['y', 'x'] as const)) {
+    const longerFirst: readonly Axis[] =
+      measureSide(cell.box, 'x') >= measureSide(cell.box, 'y') ? ['x', 'y'] : ['y', 'x'];
+    for (const axis of longerFirst) {
       if (measureSide(cell.box, axis) < 2) continue;
-      const [low, high] = clipHalves(xy, cell, axis, cell.to);
+      const { low, high } = this.clipHalves(xy, cell, axis, cell.to);
       if (high.to - low.from > MAX_SPLIT_GROWTH * size) continue;
-      list.copyWithin(cell.from, low.from, high.to);
-      const shift = size;
+      this.list.copyWithin(cell.from, low.from, high.to);
       return [
-        { ...low, from: low.from - shift, to: low.to - shift },
-        { ...high, from: high.from - shift, to: high.to - shift },
+        { ...low, from: low.from - size, to: low.to - size },
+        { ...high, from: high.from - size, to: high.to - size },
       ];
     }
     return undefined;
   }
+}
 
-  return function* pieces(polygon) {
+export function createSplitter(): (polygon: PolygonRings) => Generator<Piece, void, void> {
+  const vertices = new VertexList();
+  const covers = createPointTest();
+
+  return function* split(polygon) {
     const { xy } = polygon;
-    const pending: PendingCell[] = [{ box: computeBox(polygon), from: 0, to: listVertices(polygon) }];
-    for (let cell = pending.pop(); cell !== undefined; cell = pending.pop()) {
-      if (cell.to === cell.from) continue;
-      const parts = splitCell(xy, cell);
-      if (parts !== undefined) {
-        pending.push(...parts);
+    vertices.fill(polygon);
+    const pending: PendingCell[] = [{ box: computeBox(polygon), from: 0, to: polygon.vertexCount }];
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      if (next.to === next.from) continue;
+      const halves = vertices.split(xy, next);
+      if (halves !== undefined) {
+        pending.push(...halves);
         continue;
       }
-      const { box, from, to } = cell;
+      const { box, from, to } = next;
       if (to - from > MAX_PIECE_VERTICES)
         throw tooLargeError(`a polygon has a part of more than ${MAX_PIECE_VERTICES} vertices that cannot be divided`);
-      const survey = surveyOf({ xy, list, from, to }, box);
-      const whole = !survey.includes(BORDER);
-      if (whole && survey[0] === OUTSIDE) continue;
-      yield { box, survey, isInterior: whole, xy, list, from, to };
+      const rings = { xy, list: vertices.list, from, to };
+      const cell = toCell(box);
+      const isInterior = !mayTouchCell(rings, cell);
+      if (isInterior && !covers(rings, (cell.west + cell.east) / 2, (cell.south + cell.north) / 2)) continue;
+      yield { ...rings, box, isInterior };
     }
   };
 }

@@ -1,4 +1,4 @@
-/** Packs the rings of a piece without loss and unpacks them. Knows no files. */
+/** Packs the rings of a piece without loss and unpacks them. */
 
 import { damagedError } from '../map-failure.ts';
 import { RING_START, type RingList, VERTEX_MASK } from './clip.ts';
@@ -28,22 +28,50 @@ function findBinaryExponent(value: number, from: number): number {
   return bits;
 }
 
-/** Grows a buffer and writes little-endian numbers into it. */
+type Axis = 0 | 1;
+
+const readCoordinate = ({ xy, list }: RingList, i: number, axis: Axis) =>
+  xy[((list[i] as number) & VERTEX_MASK) * 2 + axis] as number;
+
+/** Whether steps over `divisor` give every coordinate of the axis back. */
+function isLossless(rings: RingList, axis: Axis, divisor: number): boolean {
+  let last = Math.round(readCoordinate(rings, rings.from, axis) * divisor);
+  for (let i = rings.from; i < rings.to; i++) {
+    const value = readCoordinate(rings, i, axis);
+    const n = Math.round(value * divisor);
+    if (Math.abs(n) > Number.MAX_SAFE_INTEGER || Math.abs(n - last) >= MAX_CODED_STEP / 2 || n / divisor !== value)
+      return false;
+    last = n;
+  }
+  return true;
+}
+
+function chooseScale(rings: RingList, axis: Axis): number {
+  for (const k of DECIMAL_SCALES) if (isLossless(rings, axis, 10 ** k)) return k;
+  let bits = 0;
+  for (let i = rings.from; i < rings.to && bits <= MAX_BINARY_EXPONENT; i++)
+    bits = findBinaryExponent(readCoordinate(rings, i, axis), bits);
+  return bits <= MAX_BINARY_EXPONENT && isLossless(rings, axis, 2 ** bits) ? BINARY_SCALE + bits : DOUBLE_SCALE;
+}
+
+function countRingLengths({ list, from, to }: RingList): number[] {
+  const lengths: number[] = [];
+  for (let i = from; i < to; i++) {
+    if ((list[i] as number) >= RING_START) lengths.push(0);
+    lengths[lengths.length - 1] = (lengths.at(-1) as number) + 1;
+  }
+  return lengths;
+}
+
 export interface VertexEncoder {
-  /** The rings of `list[from, to)` as a view that is valid until the next call. */
-  encode(xy: Float64Array, list: Uint32Array, from: number, to: number): Uint8Array;
+  /** The packed rings, valid until the next call. */
+  encode(rings: RingList): Uint8Array;
 }
 
 export function createVertexEncoder(): VertexEncoder {
   let bytes = new Uint8Array(1 << 14);
   let view = new DataView(bytes.buffer);
   let at = 0;
-
-  function reserve(size: number): void {
-    if (size <= bytes.length) return;
-    bytes = new Uint8Array(size * 2);
-    view = new DataView(bytes.buffer);
-  }
 
   function writeVarint(value: number): void {
     let rest = value;
@@ -57,60 +85,15 @@ export function createVertexEncoder(): VertexEncoder {
     at += 8;
   }
 
-  const readCoordinate = (xy: Float64Array, entry: number, axis: number) =>
-    xy[(entry & VERTEX_MASK) * 2 + axis] as number;
-
-  /** Whether steps over `divisor` give every coordinate of the axis back. */
-  function isLossless(
-    xy: Float64Array,
-    list: Uint32Array,
-    from: number,
-    to: number,
-    axis: number,
-    divisor: number,
-  ): boolean {
-    let last = Math.round(readCoordinate(xy, list[from] as number, axis) * divisor);
-    for (let i = from; i < to; i++) {
-      const value = readCoordinate(xy, list[i] as number, axis);
-      const n = Math.round(value * divisor);
-      if (Math.abs(n) > Number.MAX_SAFE_INTEGER || Math.abs(n - last) >= MAX_CODED_STEP / 2 || n / divisor !== value)
-        return false;
-      last = n;
-    }
-    return true;
-  }
-
-  function chooseScale(xy: Float64Array, list: Uint32Array, from: number, to: number, axis: number): number {
-    for (const k of DECIMAL_SCALES) if (isLossless(xy, list, from, to, axis, 10 ** k)) return k;
-    let bits = 0;
-    for (let i = from; i < to && bits <= MAX_BINARY_EXPONENT; i++)
-      bits = findBinaryExponent(readCoordinate(xy, list[i] as number, axis), bits);
-    return bits <= MAX_BINARY_EXPONENT && isLossless(xy, list, from, to, axis, 2 ** bits)
-      ? BINARY_SCALE + bits
-      : DOUBLE_SCALE;
-  }
-
-  function writeRingLengths(list: Uint32Array, from: number, to: number): void {
-    let rings = 0;
-    for (let i = from; i < to; i++) if ((list[i] as number) >= RING_START) rings++;
-    writeVarint(rings);
-    let first = from;
-    for (let i = from + 1; i <= to; i++) {
-      if (i < to && (list[i] as number) < RING_START) continue;
-      writeVarint(i - first);
-      first = i;
-    }
-  }
-
-  function writeAxis(xy: Float64Array, list: Uint32Array, from: number, to: number, axis: number): void {
-    const scale = chooseScale(xy, list, from, to, axis);
+  function writeAxis(rings: RingList, axis: Axis): void {
+    const scale = chooseScale(rings, axis);
     const divisor = scaleDivisor(scale);
-    const first = readCoordinate(xy, list[from] as number, axis);
+    const first = readCoordinate(rings, rings.from, axis);
     bytes[at++] = scale;
     writeDouble(first);
     let last = Math.round(first * divisor);
-    for (let i = from + 1; i < to; i++) {
-      const value = readCoordinate(xy, list[i] as number, axis);
+    for (let i = rings.from + 1; i < rings.to; i++) {
+      const value = readCoordinate(rings, i, axis);
       if (scale === DOUBLE_SCALE) {
         writeDouble(value);
         continue;
@@ -122,76 +105,74 @@ export function createVertexEncoder(): VertexEncoder {
   }
 
   return {
-    encode(xy, list, from, to) {
-      reserve(64 + (to - from) * 26);
+    encode(rings) {
+      const size = 64 + (rings.to - rings.from) * 26;
+      if (size > bytes.length) {
+        bytes = new Uint8Array(size * 2);
+        view = new DataView(bytes.buffer);
+      }
       at = 0;
-      writeRingLengths(list, from, to);
-      writeAxis(xy, list, from, to, 0);
-      writeAxis(xy, list, from, to, 1);
+      const lengths = countRingLengths(rings);
+      for (const n of [lengths.length, ...lengths]) writeVarint(n);
+      writeAxis(rings, 0);
+      writeAxis(rings, 1);
       return bytes.subarray(0, at);
     },
   };
 }
 
-/** The position behind the varint at `at`. */
-function skipVarint(bytes: Uint8Array, at: number): number {
-  let end = at;
-  while ((bytes[end++] as number) >= 128);
-  return end;
-}
+/** Reads one blob; beyond its end every byte is 0. */
+class BlobReader {
+  readonly bytes: Uint8Array;
+  at = 0;
 
-/** A varint below 2^28, or any with its bits beyond left out. */
-function readVarintLowBits(bytes: Uint8Array, at: number): number {
-  let low = 0;
-  for (let i = at, shift = 0; shift < 28; i++, shift += 7) {
-    const byte = bytes[i] as number;
-    low |= (byte & 127) << shift;
-    if (byte < 128) break;
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
   }
-  return low;
+
+  readVarint(): number {
+    const { bytes } = this;
+    let byte = bytes[this.at++] as number;
+    let value = byte & 127;
+    for (let shift = 7; byte >= 128 && shift < 28; shift += 7) {
+      byte = bytes[this.at++] as number;
+      value |= (byte & 127) << shift;
+    }
+    // Bits beyond 28 are added as a double, which holds them exactly.
+    for (let factor = 2 ** 28; byte >= 128; factor *= 128) {
+      byte = bytes[this.at++] as number;
+      value += (byte & 127) * factor;
+    }
+    return value;
+  }
+
+  /** The coordinates of one axis. */
+  readAxis(xy: Float64Array, axis: Axis, vertices: number): void {
+    const { bytes } = this;
+    const scale = bytes[this.at++] as number;
+    const doubles = scale === DOUBLE_SCALE ? vertices : 1;
+    if (this.at + doubles * 8 > bytes.length) throw blobLengthError();
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (let i = 0; i < doubles; i++, this.at += 8) {
+      const value = view.getFloat64(this.at, true);
+      if (!Number.isFinite(value)) throw coordinateError();
+      xy[i * 2 + axis] = value;
+    }
+    const divisor = scaleDivisor(scale);
+    let steps = Math.round((xy[axis] as number) * divisor);
+    for (let i = doubles; i < vertices; i++) {
+      const zigzag = this.readVarint();
+      const half = Math.floor(zigzag / 2);
+      steps += half * 2 === zigzag ? half : -half - 1;
+      xy[i * 2 + axis] = steps / divisor;
+    }
+    // A sum that was no number once stays none.
+    if (doubles < vertices && !Number.isFinite(steps)) throw coordinateError();
+  }
 }
 
 const blobLengthError = () => damagedError('a piece of the map ends at the wrong byte');
 const coordinateError = () => damagedError('a piece of the map holds what is no coordinate');
-
-/** Coordinates of one axis from `at` on; gives the position behind them. */
-function decodeAxis(bytes: Uint8Array, start: number, xy: Float64Array, axis: number, vertices: number): number {
-  const scale = bytes[start] as number;
-  if (start + 9 > bytes.length || (scale === DOUBLE_SCALE && start + 1 + vertices * 8 > bytes.length))
-    throw blobLengthError();
-  const divisor = scaleDivisor(scale);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = start + 1;
-  let steps = Math.round(view.getFloat64(at, true) * divisor);
-  if (scale === DOUBLE_SCALE) {
-    for (let i = axis; i < vertices * 2; i += 2, at += 8) {
-      xy[i] = view.getFloat64(at, true);
-      if (!Number.isFinite(xy[i])) throw coordinateError();
-    }
-    return at;
-  }
-  xy[axis] = view.getFloat64(at, true);
-  at += 8;
-  for (let i = axis + 2; i < vertices * 2; i += 2) {
-    let byte = bytes[at++] as number;
-    let low = byte & 127;
-    for (let shift = 7; byte >= 128 && shift < 28; shift += 7) {
-      byte = bytes[at++] as number;
-      low |= (byte & 127) << shift;
-    }
-    // The sign is the lowest bit; bits beyond 28 are added as a double, which holds them exactly.
-    let size = low >>> 1;
-    for (let factor = 2 ** 27; byte >= 128; factor *= 128) {
-      byte = bytes[at++] as number;
-      size += (byte & 127) * factor;
-    }
-    steps += (low & 1) === 0 ? size : -size - 1;
-    xy[i] = steps / divisor;
-  }
-  // A sum that was no number once stays none.
-  if (!Number.isFinite(steps)) throw coordinateError();
-  return at;
-}
 
 /** Unpacks blobs into arrays that are used again for the next one. */
 export function createVertexDecoder(): (bytes: Uint8Array) => RingList {
@@ -199,32 +180,27 @@ export function createVertexDecoder(): (bytes: Uint8Array) => RingList {
   let list = new Uint32Array(256);
 
   return (bytes) => {
-    let at = 0;
-    const rings = readVarintLowBits(bytes, at);
-    at = skipVarint(bytes, at);
-    const firstRing = at;
-    let vertices = 0;
-    if (rings > bytes.length) throw damagedError('a piece of the map counts more rings than it holds');
-    for (let ring = 0; ring < rings; ring++) {
-      vertices += readVarintLowBits(bytes, at);
-      at = skipVarint(bytes, at);
-    }
-    if (vertices === 0 || vertices > Math.min(bytes.length, MAX_PIECE_VERTICES))
+    const reader = new BlobReader(bytes);
+    const rings = reader.readVarint();
+    if (!(rings <= bytes.length)) throw damagedError('a piece of the map counts more rings than it holds');
+    const lengths = Array.from({ length: rings }, () => reader.readVarint());
+    const vertices = lengths.reduce((sum, length) => sum + length, 0);
+    if (!(vertices > 0 && vertices <= Math.min(bytes.length, MAX_PIECE_VERTICES)))
       throw damagedError('a piece of the map counts more vertices than it holds');
     if (vertices > list.length) {
       xy = new Float64Array(vertices * 2);
       list = new Uint32Array(vertices);
     }
     for (let i = 0; i < vertices; i++) list[i] = i;
-    for (let ring = 0, first = 0, next = firstRing; ring < rings; ring++) {
+    let first = 0;
+    for (const length of lengths) {
       list[first] = (first | RING_START) >>> 0;
-      first += readVarintLowBits(bytes, next);
-      next = skipVarint(bytes, next);
+      first += length;
     }
-    at = decodeAxis(bytes, at, xy, 0, vertices);
-    at = decodeAxis(bytes, at, xy, 1, vertices);
+    reader.readAxis(xy, 0, vertices);
+    reader.readAxis(xy, 1, vertices);
     // A blob is filled up to whole words.
-    if (at > bytes.length || bytes.length - at > 3) throw blobLengthError();
+    if (reader.at > bytes.length || bytes.length - reader.at > 3) throw blobLengthError();
     return { xy, list, from: 0, to: vertices };
   };
 }
