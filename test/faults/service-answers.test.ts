@@ -245,9 +245,9 @@ describe('20 to 25 answers that are none', () => {
   const isJson = { 'content-type': 'application/json' };
   //  fault                                       answer                                                         said
   const rows: readonly (readonly [string, () => ScriptedResponse, RegExp])[] = [
-    ['20 status 500', () => scriptedJson({ error: 'Oops' }, 500), /trouble of its own \(500/],
-    ['20 status 502 with a page', () => scriptedHtml(502), /trouble of its own \(502/],
-    ['20 status 503', () => scriptedJson({}, 503), /trouble of its own \(503/],
+    ['20 status 500', () => scriptedJson({ error: 'Oops' }, 500), /server error \(500/],
+    ['20 status 502 with a page', () => scriptedHtml(502), /server error \(502/],
+    ['20 status 503', () => scriptedJson({}, 503), /server error \(503/],
     ['21 a captive portal: 200 and a page', () => scriptedHtml(200), /in the service's place/],
     ['21 a portal that lies about its type', () => ({ headers: isJson, body: '<html>Sign in</html>' }), /is a page/],
     ['23 half a document', () => ({ headers: isJson, body: body() }), /whole JSON/],
