@@ -184,7 +184,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
         signalLoop?.setGate('live-index', plan.index === 'closed' ? 'closed' : 'open');
         applyPinnedModel(plan);
         // One that was never listed is not missed: a free account may list nothing of it.
-        if (!plan.isListed && previous?.region === plan.region && previous.isListed && previous.history !== 'unknown')
+        if (!plan.isListed && previous?.region === plan.region && previous.isListed)
           regionLoop?.requestEarlyRefresh('region-not-in-access');
         previous = plan;
         publishHealth();

@@ -23,20 +23,26 @@ const CURES: Readonly<Record<UnreachableReason, string>> = {
   'captive-portal': 'sign in to the network, or check the address of the service',
 };
 
-/** What includes a path (specification 1.4, 1.5): only the data of regions can be seen in the preview region. */
-function suggestPlan(path: string | undefined): string {
+/** The least plan that includes a path (specification 1.4, 1.5). */
+export function findIncludingPlan(path: string | undefined): string {
   switch (path) {
     case '/v3/forecast':
     case '/v3/forecast/historical':
     case '/v3/historical':
-      return 'a subscription does; region CAISO_NORTH needs none';
+      return 'a subscription';
     case '/v3/maps':
-      return 'an analyst or pro subscription does; the region of a single place needs none';
+      return 'an analyst or pro subscription';
     case '/api/v1/marginal/':
-      return 'a pro account does';
+      return 'a pro account';
     default:
-      return 'another plan may';
+      return 'another plan';
   }
+}
+
+/** What can be had without another plan: the data of the preview region, and the region of one place instead of the map. */
+function suggestWithoutPlan(path: string | undefined): string {
+  if (path === '/v3/maps') return '; the region of a single place needs none';
+  return findIncludingPlan(path) === 'a subscription' ? '; region CAISO_NORTH needs none' : '';
 }
 
 /** One sentence without a full stop, ready for `gridtide NAME: …`, the log and the health message. */
@@ -51,7 +57,7 @@ export function failureText(failure: Failure): string {
     case 'no-credentials':
       return 'no user name and password are configured, so nothing was sent; give both, in files or as environment variables';
     case 'not-entitled':
-      return `the account's plan does not include this (${failure.message}); ${suggestPlan(failure.path)}`;
+      return `the account's plan does not include this (${failure.message}); ${findIncludingPlan(failure.path)} does${suggestWithoutPlan(failure.path)}`;
     case 'throttled':
       return `too many requests: the next is sent in ${formatWait(failure.retryAfter)}; try again then`;
     case 'rejected':

@@ -94,7 +94,7 @@ const run = (command: CommandModule, config: string, line = '', stop?: AbortSign
 describe('gridtide check', () => {
   it('finds nothing wrong with a good house, and says what the plan opens and where it is', async () => {
     const { code, out } = await run(check, await house());
-    expect(out).toMatch(/^ok +service: the plan opens forecast and live index for CAISO_NORTH$/m);
+    expect(out).toMatch(/^ok +service: the account includes the forecast and the live index of CAISO_NORTH$/m);
     expect(out).toMatch(/^ok +place: CAISO_NORTH, California ISO North, says the service$/m);
     expect([code, out.includes('nothing is wrong')]).toEqual([0, true]);
   });
@@ -169,10 +169,33 @@ describe('gridtide check', () => {
       check,
       await house({ username: 'free', place: '{latitude: 39.75, longitude: -105, timezone: America/Denver}' }),
     );
-    expect(out).toMatch(/the plan opens live index for PSCO/);
-    expect(out).toMatch(/^note +service: the plan does not open the forecast/m);
+    expect(out).toMatch(/the account includes the live index of PSCO$/m);
+    expect(out).toMatch(/^note +service: the account does not include the forecast of PSCO/m);
     expect(code).toBe(0);
   });
+
+  it.each(['free', 'pro'] as const)(
+    'finds nothing wrong with a %s account of a service that lists two endpoints alone and answers with pages',
+    async (plan) => {
+      const accounts = [{ username: plan, password: 'pass-word1', plan }];
+      const published = await createReferenceService({
+        seed: 7,
+        accounts,
+        profile: 'published',
+        clock: () => Date.now(),
+      });
+      afterTest(() => published.close());
+      const { url: service } = await published.listen();
+      const place = '{latitude: 39.75, longitude: -105, timezone: America/Denver}';
+      const { code, out } = await run(check, await house({ service, username: plan, place }));
+      expect(out).toMatch(
+        plan === 'pro'
+          ? /^ok +service: the account includes the forecast and the live index of PSCO$/m
+          : /^note +service: the account does not include the forecast of PSCO/m,
+      );
+      expect(code).toBe(0);
+    },
+  );
 
   it('finds the place in the map held, and asks whether a sign is lost', async () => {
     const state = 'state-with-map';

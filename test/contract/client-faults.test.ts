@@ -37,7 +37,7 @@ describe('a forecast', () => {
     ['401-mid-life', { value: 0 }, 'unauthorised', 2],
     ['html-401', { value: 0, times: 1 }, '288 values, 0 refused', 2],
     ['html-403', { value: 0, times: 1 }, '288 values, 0 refused', 2],
-    ['html-403', { value: 0 }, 'unauthorised', 2],
+    ['html-403', { value: 0 }, 'not-entitled', 2],
     ['429', {}, 'throttled', 1],
     ['429-bare', {}, 'throttled', 1],
     ['500', {}, 'server-error', 1],

@@ -89,7 +89,7 @@ const PHASES: readonly (readonly [Phase, RegExp])[] = [
   ['not-found', /rejected the request \(404/],
   ['moved', /a redirect \(302\)/],
   ['invalid-response', /no new map: /],
-  ['page', /rejected the credentials/],
+  ['page', /plan does not include this/],
 ];
 
 /** Every file below, but for those that hold the words by right. */

@@ -25,7 +25,7 @@ const rows: readonly (readonly [Failure, RegExp])[] = [
   [{ kind: 'unauthorised', cause: 'x', retryAfter: minutes(12) }, /next login in 12 min/],
   [
     { kind: 'not-entitled', message: 'Invalid scope.' },
-    /plan does not include this \(Invalid scope\.\); another plan may$/,
+    /plan does not include this \(Invalid scope\.\); another plan does$/,
   ],
   [
     { kind: 'not-entitled', message: 'x', path: '/v3/historical' },

@@ -84,7 +84,7 @@ describe('refusals', () => {
   const rows: readonly (readonly [string, ScriptedResponse, string, number, number])[] = [
     ['401 in JSON', scriptedJson({ error: 'x' }, 401), 'unauthorised', 2, 2],
     ['401 as a page', scriptedHtml(401), 'unauthorised', 2, 2],
-    ['403 as a page', scriptedHtml(403), 'unauthorised', 2, 2],
+    ['403 as a page', scriptedHtml(403), 'not-entitled', 2, 2],
     ['403 in JSON', scriptedJson({ error: 'x', message: 'Invalid scope.' }, 403), 'not-entitled', 1, 1],
     ['429', scriptedJson({ error: 'x' }, 429), 'throttled', 1, 1],
     ['500', scriptedHtml(500), 'server-error', 1, 1],
@@ -95,6 +95,27 @@ describe('refusals', () => {
     expect(failureOf(await service.forecast(PSCO))).toBe(outcome);
     expect(logins()).toBe(loginCount);
     expect(scripted.countRequests('/v3/forecast')).toBe(requests);
+  });
+
+  it('a page with 403 to a fresh token is a gate: asked again it costs no login, and it opens by an answer', async () => {
+    let answer: ScriptedResponse | undefined = scriptedHtml(403);
+    const {
+      service,
+      pass,
+      countLogins: logins,
+    } = await start((asked) => (asked.path === '/v3/forecast' && answer !== undefined ? answer : answerHealthy(asked)));
+    for (let i = 0; i < 5; i++) {
+      expect(failureOf(await service.forecast(PSCO))).toBe('not-entitled');
+      expect((await service.signalIndex(PSCO)).ok).toBe(true);
+      await pass(minutes(4));
+    }
+    expect(logins()).toBe(2);
+    answer = undefined;
+    expect((await service.forecast(PSCO)).ok).toBe(true);
+    // From now on such a page may again mean that the token has died.
+    answer = scriptedHtml(403);
+    expect(failureOf(await service.forecast(PSCO))).toBe('not-entitled');
+    expect(logins()).toBe(3);
   });
 
   it('a gate stays a gate for a day without a single further login', async () => {

@@ -3,13 +3,16 @@
 import { readFile } from 'node:fs/promises';
 import { formatDuration } from '../../domain/duration-text.ts';
 import { isLoopback } from '../../domain/loopback.ts';
-import { formatCount, minutes } from '../../domain/units.ts';
+import { minutes } from '../../domain/units.ts';
 import { buildTopics } from '../../mqtt/topics.ts';
 import { createHttp } from '../../platform/http-client.ts';
 import { createSystemRandom } from '../../platform/random.ts';
 import { createSecrets } from '../../platform/secret-files.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
+import type { SignalQuery } from '../../service/api/query-types.ts';
 import { createServiceClient, type ServiceClient } from '../../service/client.ts';
+import { applyGate, deriveEntitlements, type Entitlements } from '../../service/entitlements/entitlements.ts';
+import type { Outcome } from '../../service/failure.ts';
 import { failureText } from '../../service/failure-text.ts';
 import { type BrokerLink, openBrokerLink } from './broker-link.ts';
 import { type Check, type CheckContext, type Finding, note, ok, wrong } from './device-checks.ts';
@@ -78,41 +81,40 @@ function checkSkew(client: ServiceClient, isOnThisMachine: boolean): readonly Fi
   ];
 }
 
-/** What the agent asks for, and what it does without it. */
+/** What the agent requests, and what it does without it. */
 const USES = [
-  ['v3/forecast', 'forecast', 'loads go by the live index and by what past days were like'],
-  ['v3/signal-index', 'live index', 'it is computed from the forecast'],
+  ['forecast', 'the forecast', 'loads follow the live index and the profile of past days'],
+  ['index', 'the live index', 'it is computed from the forecast'],
 ] as const;
 
-async function checkAccess(
-  client: ServiceClient,
-  region: string | undefined,
-  signalType: string,
-): Promise<readonly Finding[]> {
-  const access = await client.myAccess({ signalType });
-  if (!access.ok) return [wrong('service', failureText(access.failure))];
-  const regions = access.value.signalTypes.filter((one) => one.signalType === signalType).flatMap((one) => one.regions);
-  const own = regions.find((one) => one.region === region);
-  if (region !== undefined && own === undefined)
+/** What the account opens for the region; where its description does not list the forecast, one request shows. */
+async function readEntitlements(client: ServiceClient, query: SignalQuery): Promise<Outcome<Entitlements>> {
+  const access = await client.myAccess({ signalType: query.signalType });
+  if (!access.ok) return access;
+  const listed = deriveEntitlements(access.value, query);
+  if (listed.forecast !== 'unknown') return { ok: true, value: listed };
+  const forecast = await client.forecast({ ...query, horizonHours: 0 });
+  if (!forecast.ok && forecast.failure.kind !== 'not-entitled') return forecast;
+  return { ok: true, value: applyGate(listed, 'forecast', forecast.ok ? 'open' : 'closed') };
+}
+
+async function checkAccess(client: ServiceClient, query: SignalQuery): Promise<readonly Finding[]> {
+  const { region, signalType } = query;
+  const entitlements = await readEntitlements(client, query);
+  if (!entitlements.ok) return [wrong('service', failureText(entitlements.failure))];
+  const open = USES.filter(([part]) => entitlements.value[part] === 'open');
+  if (open.length === 0)
     return [
       wrong(
         'service',
-        `the account opens nothing of ${signalType} for ${region}: loads would stay at their fail-safe level; ask the service for a plan that does`,
+        `the account includes no ${signalType} of ${region}, neither forecast nor live index: loads would stay at their fail-safe level; choose a plan that includes one`,
       ),
     ];
-  const open = new Set(
-    (own === undefined ? regions : [own]).flatMap(({ endpoints }) => endpoints.map(({ endpoint }) => endpoint)),
-  );
-  const isOpen = (name: string) => [...open].some((endpoint) => endpoint.replace(/^\//, '') === name);
-  const [has, lacks] = [USES.filter(([name]) => isOpen(name)), USES.filter(([name]) => !isOpen(name))];
-  if (has.length === 0)
-    return [
-      wrong('service', 'the plan opens neither forecast nor live index: the loads would stay at their fail-safe level'),
-    ];
-  const where = region === undefined ? formatCount(regions.length, 'region') : region;
   return [
-    ok('service', `the plan opens ${has.map(([, words]) => words).join(' and ')} for ${where}`),
-    ...lacks.map(([, words, instead]) => note('service', `the plan does not open the ${words}: ${instead}`)),
+    ok('service', `the account includes ${open.map(([, name]) => name).join(' and ')} of ${region}`),
+    ...USES.filter((use) => !open.includes(use)).map(([, name, instead]) =>
+      note('service', `the account does not include ${name} of ${region}: ${instead}`),
+    ),
   ];
 }
 
@@ -138,7 +140,7 @@ export const checkService: Check = async (subject) => {
     const login = await client.login();
     if (!login.ok) return [wrong('service', failureText(login.failure)), ...checkOwnSkew()];
     const { region, finding } = await checkRegion(client, subject);
-    const accessFindings = await checkAccess(client, region, signalType);
+    const accessFindings = region === undefined ? [] : await checkAccess(client, { region, signalType });
     return [ok('service', `${url} accepts the account`), ...accessFindings, finding, ...checkOwnSkew()];
   } finally {
     subject.stop.removeEventListener('abort', stop);

@@ -1,4 +1,4 @@
-/** Asks one call with the right authorization: a refused token gets one new login and one retry, a plan gate never does. */
+/** Sends a call with its authorization: a refused token gets one new login and one retry, a call outside the plan none. */
 
 import type { HttpRequest, HttpStream } from '../../domain/ports.ts';
 import { type ApiCall, buildUrl } from '../api/build-requests.ts';
@@ -40,9 +40,11 @@ export type TokenSource = Pick<Session, 'obtainToken' | 'replaceToken' | 'confir
 const toFailedResult = (why: Failure): SendResult => ({ verdict: { kind: 'failed', failure: why } });
 
 const findTokenRefusal = (sent: SendResult) =>
-  'verdict' in sent && sent.verdict.kind === 'token-refused' ? sent.verdict.cause : undefined;
+  'verdict' in sent && sent.verdict.kind === 'token-refused' ? sent.verdict : undefined;
 
-/** Whether the service itself has looked at the token and taken it. */
+const toNotEntitled = (message: string): SendResult => toFailedResult({ kind: 'not-entitled', message });
+
+/** Whether the service itself has looked at the token and accepted it. */
 function isTokenAccepted(sent: SendResult): boolean {
   if ('stream' in sent || sent.verdict.kind === 'answer') return true;
   return (
@@ -51,23 +53,36 @@ function isTokenAccepted(sent: SendResult): boolean {
   );
 }
 
-async function sendWithToken(tokens: TokenSource, send: (token: string) => Promise<SendResult>): Promise<SendResult> {
-  const current = await tokens.obtainToken();
-  if (!current.ok) return toFailedResult(current.failure);
-  const first = await send(current.value);
-  if (findTokenRefusal(first) === undefined) {
-    if (isTokenAccepted(first)) tokens.confirmToken();
-    return first;
-  }
-  const renewed = await tokens.replaceToken(current.value);
-  if (!renewed.ok) return toFailedResult(renewed.failure);
-  const second = await send(renewed.value);
-  const cause = findTokenRefusal(second);
-  if (cause === undefined) {
-    if (isTokenAccepted(second)) tokens.confirmToken();
-    return second;
-  }
-  return toFailedResult({ kind: 'unauthorised', cause: `a new token was refused as well (${cause})` });
+/** Sends with the token, and once more with a new one when the first was refused. */
+function createTokenRetry(tokens: TokenSource) {
+  /** Paths that answered a fresh token with a 403 page: there it means the plan, and a login for it would be wasted. */
+  const gatedPaths = new Set<string>();
+
+  const acceptResult = (path: string, sent: SendResult): SendResult => {
+    if (isTokenAccepted(sent)) {
+      gatedPaths.delete(path);
+      tokens.confirmToken();
+    }
+    return sent;
+  };
+
+  return async (path: string, send: (token: string) => Promise<SendResult>): Promise<SendResult> => {
+    const current = await tokens.obtainToken();
+    if (!current.ok) return toFailedResult(current.failure);
+    const first = await send(current.value);
+    const refusal = findTokenRefusal(first);
+    if (refusal === undefined) return acceptResult(path, first);
+    if (refusal.status === 403 && gatedPaths.has(path)) return toNotEntitled(refusal.cause);
+    const renewed = await tokens.replaceToken(current.value);
+    if (!renewed.ok) return toFailedResult(renewed.failure);
+    const second = await send(renewed.value);
+    const repeated = findTokenRefusal(second);
+    if (repeated === undefined) return acceptResult(path, second);
+    if (repeated.status === 401)
+      return toFailedResult({ kind: 'unauthorised', cause: `a new token was refused as well (${repeated.cause})` });
+    gatedPaths.add(path);
+    return toNotEntitled(repeated.cause);
+  };
 }
 
 function decodeVerdict<Value>(verdict: FinalVerdict, { decode, path }: ApiCall<Value>): Outcome<Value> {
@@ -100,6 +115,7 @@ export function createAuthorizedCalls(
   transport: Transport,
   { base, rateLimitGroup, scheme, tokens }: ApiVersion,
 ): AuthorizedCalls {
+  const sendWithToken = createTokenRetry(tokens);
   const toOutgoing = (call: ApiCall<unknown>, token?: string): OutgoingRequest => ({
     rateLimitGroup,
     name: call.path,
@@ -114,7 +130,7 @@ export function createAuthorizedCalls(
       // A login would be wasted on a request that may not go out.
       const why = transport.checkBlocked(rateLimitGroup);
       if (why !== undefined) return failed(why);
-      const sent = await sendWithToken(tokens, async (token) => ({
+      const sent = await sendWithToken(call.path, async (token) => ({
         verdict: await transport.send(toOutgoing(call, token)),
       }));
       if ('stream' in sent) throw new Error('a call that is no stream gave one');
@@ -123,7 +139,7 @@ export function createAuthorizedCalls(
     async openStream(call) {
       const why = transport.checkBlocked(rateLimitGroup);
       if (why !== undefined) return failed(why);
-      const sent = await sendWithToken(tokens, (token) => transport.open(toOutgoing(call, token)));
+      const sent = await sendWithToken(call.path, (token) => transport.open(toOutgoing(call, token)));
       return 'stream' in sent ? ok(sent.stream) : decodeVerdict(sent.verdict, call);
     },
   };

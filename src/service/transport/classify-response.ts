@@ -8,8 +8,8 @@ import { formatNetworkError, getTlsReason } from './network-error-text.ts';
 
 export type ResponseVerdict =
   | { readonly kind: 'answer'; readonly body: unknown }
-  /** 401, or a 401 or 403 that a front-end server answered with a page: once, a new login may help. */
-  | { readonly kind: 'token-refused'; readonly cause: string }
+  /** 401, or a 403 that a front-end server answered with a page: once, a new login may help. */
+  | { readonly kind: 'token-refused'; readonly status: 401 | 403; readonly cause: string }
   | { readonly kind: 'throttled'; readonly retryAfter?: Duration }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
@@ -133,10 +133,10 @@ export function classifyResponse(reply: HttpResponse, now: Instant): ResponseVer
       cause: `a redirect (${status}) to ${quoteValue(reply.headers.location ?? 'nowhere')}, which is not followed`,
     });
   const message = errorText === '' ? `status ${status}` : errorText;
-  if (status === 401) return { kind: 'token-refused', cause: message };
+  if (status === 401) return { kind: 'token-refused', status, cause: message };
   if (status === 403)
     return json === undefined || !isJsonObject(json.value)
-      ? { kind: 'token-refused', cause: 'status 403 with a page instead of JSON' }
+      ? { kind: 'token-refused', status, cause: 'status 403 with a page instead of JSON' }
       : toFailedVerdict({ kind: 'not-entitled', message });
   const retryAfter = parseRetryAfter(reply, errorText, now);
   if (status === 429) return { kind: 'throttled', ...(retryAfter === undefined ? {} : { retryAfter }) };
