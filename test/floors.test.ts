@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readSourceShape, type SourceShape } from './source-shape.ts';
 
 const SRC = join(import.meta.dirname, '..', 'src');
 
@@ -38,6 +39,7 @@ interface SourceFile {
   readonly path: string;
   readonly text: string;
   readonly imports: readonly Import[];
+  readonly shape: SourceShape;
 }
 
 function importsOf(path: string, text: string): Import[] {
@@ -61,7 +63,7 @@ const files: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encodin
   .map((name) => {
     const path = relative(SRC, join(SRC, name)).replaceAll('\\', '/');
     const text = readFileSync(join(SRC, name), 'utf8');
-    return { path, text, imports: importsOf(path, text) };
+    return { path, text, imports: importsOf(path, text), shape: readSourceShape(text) };
   });
 
 /** `control/rules/interlocks.ts` is on the floor `control`; `main.ts` is `main`. */
@@ -174,6 +176,39 @@ const testFiles = readdirSync(import.meta.dirname, { recursive: true, encoding: 
   .filter((name) => name.endsWith('.ts'))
   .map((name) => `test/${name}`);
 
+/** Words of MQTT topics and of units that stand in one file; whoever needs one imports it. The reference service has its own. */
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/['"`](gridtide|homeassistant)[-/]/, 'mqtt/topics.ts'],
+  [/\}\/(availability|loads|health|info|result)\b/, 'mqtt/topics.ts'],
+  [/'lbs_co2_per_mwh'/, 'domain/units.ts'],
+  [/[uU]nits?(:| ===| !==) 'percentile'/, 'domain/units.ts'],
+];
+
+const strayWords = ({ path, text }: SourceFile): string[] =>
+  floorOf(path) === 'reference'
+    ? []
+    : WORDS.filter(([word, home]) => path !== home && word.test(withoutComments(text))).map(
+        ([word, home]) => `${path} holds ${word.source}: import it from ${home}`,
+      );
+
+/** Lines of a function, closures counted: none may be longer than the first, and only so many longer than the second. */
+const LONGEST_FUNCTION = 430;
+const LONG_FUNCTION = 60;
+const MAX_LONG_FUNCTIONS = 33;
+const MAX_SHARED_NAMES = 120;
+
+const functionsOver = (all: readonly SourceFile[], lines: number): string[] =>
+  all.flatMap(({ path, shape }) =>
+    shape.functions.filter((one) => one.lines > lines).map((one) => `${path} ${one.name}: ${one.lines} lines`),
+  );
+
+/** Names at the top of more than one file: each makes a search ambiguous. */
+function sharedNames(all: readonly SourceFile[]): string[] {
+  const seen = new Map<string, number>();
+  for (const name of all.flatMap(({ shape }) => shape.names)) seen.set(name, (seen.get(name) ?? 0) + 1);
+  return [...seen].filter(([, count]) => count > 1).map(([name, count]) => `${name}: ${count} files`);
+}
+
 describe('the floors of src', () => {
   it('reads the files', () => expect(files.length).toBeGreaterThan(10));
   it('arrows point down', () => expect(files.flatMap(brokenArrows)).toEqual([]));
@@ -183,10 +218,21 @@ describe('the floors of src', () => {
   it('nothing imports itself in a circle, types included', () => expect(cycles()).toEqual([]));
   it('no file name stands twice', () =>
     expect(namesTwice([...files.map(({ path }) => `src/${path}`), ...testFiles])).toEqual([]));
+  it('a word of a topic or a unit stands in one file', () => expect(files.flatMap(strayWords)).toEqual([]));
+  it('no function is too long to be read', () => expect(functionsOver(files, LONGEST_FUNCTION)).toEqual([]));
+  it('few functions are longer than a screen', () =>
+    expect(functionsOver(files, LONG_FUNCTION).slice(MAX_LONG_FUNCTIONS)).toEqual([]));
+  it('few names stand at the top of several files', () =>
+    expect(sharedNames(files).slice(MAX_SHARED_NAMES)).toEqual([]));
 });
 
 describe('the check itself', () => {
-  const file = (path: string, text: string): SourceFile => ({ path, text, imports: importsOf(path, text) });
+  const file = (path: string, text: string): SourceFile => ({
+    path,
+    text,
+    imports: importsOf(path, text),
+    shape: readSourceShape(text),
+  });
   //  file                   text                                                          sentence
   const rows: readonly (readonly [string, string, string])[] = [
     ['signal/a.ts', "import { step } from '../control/step.ts';", 'never imports a later floor'],
@@ -208,6 +254,9 @@ describe('the check itself', () => {
     ['agent/a.ts', "import { disk } from '../platform/disk.ts';", 'touch platform'],
     ['region/a.ts', "import { type A, b } from '../config/config.ts';", 'takes types, not values'],
     ['region/a.ts', "const a = await import('../control/step.ts');", 'never imports a later floor'],
+    ['agent/a.ts', "const topic = 'gridtide/pi/health';", 'import it from mqtt/topics.ts'],
+    ['signal/a.ts', "const isIndex = units === 'percentile';", 'import it from domain/units.ts'],
+    ['reference/a.ts', "const unit = 'lbs_co2_per_mwh';", ''],
   ];
   it.each(rows)('%s: %s', (path, text, sentence) => {
     const added = file(path, text);
@@ -216,9 +265,32 @@ describe('the check itself', () => {
       ...packagesInControl(added),
       ...secondDoors([...files, added]),
       ...impurities(added),
+      ...strayWords(added),
     ].join('\n');
     if (sentence === '') expect(complaints).toBe('');
     else expect(complaints).toContain(sentence);
+  });
+
+  it('long functions, closures and methods among them', () => {
+    const body = 'let a = 0;\n'.repeat(70);
+    const texts = [
+      `function one() {\n${body}}`,
+      `const two = () => {\n${body}};`,
+      `const three = { four() {\n${body}} };`,
+    ];
+    const added = texts.map((text, i) => file(`agent/${i}.ts`, `${text}\nconst short = () => {\n};`));
+    expect(functionsOver(added, 60)).toEqual(
+      ['one', 'two', 'four'].map((name, i) => `agent/${i}.ts ${name}: 72 lines`),
+    );
+  });
+
+  it('names at the top of several files, exported or not', () => {
+    const texts = [
+      'export const a = 1, b = 2;',
+      'type a = 1;\nfunction c() { const b = 3; }',
+      "import { c } from './c.ts';",
+    ];
+    expect(sharedNames(texts.map((text, i) => file(`agent/${i}.ts`, text)))).toEqual(['a: 2 files']);
   });
 
   it('names that stand twice', () =>

@@ -2,7 +2,7 @@
 
 import { isRunning, isSgReady } from '../domain/levels.ts';
 import type { LoadConfig } from '../domain/load-types.ts';
-import { computeEnergy, type Duration, type Uptime } from '../domain/units.ts';
+import { computeEnergy, type Duration, RATE_UNITS, type Uptime } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 import type { Decision, RulePriority } from './control-types.ts';
 import type { Permitted } from './rules/interlocks.ts';
@@ -81,7 +81,7 @@ function citeSignal({ view, now }: StepContext): Pick<Decision, 'index' | 'rate'
     ...(index === undefined || now.wall >= index.validUntil
       ? {}
       : { index: { value: index.value, age: Math.max(0, now.wall - index.at) as Duration } }),
-    ...(rate === undefined || now.wall >= rate.until ? {} : { rate: { value: rate.value, units: 'lbs_co2_per_mwh' } }),
+    ...(rate === undefined || now.wall >= rate.until ? {} : { rate: { value: rate.value, units: RATE_UNITS } }),
   };
 }
 

@@ -29,6 +29,10 @@ export interface Place {
   readonly longitude: Longitude;
 }
 
+/** The units of a rate and of an index as the service names them in `meta.units`. */
+export const RATE_UNITS = 'lbs_co2_per_mwh';
+export const PERCENTILE_UNITS = 'percentile';
+
 export const milliseconds = (n: number) => n as Duration;
 export const seconds = (n: number) => (n * 1_000) as Duration;
 export const minutes = (n: number) => (n * 60_000) as Duration;

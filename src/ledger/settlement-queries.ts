@@ -1,6 +1,6 @@
 /** Decides which published rates to ask for and what of an answer is worth an entry. Asks nothing itself. */
 
-import { days, floorTo, hours, type Instant, type LbsPerMwh } from '../domain/units.ts';
+import { days, floorTo, hours, type Instant, type LbsPerMwh, RATE_UNITS } from '../domain/units.ts';
 import type { History } from '../service/api/response-types.ts';
 import type { Entry, SettledEntry } from './entries.ts';
 import { collectRates } from './entries.ts';
@@ -21,7 +21,6 @@ const ARMED_MARGIN = days(1);
 const SETTLED_AFTER = days(7);
 /** What was published while the last answer was under way, or by a clock that differs from ours, is told again rather than missed. */
 const OVERLAP = hours(1);
-const RATE_UNITS = 'lbs_co2_per_mwh';
 
 /** What to ask next for this region, once or twice a day; undefined when nothing that ran is unsettled. */
 export function findUnsettledRange(ledger: readonly Entry[], region: string, now: Instant): HistoryRange | undefined {

@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
 import { isRunning } from '../domain/levels.ts';
-import { formatInstant, type Instant, inMinutes } from '../domain/units.ts';
+import { formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/units.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 
 const roundTo = (value: number, digits: number) => Number(value.toFixed(digits));
@@ -19,7 +19,7 @@ export function buildSignalPayload({ region, index, rate, horizon }: SignalView,
     validUntil: formatTimeOrNull(index?.validUntil),
     flat: index?.flat ?? false,
     rate: rate === undefined ? null : roundTo(rate.value, 2),
-    units: 'lbs_co2_per_mwh',
+    units: RATE_UNITS,
     text,
   };
 }

@@ -1,7 +1,16 @@
 /** Decides which held data may drive a load at one moment and on which rung of the freshness ladder. Never drives a load with data of another region. */
 
 import type { ClockReading } from '../domain/ports.ts';
-import { addDuration, type Duration, floorTo, hours, type Instant, type LbsPerMwh, minutes } from '../domain/units.ts';
+import {
+  addDuration,
+  type Duration,
+  floorTo,
+  hours,
+  type Instant,
+  type LbsPerMwh,
+  minutes,
+  RATE_UNITS,
+} from '../domain/units.ts';
 import type { Forecast, LiveIndex } from '../service/api/response-types.ts';
 import { profileUsableUntil } from './daily-profile.ts';
 import { forecastValueAt, readSlotValues } from './forecast-slots.ts';
@@ -19,7 +28,6 @@ export interface ViewOptions {
 
 /** With nothing held a view stays as it is until news come. */
 const MAX_UNCHANGED = hours(24);
-const RATE_UNITS = 'lbs_co2_per_mwh';
 
 /** A forecast is fresh for three of its issues, at least a quarter of an hour. */
 export const freshUntil = ({ generatedAt, generatedPeriod }: Forecast): Instant =>

@@ -1,7 +1,7 @@
 /** The signal data held for one region as an immutable value: decides what an answer of the service may replace. Never asks for data. */
 
 import type { ClockReading } from '../domain/ports.ts';
-import { type Duration, floorTo, formatInstant, type Instant, minutes } from '../domain/units.ts';
+import { type Duration, floorTo, formatInstant, type Instant, minutes, PERCENTILE_UNITS } from '../domain/units.ts';
 import type { Forecast, History, LiveIndex } from '../service/api/response-types.ts';
 import { readSlotValues } from './forecast-slots.ts';
 import { RANK_SCORE_UNITS, toRankScore } from './rank-score.ts';
@@ -113,7 +113,7 @@ export function withForecast(signal: SignalData, forecast: Forecast, now: ClockR
 export function withLiveIndex(signal: SignalData, liveIndex: LiveIndex, now: ClockReading): SignalUpdate {
   const refusal = refuseForeign(signal, liveIndex);
   if (refusal) return refusal;
-  if (liveIndex.units !== 'percentile')
+  if (liveIndex.units !== PERCENTILE_UNITS)
     return refuseUpdate(signal, 'wrong-units', `the index came in ${liveIndex.units}; expected percentile`);
   if (liveIndex.point.at - now.wall > CLOCK_TOLERANCE)
     return refuseUpdate(

@@ -3,6 +3,7 @@
 import { isRunning } from '../domain/levels.ts';
 import type { Level } from '../domain/load-types.ts';
 import { addDuration, floorTo, formatInstant, type Instant } from '../domain/units.ts';
+import { buildTopics } from '../mqtt/topics.ts';
 import { type DemoEvent, STRIP_CELL, type StripCell } from './transcript.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -37,72 +38,95 @@ interface InfoPayload {
 /** A job short of its need by less than this many minutes is met. */
 const NEED_TOLERANCE_MINUTES = 0.01;
 
-export function createDemoRecorder(
-  device: string,
-  clock: Pick<VirtualClock, 'now'>,
-  onEvent: (event: DemoEvent) => void,
-): DemoRecorder {
-  const start = clock.now().wall;
-  const levels = new Map<string, Level>();
-  const switches = new Map<string, number>();
-  const jobs = new Map<string, { readonly by: number; readonly isMet: boolean }>();
+/** The strip by the start of each cell, none before `start`. */
+function createStripCells(start: Instant) {
   const cells = new Map<number, StripCell>();
+  return {
+    fill(from: Instant, to: Instant, cell: StripCell): void {
+      for (let at = floorTo(from, STRIP_CELL); at < to; at = addDuration(at, STRIP_CELL))
+        if (at >= start) cells.set(at, cell);
+    },
+    list: (): readonly StripCell[] => [...cells.entries()].sort(([a], [b]) => a - b).map(([, cell]) => cell),
+  };
+}
+
+/** The signal once an hour, the region and the problems of the agent when they change. */
+function createStatusRecorder(now: () => Instant, onEvent: (event: DemoEvent) => void) {
   let region: string | undefined;
   let problem = '';
   let index: number | undefined;
   let lastSignalHour = -1;
-  const now = () => formatInstant(clock.now().wall);
+  const formatNow = () => formatInstant(now());
 
   const recordSignal = (signal: SignalPayload) => {
     index = signal.index ?? undefined;
-    const hour = Math.floor(clock.now().wall / 3_600_000);
+    const hour = Math.floor(now() / 3_600_000);
     // The index comes a moment before the first forecast, and with it the rate.
     if (index === undefined || signal.rate === null || hour === lastSignalHour) return;
     lastSignalHour = hour;
-    onEvent({ event: 'signal', at: now(), index, rate: signal.rate, basis: signal.basis });
-  };
-  const recordDecision = (load: string, { level, why, text, job }: LoadPayload) => {
-    const previous = levels.get(load);
-    const switched = previous !== undefined && previous !== level;
-    levels.set(load, level);
-    if (switched) switches.set(load, (switches.get(load) ?? 0) + 1);
-    if (job !== null)
-      jobs.set(`${load} ${job.by}`, {
-        by: Date.parse(job.by),
-        isMet: job.doneMinutes >= job.needMinutes - NEED_TOLERANCE_MINUTES,
-      });
-    onEvent({ event: 'decision', at: now(), load, level, switched, why, text });
+    onEvent({ event: 'signal', at: formatNow(), index, rate: signal.rate, basis: signal.basis });
   };
   const recordInfo = (info: InfoPayload) => {
     if (typeof info.region !== 'string' || info.region === region) return;
     region = info.region;
     const { regionFullName, mapLastUpdated } = info;
-    onEvent({ event: 'region', at: now(), region, regionFullName: regionFullName ?? '', map: mapLastUpdated ?? null });
+    onEvent({
+      event: 'region',
+      at: formatNow(),
+      region,
+      regionFullName: regionFullName ?? '',
+      map: mapLastUpdated ?? null,
+    });
   };
   const recordHealth = (health: { readonly problem: string }) => {
     if (health.problem !== problem && health.problem !== '')
-      onEvent({ event: 'problem', at: now(), problem: health.problem });
+      onEvent({ event: 'problem', at: formatNow(), problem: health.problem });
     problem = health.problem;
   };
+  return { recordSignal, recordInfo, recordHealth, readIndex: () => index };
+}
 
+export function createDemoRecorder(
+  device: string,
+  clock: Pick<VirtualClock, 'now'>,
+  onEvent: (event: DemoEvent) => void,
+): DemoRecorder {
+  const topics = buildTopics({ device });
+  const now = () => clock.now().wall;
+  const status = createStatusRecorder(now, onEvent);
+  const levels = new Map<string, Level>();
+  const switches = new Map<string, number>();
+  const jobs = new Map<string, { readonly by: number; readonly isMet: boolean }>();
+  const cells = createStripCells(now());
+
+  const recordDecision = (load: string, { level, why, text, job }: LoadPayload) => {
+    const previous = levels.get(load);
+    const switched = previous !== undefined && previous !== level;
+    levels.set(load, level);
+    if (switched) switches.set(load, (switches.get(load) ?? 0) + 1);
+    if (job !== null) {
+      const isMet = job.doneMinutes >= job.needMinutes - NEED_TOLERANCE_MINUTES;
+      jobs.set(`${load} ${job.by}`, { by: Date.parse(job.by), isMet });
+    }
+    onEvent({ event: 'decision', at: formatInstant(now()), load, level, switched, why, text });
+  };
   return {
     onMessage(topic, payload) {
-      const [root, publisher, part, load, ...below] = topic.split('/');
-      if (root !== 'gridtide' || publisher !== device || payload === '') return;
-      if (part === 'signal') recordSignal(JSON.parse(payload));
-      if (part === 'loads' && load !== undefined && below.length === 0) recordDecision(load, JSON.parse(payload));
-      if (part === 'info') recordInfo(JSON.parse(payload));
-      if (part === 'health') recordHealth(JSON.parse(payload));
+      if (payload === '') return;
+      if (topic === topics.signal) status.recordSignal(JSON.parse(payload));
+      if (topic === topics.info) status.recordInfo(JSON.parse(payload));
+      if (topic === topics.health) status.recordHealth(JSON.parse(payload));
+      const [, load] = topic.split(topics.load(''));
+      if (load !== undefined && !load.includes('/')) recordDecision(load, JSON.parse(payload));
     },
     recordCells(from, to) {
       const running = new Set([...levels].filter(([, level]) => isRunning(level)).map(([load]) => load));
-      for (let at = floorTo(from, STRIP_CELL); at < to; at = addDuration(at, STRIP_CELL))
-        if (at >= start) cells.set(at, { index, running });
+      cells.fill(from, to, { index: status.readIndex(), running });
     },
-    listCells: () => [...cells.entries()].sort(([a], [b]) => a - b).map(([, cell]) => cell),
+    listCells: cells.list,
     countSwitches: (load) => switches.get(load) ?? 0,
     countDeadlines() {
-      const past = [...jobs.values()].filter(({ by }) => by <= clock.now().wall);
+      const past = [...jobs.values()].filter(({ by }) => by <= now());
       const met = past.filter(({ isMet }) => isMet).length;
       return { met, missed: past.length - met };
     },

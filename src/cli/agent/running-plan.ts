@@ -9,7 +9,15 @@ import type { LoadConfig } from '../../domain/load-types.ts';
 import { toLocalTime } from '../../domain/local-time.ts';
 import { formatLocalTime } from '../../domain/text-format.ts';
 import { toLocalDay } from '../../domain/time-zone.ts';
-import { type Duration, days, formatInstant, type Instant, minutes, type Uptime } from '../../domain/units.ts';
+import {
+  type Duration,
+  days,
+  formatInstant,
+  type Instant,
+  minutes,
+  RATE_UNITS,
+  type Uptime,
+} from '../../domain/units.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
 import { buildSignalView } from '../../signal/freshness.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
@@ -71,7 +79,7 @@ interface SavedLoad {
 
 function buildRunningPlan({ load, state, job, outlook, now }: SavedLoad): RunningPlan {
   const runs = state.plan?.runs ?? [];
-  const isKnown = outlook?.units === 'lbs_co2_per_mwh' && runs.some(({ to }) => to > outlook.from);
+  const isKnown = outlook?.units === RATE_UNITS && runs.some(({ to }) => to > outlook.from);
   const value = isKnown ? Math.round(computeJobEmissions(outlook, runs, load.powerKw) * 1e6) / 1e6 : null;
   const minutesOf = (length: number) => Math.round(length / 60_000);
   return {

@@ -14,6 +14,7 @@ import {
   type KilowattHour,
   type LbsPerMwh,
   minutes,
+  RATE_UNITS,
 } from '../../domain/units.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
@@ -167,7 +168,7 @@ function computePlan(outlook: Horizon, request: PlanRequest): PlanResult {
 /** Kilograms of CO2; for a signal that is no rate of CO2 what its own unit counts, such as the `usd` of `usd_per_mwh`. */
 function computePlanEmissions(outlook: Horizon, runs: JobPlan['runs'], power: Kilowatt): PlanResult['emissions'] {
   const mass = computeJobEmissions(outlook, runs, power);
-  if (outlook.units === 'lbs_co2_per_mwh') return { value: roundToSixPlaces(mass), units: 'kg' };
+  if (outlook.units === RATE_UNITS) return { value: roundToSixPlaces(mass), units: 'kg' };
   const ofOnePerMwh = computeEmissions(1_000 as KilowattHour, 1 as LbsPerMwh);
   return { value: roundToSixPlaces(mass / ofOnePerMwh), units: outlook.units.replace(/_per_mwh$/, '') };
 }

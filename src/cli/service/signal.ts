@@ -1,6 +1,13 @@
 /** `gridtide signal`: what the service says of a region's signal, as table, chart, CSV or the interface's own JSON. Stores nothing. */
 
-import { addDuration, durationBetween, formatCount, formatInstant, type Place } from '../../domain/units.ts';
+import {
+  addDuration,
+  durationBetween,
+  formatCount,
+  formatInstant,
+  PERCENTILE_UNITS,
+  type Place,
+} from '../../domain/units.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
 import type { ForecastQuery } from '../../service/api/query-types.ts';
 import type { Envelope, LiveIndex } from '../../service/api/response-types.ts';
@@ -199,7 +206,7 @@ async function printComputedIndex(args: Arguments<SignalRow>, terminal: Terminal
       mid: mid ?? null,
       pool,
       quality,
-      units: 'percentile',
+      units: PERCENTILE_UNITS,
     });
   if (mid === undefined || strict === undefined || weak === undefined)
     throw new JobError(

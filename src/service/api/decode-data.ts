@@ -2,7 +2,7 @@
 
 import * as v from 'valibot';
 import { parseInstant } from '../../domain/iso-time.ts';
-import { toPercentile } from '../../domain/units.ts';
+import { PERCENTILE_UNITS, RATE_UNITS, toPercentile } from '../../domain/units.ts';
 import type { Outcome } from '../failure.ts';
 import {
   instantSchema,
@@ -27,8 +27,6 @@ import type {
 } from './response-types.ts';
 
 const MAX_WARNINGS = 20;
-const RATE_UNIT = 'lbs_co2_per_mwh';
-const PERCENTILE_UNIT = 'percentile';
 
 const warningSchema = v.fallback(v.object({ type: optionalTextSchema, message: optionalTextSchema }), {});
 
@@ -51,9 +49,9 @@ type EnvelopeQuery = SignalQuery & { readonly model?: string };
 
 /** A percentile is never taken for a rate, nor the reverse (specification 2.5). */
 function findExpectedUnit(signalType: string, quantity: 'rate' | 'percentile', units: string): string | undefined {
-  if (quantity === 'percentile') return units === PERCENTILE_UNIT ? undefined : PERCENTILE_UNIT;
-  if (signalType === 'co2_moer' || signalType === 'co2_aoer') return units === RATE_UNIT ? undefined : RATE_UNIT;
-  return units === PERCENTILE_UNIT ? 'a unit that is not percentile' : undefined;
+  if (quantity === 'percentile') return units === PERCENTILE_UNITS ? undefined : PERCENTILE_UNITS;
+  if (signalType === 'co2_moer' || signalType === 'co2_aoer') return units === RATE_UNITS ? undefined : RATE_UNITS;
+  return units === PERCENTILE_UNITS ? 'a unit that is not percentile' : undefined;
 }
 
 const toWarnings = (list: readonly { readonly type?: string | undefined; readonly message?: string | undefined }[]) =>

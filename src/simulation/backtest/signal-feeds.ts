@@ -1,7 +1,7 @@
 /** What a policy is told at each slot of a history: the agent's own signal floor fed with what was known then, never with what came later. */
 
 import type { ClockReading } from '../../domain/ports.ts';
-import { days, type Instant, minutes, type Percentile } from '../../domain/units.ts';
+import { days, type Instant, minutes, PERCENTILE_UNITS, type Percentile, RATE_UNITS } from '../../domain/units.ts';
 import type { Forecast, LiveIndex } from '../../service/api/response-types.ts';
 import { buildSignalView } from '../../signal/freshness.ts';
 import {
@@ -39,7 +39,7 @@ function buildRecordedForecast(record: RecordedSeries, row: number): Forecast {
     if (!Number.isNaN(value)) points.push({ at: (generatedAt + k * SLOT) as Instant, value });
   }
   if (points.length === 0) points.push({ at: generatedAt, value: values[row] ?? 0 });
-  return { ...recordedFields, units: 'lbs_co2_per_mwh', generatedAt, generatedPeriod: SLOT, points };
+  return { ...recordedFields, units: RATE_UNITS, generatedAt, generatedPeriod: SLOT, points };
 }
 
 /** The live index as the service would tell it: the forecast's 3 hours and the same-time mean of up to 7 days before it. */
@@ -59,7 +59,11 @@ function buildRecordedIndex(record: RecordedSeries, row: number): LiveIndex {
     else if (value === present) equal++;
   }
   const value = (100 * (below + equal / 2)) / Math.max(1, pool);
-  return { ...recordedFields, units: 'percentile', point: { at: timeOfRow(record, row), value: value as Percentile } };
+  return {
+    ...recordedFields,
+    units: PERCENTILE_UNITS,
+    point: { at: timeOfRow(record, row), value: value as Percentile },
+  };
 }
 
 function computeWeekMean({ series: { values } }: RecordedSeries, row: number, ahead: number): number {
@@ -75,7 +79,7 @@ function computeWeekMean({ series: { values } }: RecordedSeries, row: number, ah
 
 function buildRecordedHistory(record: RecordedSeries, row: number) {
   const points = row < 0 ? [] : [{ at: timeOfRow(record, row), value: record.series.values[row] ?? 0 }];
-  return { ...recordedFields, units: 'lbs_co2_per_mwh', points };
+  return { ...recordedFields, units: RATE_UNITS, points };
 }
 
 export function createBacktestFeed(name: BacktestFeedName, record: RecordedSeries): BacktestFeed {
