@@ -53,7 +53,8 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
   return {
     byLoad,
     async open() {
-      const levels: Record<string, Level> = {};
+      // Without a prototype: a load may be called `constructor`.
+      const levels: Record<string, Level> = Object.create(null);
       const openOne = async ([load, output]: readonly [string, Output]): Promise<void> => {
         output.watch((newReport) => {
           reportFault(load, isOutputFailure(newReport) ? newReport : undefined);

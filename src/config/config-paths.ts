@@ -1,6 +1,7 @@
 /** Where the state directory, credentials and certificates are, by the file's own directory and the environment. Reads and makes nothing. */
 
 import { isAbsolute, join, resolve } from 'node:path';
+import { listCredentialNames } from '../domain/credential-names.ts';
 import type { Config } from './config.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -45,10 +46,12 @@ export function resolveStateDirectory(written: string | undefined, context: Path
   return env.HOME ? join(env.HOME, '.local', 'state', 'gridtide') : undefined;
 }
 
-/** The broker's files: the configuration's, else the credentials `mqtt-username` and `mqtt-password` where they were handed over (of a whole directory as `ID_mqtt-username`). */
+/** The broker's files: the configuration's, else the credentials `mqtt-username` and `mqtt-password` where they were handed over. */
 function chooseBrokerFiles(mqtt: NonNullable<Config['mqtt']>, credentials: readonly string[]) {
   const findCredential = (name: string) =>
-    credentials.some((one) => one === name || one.endsWith(`_${name}`)) ? `${CREDENTIALS_PREFIX}${name}` : undefined;
+    listCredentialNames('/', `/${name}`).some((one) => credentials.includes(one))
+      ? `${CREDENTIALS_PREFIX}${name}`
+      : undefined;
   if (mqtt.usernameFile !== undefined) return { usernameFile: mqtt.usernameFile, passwordFile: mqtt.passwordFile };
   const usernameFile = findCredential('mqtt-username');
   return usernameFile === undefined ? {} : { usernameFile, passwordFile: findCredential('mqtt-password') };

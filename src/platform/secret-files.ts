@@ -2,9 +2,11 @@
 
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { listCredentialNames } from '../domain/credential-names.ts';
 import type { Secrets } from '../domain/ports.ts';
 
 const MAX_SECRET_BYTES = 256 * 1024;
+const OTHERS_MODE_BITS = 0o077;
 
 async function readSecretFile(path: string): Promise<string | undefined> {
   try {
@@ -16,26 +18,68 @@ async function readSecretFile(path: string): Promise<string | undefined> {
   }
 }
 
-/** The credential of the same last name; of a whole directory handed over, systemd puts `ID_` before each name. */
-async function readHandedOver(credentials: string, path: string): Promise<string | undefined> {
-  const name = basename(path);
+/** The files in which the secret at `path` may be: one, unless the service manager handed over two of its name. */
+async function findSecretFiles(credentials: string | undefined, path: string): Promise<readonly string[]> {
+  if (credentials === undefined) return [path];
   const names = await readdir(credentials).catch((): string[] => []);
-  const found = names.find((one) => one === name) ?? names.find((one) => one.endsWith(`_${name}`));
-  return found === undefined ? undefined : readSecretFile(join(credentials, found));
+  const found = listCredentialNames(credentials, path).filter((name) => names.includes(name));
+  return found.length === 0 ? [path] : found.map((name) => join(credentials, name));
+}
+
+export interface NamedSecretFile {
+  /** Its key in the configuration. */
+  readonly at: string;
+  readonly path: string;
+  /** Others on this machine must not read it. */
+  readonly isSecret: boolean;
+}
+
+export interface SecretFileProblem {
+  readonly at: string;
+  readonly text: string;
+}
+
+/** What would give a secret to the wrong party: a name that stands for two files, and a file that others can read. */
+export async function findSecretProblems(
+  files: readonly NamedSecretFile[],
+  credentials?: string | undefined,
+): Promise<readonly SecretFileProblem[]> {
+  const located = await Promise.all(
+    files.map(async (file) => ({ ...file, found: await findSecretFiles(credentials, file.path) })),
+  );
+  const problems = located.map(async ({ path, isSecret, found: [file = path, other] }) => {
+    if (other !== undefined)
+      return `${path} may be the credential ${basename(file)} or ${basename(other)}: hand over one of them only`;
+    const twin = located.find(({ found, path: otherPath }) => found.includes(file) && otherPath !== path);
+    if (twin !== undefined)
+      return `${path} and ${twin.path} (${twin.at}) are one credential, ${basename(file)}: give the files names that differ`;
+    const mode = isSecret
+      ? await stat(file).then(
+          (found) => found.mode,
+          () => 0,
+        )
+      : 0;
+    if ((mode & OTHERS_MODE_BITS) === 0) return undefined;
+    return `${file} has mode ${(mode & 0o777).toString(8)}, so others on this machine may read it: chmod 600 ${file}`;
+  });
+  return (await Promise.all(problems)).flatMap((text, i) => {
+    const at = files[i]?.at;
+    return text === undefined || at === undefined ? [] : [{ at, text }];
+  });
 }
 
 export interface SecretsOptions {
   /** `$CREDENTIALS_DIRECTORY`: what was handed over goes before the path itself. */
   readonly credentials?: string | undefined;
-  /** Told each text read and its path, so that the log can hide the secret ones. */
+  /** Called with each text read and its path, so that the log can hide the secret ones. */
   readonly onRead?: (text: string, path: string) => void;
 }
 
 export function createSecrets({ credentials, onRead }: SecretsOptions = {}): Secrets {
   return {
     async read(path) {
-      const handed = credentials === undefined ? undefined : await readHandedOver(credentials, path);
-      const text = handed ?? (await readSecretFile(path));
+      const [file = path, other] = await findSecretFiles(credentials, path);
+      const text = other === undefined ? await readSecretFile(file) : undefined;
       if (text !== undefined) onRead?.(text, path);
       return text;
     },

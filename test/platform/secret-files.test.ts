@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSecrets } from '../../src/platform/secret-files.ts';
+import { createSecrets, findSecretProblems } from '../../src/platform/secret-files.ts';
 
 let directory: string;
 beforeEach(async () => {
@@ -38,6 +38,56 @@ describe('secrets', () => {
     expect(await secrets.read(path)).toBe('old');
     await writeFile(path, 'new');
     expect(await secrets.read(path)).toBe('new');
+  });
+
+  //  of these, handed over under the unit            asked for                    read
+  const named: readonly (readonly [readonly string[], string, string | undefined])[] = [
+    // Seen: the service received the broker's pair, found by the end of its name.
+    [['etc_mqtt_username', 'etc_username'], '/etc/gridtide/username', 'etc_username'],
+    [['etc_mqtt_password', 'etc_password'], '/etc/gridtide/password', 'etc_password'],
+    [['etc_mqtt_password', 'etc_password'], '/etc/gridtide/mqtt_password', 'etc_mqtt_password'],
+    [['etc_mqtt_password', 'etc_password'], '/etc/gridtide/mqtt/password', 'etc_mqtt_password'],
+    [['etc_mqtt_password'], '/etc/gridtide/password', undefined],
+    [['etc_mqtt_password'], '/elsewhere/password', undefined],
+    [['other_password'], '/etc/gridtide/password', undefined],
+    [['etc_password', 'password'], '/etc/gridtide/password', undefined],
+  ];
+  it.each(named)('of %j the credential of %s is %s', async (names, path, read) => {
+    for (const name of names) await writeFile(join(directory, name), name, { mode: 0o400 });
+    expect(await createSecrets({ credentials: directory }).read(path)).toBe(read);
+  });
+
+  it('a path in the credentials directory itself is meant as the settings directory names it', async () => {
+    await writeFile(join(directory, 'etc_password'), 'one', { mode: 0o400 });
+    expect(await createSecrets({ credentials: directory }).read(join(directory, 'password'))).toBe('one');
+  });
+
+  it('names what would give a secret to the wrong party, and nothing else', async () => {
+    const write = (name: string, mode: number) => writeFile(join(directory, name), 'x', { mode });
+    await write('etc_password', 0o400);
+    await write('password', 0o400);
+    await write('etc_mqtt_password', 0o400);
+    await write('open', 0o644);
+    const find = (...paths: readonly string[]) =>
+      findSecretProblems(
+        paths.map((path, i) => ({ at: `file ${i}`, path, isSecret: true })),
+        directory,
+      );
+    expect(await find('/etc/gridtide/mqtt_password')).toEqual([]);
+    expect(await find('/etc/gridtide/mqtt_password', '/etc/gridtide/mqtt_password')).toEqual([]);
+    expect(await find('/etc/gridtide/password')).toEqual([
+      { at: 'file 0', text: expect.stringMatching(/may be the credential password or etc_password: hand over one/) },
+    ]);
+    await rm(join(directory, 'password'));
+    expect(await find('/etc/gridtide/mqtt_password', '/etc/gridtide/mqtt/password')).toEqual([
+      { at: 'file 0', text: expect.stringMatching(/are one credential, etc_mqtt_password: give the files names/) },
+      { at: 'file 1', text: expect.stringMatching(/\(file 0\) are one credential/) },
+    ]);
+    expect(await find(join(directory, 'open'))).toEqual([
+      { at: 'file 0', text: expect.stringMatching(/open has mode 644, so others .* may read it: chmod 600/) },
+    ]);
+    const open = { at: 'name', path: join(directory, 'open'), isSecret: false };
+    expect(await findSecretProblems([open], directory)).toEqual([]);
   });
 
   it("takes the service manager's copy of the same name, and tells the log what to hide", async () => {

@@ -60,6 +60,24 @@ describe('the host', () => {
     expect(text.match(/WATCHDOG=1/g)?.length).toBeLessThanOrEqual(2);
   });
 
+  it.skipIf(!canHear)('repeats READY with the first three signs of life, and never after STOPPING', async () => {
+    const text = await withListener(async (socket, heard) => {
+      const host = createSystemdHost({ NOTIFY_SOCKET: socket, PATH: process.env.PATH });
+      host.notifyReady();
+      await heard(/READY=1/);
+      for (let n = 1; n <= 5; n += 1) {
+        host.setStatus(`sign ${n}`);
+        await heard(new RegExp(`STATUS=sign ${n}`));
+        host.notifyAlive();
+        await heard(new RegExp(`(WATCHDOG=1.*\n[^]*){${n}}`));
+      }
+      host.notifyStopping();
+      host.notifyAlive();
+      await heard(/STOPPING=1/);
+    });
+    expect(text.match(/READY=1/g)?.length).toBe(4);
+  });
+
   it('says nothing and wants no signs of life where nobody listens', () => {
     const host = createSystemdHost({ WATCHDOG_USEC: '15000000' });
     host.notifyReady();

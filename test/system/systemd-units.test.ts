@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -63,6 +64,71 @@ describe('gridtide.service', () => {
   });
 });
 
+describe('systemd/failsafe', () => {
+  let gpio: string;
+  beforeEach(() => {
+    gpio = mkdtempSync(join(tmpdir(), 'gridtide-failsafe-'));
+    mkdirSync(join(gpio, 'gpiochip512'));
+    writeFileSync(join(gpio, 'gpiochip512', 'label'), 'pinctrl-bcm2711\n');
+    writeFileSync(join(gpio, 'gpiochip512', 'base'), '512\n');
+    for (const line of [17, 18]) {
+      mkdirSync(join(gpio, `gpio${512 + line}`));
+      writeFileSync(join(gpio, `gpio${512 + line}`, 'direction'), '');
+    }
+  });
+  afterEach(() => rmSync(gpio, { recursive: true }));
+
+  const directionOf = (line: number) => readFileSync(join(gpio, `gpio${512 + line}`, 'direction'), 'utf8').trim();
+  //  what                                      the file                                              exit  17      18
+  const rows: readonly (readonly [string, string, number, string, string])[] = [
+    ['sets each line', '# safe levels\n17 high\n18 low\n', 0, 'high', 'low'],
+    ['sets a last line without a line break', '17 high\n18 low', 0, 'high', 'low'],
+    ['sets the only line without a line break', '18 high', 0, '', 'high'],
+    ['goes on after a number over 2^63', '9223372036854775808 high\n18 low\n', 1, '', 'low'],
+    ['goes on after a number of forty digits', `${'1'.repeat(40)} high\n18 low\n`, 1, '', 'low'],
+    ['goes on after a level of another kind', '17 up\n18 low\n', 1, '', 'low'],
+    ['goes on after a line that is not there', '99 high\n18 low\n', 1, '', 'low'],
+  ];
+  it.each(rows)('%s', (_, content, code, of17, of18) => {
+    writeFileSync(join(gpio, 'failsafe'), content);
+    const { status, stderr } = spawnSync('sh', [join(UNITS, 'failsafe'), join(gpio, 'failsafe'), gpio], {
+      encoding: 'utf8',
+    });
+    expect([status, directionOf(17), directionOf(18)], stderr).toEqual([code, of17, of18]);
+  });
+
+  it('has nothing to do without a file, and fails on one that it cannot read', () => {
+    const exitCode = (file: string) => spawnSync('sh', [join(UNITS, 'failsafe'), join(gpio, file), gpio]).status;
+    mkdirSync(join(gpio, 'directory'));
+    expect([exitCode('none'), exitCode('directory')]).toEqual([0, 1]);
+  });
+});
+
+describe('systemd/distinct-credentials', () => {
+  //  files in the settings                                                            exit
+  const rows: readonly (readonly [readonly string[], number])[] = [
+    [['username', 'password', 'mqtt_username', 'mqtt_password'], 0],
+    [['username', 'password', 'mqtt/username', 'mqtt/password'], 0],
+    [['mqtt/password', 'mqtt_password'], 1],
+    [['a/b_c', 'a_b/c'], 1],
+    [['a/b/c', 'a_b/c'], 1],
+    [['my password', 'password'], 0],
+  ];
+  it.each(rows)('of %j ends with %i', (files, code) => {
+    const base = mkdtempSync(join(tmpdir(), 'gridtide-names-'));
+    for (const file of files) {
+      mkdirSync(join(base, file, '..'), { recursive: true });
+      writeFileSync(join(base, file), '');
+    }
+    const { status, stderr } = spawnSync('sh', [join(UNITS, 'distinct-credentials'), base], { encoding: 'utf8' });
+    rmSync(base, { recursive: true });
+    expect([status, /two files that systemd hands over as/.test(stderr)]).toEqual([code, code === 1]);
+  });
+});
+
+const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
+if (!canMount) console.warn('\n  SKIPPED: an upgrade of the running system; it wants root\n');
+
 describe('scripts/install', () => {
   let base: string;
   let checkout: string;
@@ -94,7 +160,9 @@ describe('scripts/install', () => {
     'usr/local/bin/gridtide',
     'usr/local/lib/gridtide/dist/main.js',
     'usr/local/lib/gridtide/package.json',
+    'usr/local/lib/gridtide/systemd/distinct-credentials',
     'usr/local/lib/gridtide/systemd/failsafe',
+    'usr/local/lib/gridtide/systemd/gridtide.service',
   ];
 
   it('lays the same files however often it is run, and the command works', () => {
@@ -142,6 +210,82 @@ describe('scripts/install', () => {
     for (const _ of [1, 2]) {
       expect(install('--uninstall', '--purge').status).toBe(0);
       expect(tree()).toEqual([]);
+    }
+  });
+
+  it('refuses a build that is older than its sources, and does nothing', () => {
+    mkdirSync(join(checkout, 'src'));
+    writeFileSync(join(checkout, 'src', 'agent.ts'), '');
+    utimesSync(join(checkout, 'dist', 'main.js'), 1_000, 1_000);
+    const { status, stderr } = install();
+    expect(stderr).toMatch(/the build is older than its sources \(\S+ has changed since\): npm ci && npm run build/);
+    expect([status, tree()]).toEqual([1, []]);
+  });
+
+  it('comes back to the version before when an earlier upgrade was cut short', () => {
+    install();
+    cpSync(join(root, 'usr/local/lib/gridtide'), join(root, 'usr/local/lib/gridtide.old'), { recursive: true });
+    writeFileSync(join(root, 'usr/local/lib/gridtide/dist/unproven.js'), '');
+    rmSync(join(checkout, 'dist/main.js'));
+    expect(install().status).toBe(1);
+    writeFileSync(join(checkout, 'dist/main.js'), '', { mode: 0o755 });
+    expect(install().status).toBe(0);
+    expect(tree()).toEqual(GPIO_FILES);
+  });
+
+  /** On "the running system": its directories laid over with others of memory, and a systemctl that starts no program with `broken` in it. */
+  const upgrade = (...versions: readonly string[]) => {
+    const stubs = join(base, 'stubs');
+    mkdirSync(stubs);
+    const log = join(base, 'systemctl.log');
+    const stub = (name: string, text: string) =>
+      writeFileSync(join(stubs, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    stub('udevadm', '');
+    stub(
+      'systemctl',
+      `echo "$*" >>'${log}'
+case $1 in
+  --version) echo 'systemd 252 (252.1)' ;;
+  restart) ! grep -q broken /usr/local/lib/gridtide/dist/main.js ;;
+esac`,
+    );
+    const lay = (path: string) =>
+      `mkdir -p '${base}/over${path}/upper' '${base}/over${path}/work' && mount -t overlay overlay -o lowerdir=${path},upperdir='${base}/over${path}/upper',workdir='${base}/over${path}/work' ${path}`;
+    const runs = versions.map(
+      (text) =>
+        `sleep 0.01; echo '${text}' >'${checkout}/dist/main.js'; bash '${checkout}/scripts/install' --mqtt-only; echo "exit $?"`,
+    );
+    const script = [
+      `mkdir -p '${base}/over' && mount -t tmpfs tmpfs '${base}/over'`,
+      lay('/usr/local/lib'),
+      lay('/usr/local/bin'),
+      lay('/etc'),
+      'mkdir -p /etc/gridtide && echo "device: cellar" >/etc/gridtide/gridtide.yaml',
+      `{ ${runs.join('\n')}\n}`,
+      'echo "runs $(cat /usr/local/lib/gridtide/dist/main.js)"',
+      'ls -d /usr/local/lib/gridtide*',
+    ].join(' && ');
+    const { stdout, stderr } = spawnSync('unshare', ['-m', 'bash', '-c', script], {
+      encoding: 'utf8',
+      env: { ...process.env, PATH: `${stubs}:${process.env.PATH}` },
+    });
+    return { stdout, stderr, log: existsSync(log) ? readFileSync(log, 'utf8') : '' };
+  };
+
+  //  versions                                 what is said last                                        runs
+  const upgrades: readonly (readonly [readonly string[], RegExp, string])[] = [
+    [['one'], /gridtide is installed/, 'one'],
+    [['one', 'two'], /gridtide is installed/, 'two'],
+    [['one', 'broken'], /the new version did not start, so the version before is installed again and runs/, 'one'],
+    [['one', 'broken', 'two'], /gridtide is installed/, 'two'],
+    [['broken'], /gridtide did not start: journalctl/, 'broken'],
+  ];
+  it.skipIf(!canMount)('of the versions %j the one that starts is kept', () => {
+    for (const [versions, said, kept] of upgrades) {
+      rmSync(join(base, 'stubs'), { recursive: true, force: true });
+      const { stdout, stderr, log } = upgrade(...versions);
+      expect(`${stdout}${stderr}`, log).toMatch(said);
+      expect(stdout).toContain(`runs ${kept}\n/usr/local/lib/gridtide\n`);
     }
   });
 

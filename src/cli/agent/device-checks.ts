@@ -11,12 +11,13 @@ import { type Disk, DiskError } from '../../domain/ports.ts';
 import { getZoneOffset } from '../../domain/time-zone.ts';
 import { days, durationBetween, formatCount, formatInstant, type Instant, type Place } from '../../domain/units.ts';
 import { createFileDisk, resolveOwnDirectory } from '../../platform/file-disk.ts';
-import { createSecrets } from '../../platform/secret-files.ts';
+import { createSecrets, findSecretProblems } from '../../platform/secret-files.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { isCheckOverdue } from '../../region/refresh-policy.ts';
 import type { MapInfo, RegionMap } from '../../region/region-types.ts';
 import { holdsCertificate } from '../shared/ca-file.ts';
 import type { Terminal } from '../shared/command.ts';
+import { listConfiguredFiles } from '../shared/load-configuration.ts';
 
 /** `note` is worth knowing and costs nothing; `wrong` needs the owner; `skipped` was not looked at. */
 export interface Finding {
@@ -40,7 +41,6 @@ export const note = (at: string, words: string): Finding => ({ at, state: 'note'
 export const wrong = (at: string, words: string): Finding => ({ at, state: 'wrong', words });
 export const skipped = (at: string, words: string): Finding => ({ at, state: 'skipped', words });
 
-const OTHERS_MODE_BITS = 0o077;
 const MIN_FREE_BYTES = 32 * 1024 * 1024;
 /** Zones follow borders, not the sun: the widest country of one zone is three hours off it. */
 const MAX_ZONE_OFFSET_HOURS = 4;
@@ -52,39 +52,21 @@ const isAccessible = (path: string, mode: number) =>
   );
 
 /** Every file that the configuration names; what is secret, its owner alone may read. */
-export const checkFiles: Check = async ({ config: { service, mqtt }, env }) => {
-  const files = [
-    ['service.usernameFile', service.usernameFile, false],
-    ['service.passwordFile', service.passwordFile, true],
-    ['service.ca', service.ca, false],
-    ['mqtt.usernameFile', mqtt?.usernameFile, false],
-    ['mqtt.passwordFile', mqtt?.passwordFile, true],
-    ['mqtt.ca', mqtt?.ca, false],
-    ['mqtt.certificate', mqtt?.certificate, false],
-    ['mqtt.key', mqtt?.key, true],
-  ] as const;
+export const checkFiles: Check = async ({ config, env }) => {
+  const files = listConfiguredFiles(config);
+  const problems = await findSecretProblems(files, env.CREDENTIALS_DIRECTORY);
   const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
   const findings: Finding[] = [];
-  for (const [at, path, isSecret] of files) {
-    if (path === undefined) continue;
+  for (const { at, path } of files) {
+    const problem = problems.find((one) => one.at === at);
     const text = await secrets.read(path);
-    const mode = await stat(path).then(
-      ({ mode }) => mode,
-      () => 0,
-    );
-    if (text === undefined)
+    if (problem !== undefined) findings.push(wrong(at, problem.text));
+    else if (text === undefined)
       findings.push(wrong(at, `${path} cannot be read, so nobody can log in with it: write it, readable by this user`));
     else if (text.trim() === '') findings.push(wrong(at, `${path} is empty: write one line there`));
     else if (at.endsWith('.ca') && !holdsCertificate(text))
       findings.push(
         wrong(at, `${path} holds no certificate, so nobody is trusted by it: write the authority's there, PEM`),
-      );
-    else if (isSecret && (mode & OTHERS_MODE_BITS) !== 0)
-      findings.push(
-        wrong(
-          at,
-          `${path} has mode ${(mode & 0o777).toString(8)}, so others on this machine may read it: chmod 600 ${path}`,
-        ),
       );
     else findings.push(ok(at, path));
   }

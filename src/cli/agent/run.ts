@@ -14,14 +14,14 @@ import { createBrokerFactory } from '../../platform/mqtt-broker.ts';
 import { createLogging, type Logging } from '../../platform/pino-log.ts';
 import { setProcessTimezone } from '../../platform/process-timezone.ts';
 import { createSystemRandom } from '../../platform/random.ts';
-import { createSecrets } from '../../platform/secret-files.ts';
+import { createSecrets, findSecretProblems } from '../../platform/secret-files.ts';
 import { findOtherAgent, registerAgent } from '../../platform/single-instance.ts';
 import { createScaledClock, createSystemClock } from '../../platform/system-clock.ts';
 import { createSystemdHost } from '../../platform/systemd.ts';
-import { readCaFile } from '../shared/ca-file.ts';
+import { holdsCertificate } from '../shared/ca-file.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { parseAllFlags, parseTimeFlag } from '../shared/flag-parsers.ts';
-import { loadConfigWithPaths } from '../shared/load-configuration.ts';
+import { listConfiguredFiles, loadConfigWithPaths } from '../shared/load-configuration.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
 import { VERSION } from '../shared/version.ts';
 
@@ -79,10 +79,13 @@ async function joinServiceClock(http: Http, url: string, { start, speed }: Accel
   return { ...createScaledClock({ start: isNear ? now : start, speed }), speed };
 }
 
-async function readServiceCa({ service: { ca } }: Config): Promise<{ readonly ca?: string }> {
+async function readServiceCa(
+  { service: { ca } }: Config,
+  credentials: string | undefined,
+): Promise<{ readonly ca?: string }> {
   if (ca === undefined) return {};
-  const text = await readCaFile(ca);
-  if (text === undefined)
+  const text = await createSecrets({ credentials }).read(ca);
+  if (text === undefined || !holdsCertificate(text))
     throw new UsageError(`service.ca: ${ca} cannot be read, or holds no certificate: expected PEM`);
   return { ca: text };
 }
@@ -95,7 +98,7 @@ interface AgentWorld {
 async function createAgentWorld(config: LocatedConfig, args: Arguments<Row>, terminal: Terminal): Promise<AgentWorld> {
   const { env } = terminal;
   const acceleration = parseAcceleration(args, config);
-  const http = createHttp(await readServiceCa(config));
+  const http = createHttp(await readServiceCa(config, env.CREDENTIALS_DIRECTORY));
   const systemClock = createSystemClock();
   const clock =
     acceleration === undefined ? systemClock : await joinServiceClock(http, config.service.url, acceleration);
@@ -131,6 +134,8 @@ async function createAgentWorld(config: LocatedConfig, args: Arguments<Row>, ter
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const config = await loadConfigWithPaths(args.text('config'), { env: terminal.env, state: args.text('state') });
+  const problems = await findSecretProblems(listConfiguredFiles(config), terminal.env.CREDENTIALS_DIRECTORY);
+  if (problems.length > 0) throw new UsageError(...problems.map(({ at, text }) => `${at}: ${text}`));
   setProcessTimezone(config.place.timezone);
   const { world, logging } = await createAgentWorld(config, args, terminal);
   const otherAgent = await findOtherAgent(world.disk);

@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { type Environment, type LocatedConfig, locateConfig } from '../../config/config-paths.ts';
 import { parseConfig } from '../../config/parse-config.ts';
+import type { NamedSecretFile } from '../../platform/secret-files.ts';
 import { fileErrorText, UsageError } from './command.ts';
 
 /** Far more than any house needs; a larger file is another file. */
@@ -32,6 +33,21 @@ export async function loadConfig(file: string | undefined): Promise<Config> {
   const read = parseConfig(text);
   if (!read.ok) throw new UsageError(...read.mistakes.map((mistake) => `${file}: ${mistake}`));
   return read.config;
+}
+
+/** The credentials and certificates that a configuration names. */
+export function listConfiguredFiles({ service, mqtt }: Config): readonly NamedSecretFile[] {
+  const files = [
+    ['service.usernameFile', service.usernameFile, false],
+    ['service.passwordFile', service.passwordFile, true],
+    ['service.ca', service.ca, false],
+    ['mqtt.usernameFile', mqtt?.usernameFile, false],
+    ['mqtt.passwordFile', mqtt?.passwordFile, true],
+    ['mqtt.ca', mqtt?.ca, false],
+    ['mqtt.certificate', mqtt?.certificate, false],
+    ['mqtt.key', mqtt?.key, true],
+  ] as const;
+  return files.flatMap(([at, path, isSecret]) => (path === undefined ? [] : [{ at, path, isSecret }]));
 }
 
 /** What the service manager handed over. */

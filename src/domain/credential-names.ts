@@ -1,0 +1,21 @@
+/** Under which names systemd hands over the files of the settings directory; no file is found by a part of its name. */
+
+import { basename, relative } from 'node:path';
+
+/** The units hand over the whole directory under this id: systemd names each file by it and its path inside, with `_` for each `/`. */
+const SETTINGS_ID = 'etc';
+const SETTINGS_DIRECTORY = '/etc/gridtide';
+
+/** The path inside `directory`; undefined when it lies elsewhere. */
+function findPathInside(directory: string, path: string): string | undefined {
+  const inside = relative(directory, path);
+  return inside === '' || inside.startsWith('..') ? undefined : inside;
+}
+
+/** Every complete name that the file may have in the directory `credentials`: one of its own, or that of the settings. */
+export function listCredentialNames(credentials: string, path: string): readonly string[] {
+  const name = findPathInside(credentials, path);
+  const inside = name ?? findPathInside(SETTINGS_DIRECTORY, path);
+  const ofSettings = inside === undefined ? [] : [`${SETTINGS_ID}_${inside.replaceAll('/', '_')}`];
+  return [name ?? basename(path), ...ofSettings];
+}
