@@ -1,17 +1,18 @@
 #!/usr/bin/env node
 
-/** The process edge: arguments, signals and exit codes. The one reader of `process`; decides nothing else. */
+/** The edge of the process: arguments, signals and exit codes. */
 
 import { commands } from './cli/command-list.ts';
 import { formatHelp, JobError, parseArguments, type Terminal, UsageError } from './cli/shared/command.ts';
+import { formatColumns } from './cli/shared/table.ts';
 import { VERSION } from './cli/shared/version.ts';
 import { findNearestWord } from './domain/did-you-mean.ts';
 
-/** `lost` hears why what is printed gets nowhere. */
-function createTerminal(stop: AbortSignal, onOutputLost: (why: NodeJS.ErrnoException) => void): Terminal {
-  // Each stream is made when it is first used, a millisecond of a start each. One that fails must not bring the process down.
+/** `onOutputLost` is called with the error of a stdout that takes no more. */
+function createTerminal(stop: AbortSignal, onOutputLost: (error: NodeJS.ErrnoException) => void): Terminal {
+  // A stream is created at its first use: each costs a millisecond of the start. Its failure must not end the process.
   const opened = new Set<NodeJS.WriteStream>();
-  const openStream = (stream: NodeJS.WriteStream, onError: (why: NodeJS.ErrnoException) => void) => {
+  const openStream = (stream: NodeJS.WriteStream, onError: (error: NodeJS.ErrnoException) => void) => {
     if (!opened.has(stream)) opened.add(stream.on('error', onError));
     return stream;
   };
@@ -29,21 +30,20 @@ function createTerminal(stop: AbortSignal, onOutputLost: (why: NodeJS.ErrnoExcep
       return process.stdout.columns ?? 80;
     },
     stop,
-    onCrash: (tell) =>
+    onCrash: (report) =>
       void process.once('uncaughtException', (error) => {
-        tell(error);
+        report(error);
         process.exit(1);
       }),
   };
 }
 
 function formatOverview(): string {
-  const width = Math.max(...Object.keys(commands).map((name) => name.length));
-  const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
-  return `gridtide ${VERSION}: runs EV chargers and heat pumps when the grid is clean\n\nusage: gridtide COMMAND [options]\n\n${lines.join('\n')}\n\ngridtide COMMAND --help tells more. Start with: gridtide demo\n`;
+  const lines = formatColumns(Object.entries(commands).map(([name, { summary }]) => [`  ${name}`, summary]));
+  return `gridtide ${VERSION}: runs EV chargers and heat pumps when the grid is clean\n\nusage: gridtide COMMAND [options]\n\n${lines.join('\n')}\n\ngridtide COMMAND --help describes its options. Start with: gridtide demo\n`;
 }
 
-/** What a command's own errors say, with the exit code of each. */
+/** Prints the error of a command; returns its exit code. */
 function reportCommandError(error: unknown, name: string, { err }: Terminal): number {
   if (error instanceof UsageError) {
     for (const mistake of error.mistakes) err(`gridtide ${name}: ${mistake}\n`);
@@ -59,8 +59,8 @@ function reportCommandError(error: unknown, name: string, { err }: Terminal): nu
 const isHelpFlag = (word: string) => word === '--help' || word === '-h';
 
 /**
- * A name is asked for twice, a second each, instead of ten seconds in all: the system's resolver cannot be called off, holds one of
- * the four threads that files are written by as well, and keeps a process that has ended from going. Whoever needs the name asks again.
+ * A host name is looked up twice, a second each, instead of for ten seconds: the system's resolver cannot be cancelled, occupies one of
+ * the four threads that also write files, and delays the exit of a process that has ended. The callers retry anyway.
  */
 process.env.RES_OPTIONS ??= 'timeout:1 attempts:2';
 
@@ -68,9 +68,9 @@ async function main(argv: readonly string[]): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   let outputError: NodeJS.ErrnoException | undefined;
-  const terminal = createTerminal(stop.signal, (why) => {
-    outputError ??= why;
-    // Nobody reads on (`gridtide … | head`): nothing more is asked of anybody.
+  const terminal = createTerminal(stop.signal, (error) => {
+    outputError ??= error;
+    // The reader has gone (`gridtide … | head`): no more requests are sent.
     stop.abort();
   });
 
@@ -96,20 +96,20 @@ async function main(argv: readonly string[]): Promise<number> {
 
   const command = await entry.load();
   if (isAboutHelp || rest.some(isHelpFlag)) {
-    terminal.out(formatHelp(command.spec));
+    terminal.out(formatHelp(command.spec, entry.summary));
     return 0;
   }
   let code: number;
   try {
     code = await command.run(parseArguments(command.spec, rest), terminal);
   } catch (error) {
-    // Who closed the pipe has what was wanted.
+    // A reader that closed the pipe has enough.
     code = error instanceof JobError && outputError?.code === 'EPIPE' ? 0 : reportCommandError(error, name, terminal);
   }
-  // A stream tells its failure a tick after the write.
+  // A stream reports its failure a tick after the write.
   await new Promise((resume) => setImmediate(resume));
   if (outputError === undefined || outputError.code === 'EPIPE') return code;
-  terminal.err(`gridtide ${name}: what was printed is not whole (${outputError.code}); make room or print elsewhere\n`);
+  terminal.err(`gridtide ${name}: the output is incomplete (${outputError.code}); make room or print elsewhere\n`);
   return code === 0 ? 1 : code;
 }
 

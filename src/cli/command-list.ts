@@ -1,4 +1,4 @@
-/** The list of commands: name, one line, and how to load the file. Loads none of them itself. */
+/** The list of commands: name, summary, and the import of its file. Imports none of them itself, so that each start loads one. */
 
 import type { CommandModule } from './shared/command.ts';
 
@@ -7,45 +7,26 @@ export interface CommandEntry {
   readonly load: () => Promise<CommandModule>;
 }
 
+const command = (summary: string, load: CommandEntry['load']): CommandEntry => ({ summary, load });
+
 export const commands: Readonly<Record<string, CommandEntry>> = {
-  run: { summary: 'the agent, in the foreground', load: () => import('./agent/run.ts') },
-  demo: { summary: 'a day of a house in about a minute, everything embedded', load: () => import('./lab/demo.ts') },
-  check: {
-    summary: 'everything that can be known before running, each problem with its cure',
-    load: () => import('./agent/check.ts'),
-  },
-  init: { summary: 'asks, then writes a commented configuration', load: () => import('./agent/init.ts') },
-  account: {
-    summary: 'register, log in, reset the password, see what the account opens',
-    load: () => import('./service/account.ts'),
-  },
-  region: { summary: 'which region a place lies in', load: () => import('./service/region.ts') },
-  map: { summary: 'the region map held: download, import, show', load: () => import('./service/map.ts') },
-  signal: {
-    summary: 'the signal: now, forecast, history, past forecasts, index',
-    load: () => import('./service/signal.ts'),
-  },
-  v1: {
-    summary: 'the earlier interface: token, authorities, datapoints, marginal',
-    load: () => import('./service/v1.ts'),
-  },
-  plan: { summary: 'the best schedule for a job, or what the agent has planned', load: () => import('./lab/plan.ts') },
-  test: {
-    summary: 'switches one load by hand, within its guards, and reads back',
-    load: () => import('./agent/test.ts'),
-  },
-  why: {
-    summary: 'the present decision of a load, in words, and what comes next',
-    load: () => import('./agent/why.ts'),
-  },
-  backtest: {
-    summary: 'months in seconds: what it would have done and saved, against hindsight',
-    load: () => import('./lab/backtest.ts'),
-  },
-  tune: {
-    summary: 'proposes thresholds and goals from the last days; writes nothing',
-    load: () => import('./lab/tune.ts'),
-  },
-  report: { summary: 'what was saved, provisional and settled', load: () => import('./agent/report.ts') },
-  reference: { summary: 'the whole service interface on loopback', load: () => import('./service/reference.ts') },
+  run: command('runs the agent in the foreground', () => import('./agent/run.ts')),
+  demo: command('a simulated day of a house in about a minute', () => import('./lab/demo.ts')),
+  check: command('finds problems before a run, each with its fix', () => import('./agent/check.ts')),
+  init: command('asks questions, then writes a commented configuration', () => import('./agent/init.ts')),
+  account: command('registers, logs in, resets the password, shows the access', () => import('./service/account.ts')),
+  region: command('finds the region of a place', () => import('./service/region.ts')),
+  map: command('downloads, imports or describes the region map', () => import('./service/map.ts')),
+  signal: command(
+    'prints the signal: now, forecast, history, past forecasts, index',
+    () => import('./service/signal.ts'),
+  ),
+  v1: command('the earlier interface: token, authorities, datapoints, marginal', () => import('./service/v1.ts')),
+  plan: command("the best schedule of a job; without a forecast, the agent's plan", () => import('./lab/plan.ts')),
+  test: command('switches one load by hand within its limits and reads it back', () => import('./agent/test.ts')),
+  why: command('the present decision of a load, in words, and the next change', () => import('./agent/why.ts')),
+  backtest: command('months in seconds: savings against perfect hindsight', () => import('./lab/backtest.ts')),
+  tune: command('proposes thresholds and goals from recent days; writes nothing', () => import('./lab/tune.ts')),
+  report: command('energy, emissions and savings by day or month', () => import('./agent/report.ts')),
+  reference: command('the whole service interface on loopback', () => import('./service/reference.ts')),
 };

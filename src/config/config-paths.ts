@@ -1,4 +1,4 @@
-/** Where the state directory, credentials and certificates are, by the file's own directory and the environment. Reads and makes nothing. */
+/** Makes the paths of a configuration absolute: state directory, credentials and certificates, by the environment and the file's directory. */
 
 import { isAbsolute, join, resolve } from 'node:path';
 import { listCredentialNames } from '../domain/credential-names.ts';
@@ -12,8 +12,10 @@ export interface PathContext {
   readonly directory: string;
   /** The names of the files in `$CREDENTIALS_DIRECTORY`. */
   readonly credentials?: readonly string[];
-  /** `--state`, relative to the working directory by whoever says it. */
+  /** `--state`, absolute. */
   readonly stateDirectory?: string;
+  /** For commands that need no secret: a credential that the service manager did not pass stays as written. */
+  readonly allowsMissingCredentials?: boolean;
 }
 
 /** A configuration whose paths are absolute and whose state directory is known. */
@@ -24,7 +26,7 @@ export type LocateConfigResult =
 
 const CREDENTIALS_PREFIX = '$CREDENTIALS_DIRECTORY/';
 
-/** The path of a file the configuration names, or undefined when it is a credential and none were handed over. */
+/** The path of a file that the configuration names; undefined for a credential when the service manager passed none. */
 export function resolveFile(written: string, { env, directory }: PathContext): string | undefined {
   if (written.startsWith(CREDENTIALS_PREFIX)) {
     const credentialsDirectory = env.CREDENTIALS_DIRECTORY;
@@ -36,17 +38,17 @@ export function resolveFile(written: string, { env, directory }: PathContext): s
   return isAbsolute(written) ? written : resolve(directory, written);
 }
 
-/** `--state`, else the configuration's, else systemd's (the first of several), else the user's; undefined without a home. */
+/** `--state`, else the configuration's, else systemd's (the first of several), else the user's; undefined without a home directory. */
 export function resolveStateDirectory(written: string | undefined, context: PathContext): string | undefined {
-  const { env, stateDirectory: state } = context;
-  if (state !== undefined) return state;
+  const { env, stateDirectory } = context;
+  if (stateDirectory !== undefined) return stateDirectory;
   if (written !== undefined) return resolveFile(written, context);
   const systemdDirectory = env.STATE_DIRECTORY?.split(':')[0];
   if (systemdDirectory) return systemdDirectory;
   return env.HOME ? join(env.HOME, '.local', 'state', 'gridtide') : undefined;
 }
 
-/** The broker's files: the configuration's, else the credentials `mqtt-username` and `mqtt-password` where they were handed over. */
+/** The broker's files: the configuration's, else the credentials `mqtt-username` and `mqtt-password` where the service manager passed them. */
 function chooseBrokerFiles(mqtt: NonNullable<Config['mqtt']>, credentials: readonly string[]) {
   const findCredential = (name: string) =>
     listCredentialNames('/', `/${name}`).some((one) => credentials.includes(one))
@@ -59,7 +61,7 @@ function chooseBrokerFiles(mqtt: NonNullable<Config['mqtt']>, credentials: reado
 
 type FileOptions = Readonly<Record<string, string | undefined>>;
 
-/** Absolute paths for all that are said; a path that cannot be made is a mistake at `at`. */
+/** Absolute paths of all files that are given; a path that cannot be resolved is a mistake. */
 function resolveFiles(
   files: FileOptions,
   section: string,
@@ -69,12 +71,9 @@ function resolveFiles(
   const paths: Record<string, string> = {};
   for (const [key, written] of Object.entries(files)) {
     if (written === undefined) continue;
-    const path = resolveFile(written, context);
-    if (path === undefined)
-      mistakes.push(
-        `${section}.${key}: no credentials were handed over by the service manager; write the path of a file`,
-      );
-    else paths[key] = path;
+    const path = resolveFile(written, context) ?? (context.allowsMissingCredentials ? written : undefined);
+    if (path !== undefined) paths[key] = path;
+    else mistakes.push(`${section}.${key}: the service manager passed no credentials; write the path of a file`);
   }
   return paths;
 }
@@ -85,22 +84,15 @@ export function locateConfig(config: Config, context: PathContext): LocateConfig
   const { service, mqtt } = config;
   const { usernameFile, passwordFile, ca } = service;
   const serviceFiles = resolveFiles({ usernameFile, passwordFile, ca }, 'service', context, mistakes);
-  const mqttFiles =
-    mqtt === undefined
-      ? {}
-      : resolveFiles(
-          {
-            ...chooseBrokerFiles(mqtt, context.credentials ?? []),
-            ca: mqtt.ca,
-            certificate: mqtt.certificate,
-            key: mqtt.key,
-          },
-          'mqtt',
-          context,
-          mistakes,
-        );
+  const brokerFiles = mqtt && {
+    ...chooseBrokerFiles(mqtt, context.credentials ?? []),
+    ca: mqtt.ca,
+    certificate: mqtt.certificate,
+    key: mqtt.key,
+  };
+  const mqttFiles = resolveFiles(brokerFiles ?? {}, 'mqtt', context, mistakes);
   const state = resolveStateDirectory(config.state, context);
-  if (state === undefined) mistakes.push('state: no home directory is known; write the path of a directory');
+  if (state === undefined) mistakes.push('state: this user has no home directory; write the path of a directory');
   if (mistakes.length > 0 || state === undefined) return { ok: false, mistakes };
   return {
     ok: true,

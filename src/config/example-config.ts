@@ -1,9 +1,17 @@
-/** Writes a commented configuration: what is given in force, every other option beside it as a comment with its default. */
+/** Writes a commented configuration: the given options, and every other option as a comment with its default. */
 
 import { OPTIONS } from './options.ts';
-import type { ConfigRow, ConfigRows, DefaultContext, Presence, RawValue } from './value-type.ts';
+import {
+  type ConfigRow,
+  type ConfigRows,
+  type DefaultContext,
+  GENERIC_CONTEXT,
+  loadTypes,
+  type Presence,
+  type RawValue,
+} from './value-type.ts';
 
-/** What goes into the file, in the shape of the file. */
+/** The content of the file. */
 export type ConfigTree = { readonly [key: string]: ConfigTreeValue };
 export type ConfigTreeValue = string | number | boolean | readonly (number | string)[] | ConfigTree;
 
@@ -13,7 +21,7 @@ const isConfigTree = (value: ConfigTreeValue | undefined): value is ConfigTree =
 const PLAIN_TEXT = /^(?:[A-Za-z/][\w./-]*(?::\/\/[\w.:/[\]-]*\w)?|\d+(?:\.\d+)?[dhms])$/;
 const AMBIGUOUS_TEXT = /^(?:true|false|null|yes|no|y|n)$/i;
 
-/** One value on one line; text in quotes unless it can be nothing else. */
+/** One value on one line; ambiguous text in quotes. */
 function formatValue(value: ConfigTreeValue): string {
   if (typeof value === 'string')
     return PLAIN_TEXT.test(value) && !AMBIGUOUS_TEXT.test(value) ? value : JSON.stringify(value);
@@ -29,7 +37,7 @@ const isInline = (key: string) => ['output', 'goal', 'place'].includes(key);
 interface ExampleState {
   readonly depth: number;
   readonly context: DefaultContext;
-  /** Options whose meaning stands beside them already: said once is enough. */
+  /** Options whose help is already printed: once is enough. */
   readonly explainedRows: Set<ConfigRow<unknown, Presence>>;
 }
 
@@ -73,20 +81,17 @@ function formatOption(
 const formatSection = (rows: ConfigRows, tree: ConfigTree | undefined, state: ExampleState): string[] =>
   Object.entries(rows).flatMap(([key, row]) => formatOption(key, row, tree, state));
 
-const LOAD_TYPES: readonly DefaultContext['type'][] = ['ev', 'heat-pump', 'tank', 'generic'];
-const GENERIC_CONTEXT: DefaultContext = { type: 'generic', levelSet: 'relay', onBelow: 33 };
-
 function inferDefaultContext(part: ConfigTreeValue | undefined): DefaultContext {
   if (!isConfigTree(part)) return GENERIC_CONTEXT;
   const output = isConfigTree(part.output) ? part.output : {};
   return {
-    type: LOAD_TYPES.find((type) => type === part.type) ?? 'generic',
+    type: loadTypes.find((type) => type === part.type) ?? 'generic',
     levelSet: output.kind === 'sg-ready' || output.as === 'sg-ready' ? 'sg-ready' : 'relay',
     onBelow: typeof part.onBelow === 'number' ? part.onBelow : 33,
   };
 }
 
-/** The text of a configuration file that says `given`; it passes the check when `given` does. */
+/** The text of a configuration file with the values of `tree`; it is valid when they are. */
 export const formatCommentedConfig = (tree: ConfigTree) =>
   [
     '# What gridtide switches, where, and by which signal. Lines behind # show other options and their defaults.',

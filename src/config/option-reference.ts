@@ -1,25 +1,30 @@
-/** The options as a table for the documentation, made from the rows. */
+/** The table of all options that `gridtide init --options` prints and docs/options.md holds. */
 
 import { OPTIONS } from './options.ts';
 import { type PresetName, presetNames, presets } from './presets.ts';
-import type { ConfigRow, ConfigRows, DefaultContext, Presence, RawValue } from './value-type.ts';
+import {
+  type ConfigRow,
+  type ConfigRows,
+  type DefaultContext,
+  GENERIC_CONTEXT,
+  loadTypes,
+  type Presence,
+  type RawValue,
+} from './value-type.ts';
 
 type AnyRow = ConfigRow<unknown, Presence>;
-const LOAD_TYPES: readonly DefaultContext['type'][] = ['ev', 'heat-pump', 'tank', 'generic'];
 
 const formatRaw = (raw: RawValue) => (raw === undefined ? 'none' : String(raw));
 
-/** One value, or one for each type, or one for each type beside SG-Ready's. */
-export function formatDefault({ presence, defaultFor: fallback, defaultText: fallbackWords }: AnyRow): string {
-  if (fallbackWords !== undefined) return fallbackWords;
+/** One value, or one for each load type, with a second list for SG-Ready outputs where it differs. */
+export function formatDefault({ presence, defaultFor, defaultText }: AnyRow): string {
+  if (defaultText !== undefined) return defaultText;
   if (presence === 'required') return 'required';
-  if (fallback === undefined) return 'none';
-  const valueFor = (type: DefaultContext['type'], levels: DefaultContext['levelSet']) =>
-    formatRaw(fallback({ type, levelSet: levels, onBelow: 33 }));
-  const each = (levels: DefaultContext['levelSet']) => {
-    const values = LOAD_TYPES.map((type) => valueFor(type, levels));
+  if (defaultFor === undefined) return 'none';
+  const each = (levelSet: DefaultContext['levelSet']) => {
+    const values = loadTypes.map((type) => formatRaw(defaultFor({ ...GENERIC_CONTEXT, type, levelSet })));
     const isOne = values.every((value) => value === values[0]);
-    return isOne ? (values[0] ?? '') : LOAD_TYPES.map((type, i) => `${type} ${values[i]}`).join(', ');
+    return isOne ? (values[0] ?? '') : loadTypes.map((type, i) => `${type} ${values[i]}`).join(', ');
   };
   const [relay, sgReady] = [each('relay'), each('sg-ready')];
   return relay === sgReady ? relay : `${relay}; SG-Ready ${sgReady}`;
@@ -46,7 +51,11 @@ const formatPreset = (name: PresetName) =>
 /** Markdown: every option, then the MQTT presets. */
 export const buildOptionReference = () =>
   [
-    '| option | takes | default | meaning |',
+    '# Options',
+    '',
+    'Every option of `gridtide.yaml`, as `gridtide init --options` prints them. `NAME` stands for the name of a load.',
+    '',
+    '| option | expected | default | meaning |',
     '|---|---|---|---|',
     ...formatRows(OPTIONS, ''),
     '',

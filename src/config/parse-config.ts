@@ -1,11 +1,10 @@
-/** Turns the text of a configuration file into the checked configuration, or into every mistake in it. Reads no file. */
+/** Turns the text of a configuration file into the checked configuration, or into all its mistakes. */
 
 import { type Alias, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
-import type { LoadConfig } from '../domain/load-types.ts';
 import { formatCount } from '../domain/units.ts';
 import type { Config } from './config.ts';
 import { checkRules } from './config-rules.ts';
-import { type ConfigValues, OPTIONS } from './options.ts';
+import { OPTIONS } from './options.ts';
 import { readSection } from './read-section.ts';
 import { quoteKey, type RawMap, type RawValue, type ReportMistake } from './value-type.ts';
 
@@ -22,7 +21,7 @@ type ParsedYaml =
   | { readonly ok: true; readonly raw: RawMap }
   | { readonly ok: false; readonly mistakes: readonly string[] };
 
-/** Own words for the mistakes people make; the parser's for the rest. */
+/** Our own sentences for common mistakes; the parser's message for the rest. */
 const YAML_MISTAKES: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'a tab is used to indent; use spaces',
   BAD_INDENT: 'the indentation does not fit the lines around it, or a bracket is not closed',
@@ -38,14 +37,14 @@ const YAML_MISTAKES: Readonly<Record<string, string>> = {
 function toRawValue(
   node: unknown,
   findLine: (node: Node) => number,
-  refuse: (line: number, says: string) => void,
+  refuse: (line: number, text: string) => void,
 ): RawValue {
   const walk = (item: unknown, depth: number): RawValue => {
     if (item === null || item === undefined) return null;
     const line = findLine(item as Node);
     if (depth > MAX_NESTING) return refuse(line, `nested deeper than ${MAX_NESTING} levels`);
     if (isAlias(item))
-      return refuse(line, `the alias *${quoteKey((item as Alias).source)} is not taken; write the value out`);
+      return refuse(line, `the alias *${quoteKey((item as Alias).source)} is not supported; write the value out`);
     if (isScalar(item)) return item.value;
     if (isSeq(item)) return item.items.map((item) => walk(item, depth + 1));
     if (!isMap(item)) return refuse(line, 'neither a value, a list nor a section');
@@ -57,7 +56,7 @@ function toRawValue(
         continue;
       }
       const text = String(key.value);
-      if (map.has(text)) refuse(findLine(key), `the key ${quoteKey(text)} is there twice; keep one`);
+      if (map.has(text)) refuse(findLine(key), `the key ${quoteKey(text)} appears twice; keep one`);
       map.set(text, walk(value, depth + 1));
     }
     return map;
@@ -68,8 +67,8 @@ function toRawValue(
 function parseYaml(text: string): ParsedYaml {
   const lines = new LineCounter();
   const mistakes: string[] = [];
-  const refuse = (line: number, says: string) => {
-    mistakes.push(`line ${line}: ${says}`);
+  const refuse = (line: number, text: string) => {
+    mistakes.push(`line ${line}: ${text}`);
     return undefined;
   };
   const document = parseDocument(text, {
@@ -100,7 +99,10 @@ function parseYaml(text: string): ParsedYaml {
 /** The parser recurses; text made to exhaust it is refused like any other. */
 function parseYamlSafely(text: string): ParsedYaml {
   if (new TextEncoder().encode(text).length > MAX_CONFIG_BYTES)
-    return { ok: false, mistakes: [`the configuration is larger than ${MAX_CONFIG_BYTES / 1024} KiB; it is not read`] };
+    return {
+      ok: false,
+      mistakes: [`the configuration is larger than ${MAX_CONFIG_BYTES / 1024} KiB and was not read; shorten it`],
+    };
   try {
     return parseYaml(text);
   } catch (error) {
@@ -108,9 +110,6 @@ function parseYamlSafely(text: string): ParsedYaml {
     return { ok: false, mistakes: [`the configuration cannot be read: ${why}`] };
   }
 }
-
-/** Only for values in which no mistake was found: then each load has every required option. */
-const toConfig = ({ loads, ...values }: ConfigValues): Config => ({ ...values, loads: loads as readonly LoadConfig[] });
 
 function limitMistakes(mistakes: readonly string[]): readonly string[] {
   const once = [...new Set(mistakes)];
@@ -123,10 +122,9 @@ export function parseConfig(text: string): ParseConfigResult {
   const parsed = parseYamlSafely(text);
   if (!parsed.ok) return { ok: false, mistakes: limitMistakes(parsed.mistakes) };
   const mistakes: string[] = [];
-  const report: ReportMistake = (says, ...path) => mistakes.push(`${path.join('.')}: ${says}`);
+  const report: ReportMistake = (text, ...path) => mistakes.push(`${path.join('.')}: ${text}`);
   const draft = readSection(OPTIONS, parsed.raw, report);
   checkRules(draft, new Set(parsed.raw.keys()), report);
-  return mistakes.length > 0
-    ? { ok: false, mistakes: limitMistakes(mistakes) }
-    : { ok: true, config: toConfig(draft as ConfigValues) };
+  // Without a mistake each load has every required option.
+  return mistakes.length > 0 ? { ok: false, mistakes: limitMistakes(mistakes) } : { ok: true, config: draft as Config };
 }

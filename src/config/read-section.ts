@@ -1,10 +1,11 @@
-/** Reads a section by its rows: missing keys, unknown keys, defaults, each value by its kind. Knows no option. */
+/** Reads a section of the configuration by its rows: missing keys, unknown keys, defaults, and each value by its type. */
 
 import { findNearestWord } from '../domain/did-you-mean.ts';
 import {
   type ConfigRow,
   type ConfigRows,
   type DefaultContext,
+  GENERIC_CONTEXT,
   type JsonSchema,
   type Presence,
   quoteKey,
@@ -16,15 +17,13 @@ import {
   type ValueType,
 } from './value-type.ts';
 
-const GENERIC_CONTEXT: DefaultContext = { type: 'generic', levelSet: 'relay', onBelow: 33 };
-
 export const isRawMap = (raw: RawValue): raw is RawMap => raw instanceof Map;
 
-/** `report` for what lies under `key`. */
+/** `report` for the values under `key`. */
 export const reportUnder =
   (report: ReportMistake, key: string): ReportMistake =>
-  (says, ...keys) =>
-    report(says, key, ...keys);
+  (text, ...keys) =>
+    report(text, key, ...keys);
 
 function readOption(
   row: ConfigRow<unknown, Presence>,
@@ -35,7 +34,7 @@ function readOption(
   const isWritten = raw !== undefined;
   if (isWritten && raw === 'none' && row.presence === 'optional' && row.defaultFor !== undefined) return undefined;
   if (raw === null) {
-    report(`nothing is written after it; expected ${row.valueType.expects}`);
+    report(`has no value; expected ${row.valueType.expects}`);
     return undefined;
   }
   if (isWritten) return row.valueType.read(raw, report);
@@ -56,7 +55,7 @@ function reportUnknownKeys(raw: RawMap, known: readonly string[], report: Report
   }
 }
 
-/** Every value that could be read. Incomplete when a mistake was reported: then only rules that bear a gap may look at it. */
+/** Every value that could be read; incomplete when a mistake was reported. */
 export function readSection<R extends ConfigRows>(
   rows: R,
   raw: RawMap,
@@ -86,7 +85,7 @@ export function buildSectionSchema(rows: ConfigRows): JsonSchema {
   };
 }
 
-/** A section as a kind; `make` turns its complete values into what the agent is told, and may report further mistakes. */
+/** The type of a section; `build` turns its complete values into the configuration of the agent, and may report further mistakes. */
 export function sectionType<R extends ConfigRows, T = SectionValues<R>>(
   rows: R,
   build?: (values: SectionValues<R>, report: ReportMistake) => T | undefined,

@@ -1,11 +1,13 @@
-/** What a kind of value is: how it is read, what is expected in words, and its JSON schema. Knows no option. */
+/** What a value type is: how a value is read, its expectation in words, and its JSON schema. */
 
-/** What the file holds, before any check: null, true, a number, text, a list, or a mapping. */
+import type { LoadType } from '../domain/load-types.ts';
+
+/** A value of the file before any check: null, a boolean, a number, text, a list or a mapping. */
 export type RawValue = unknown;
 export type RawMap = ReadonlyMap<string, RawValue>;
 
-/** Tells one mistake, at the value itself or at keys under it. */
-export type ReportMistake = (says: string, ...under: readonly string[]) => void;
+/** Reports one mistake, at the value itself or at keys under it. */
+export type ReportMistake = (text: string, ...under: readonly string[]) => void;
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonSchema = { readonly [key: string]: Json };
@@ -23,13 +25,18 @@ export interface ValueType<T> {
   read(raw: RawValue, report: ReportMistake): T | undefined;
 }
 
+export const loadTypes: readonly LoadType[] = ['ev', 'heat-pump', 'tank', 'generic'];
+
 /** What a default may depend on. */
 export interface DefaultContext {
-  readonly type: 'ev' | 'heat-pump' | 'tank' | 'generic';
-  /** Which levels the output knows. */
+  readonly type: LoadType;
+  /** The levels that the output supports. */
   readonly levelSet: 'relay' | 'sg-ready';
   readonly onBelow: number;
 }
+
+/** For values that belong to no load. */
+export const GENERIC_CONTEXT: DefaultContext = { type: 'generic', levelSet: 'relay', onBelow: 33 };
 
 export type Presence = 'required' | 'filled' | 'optional';
 
@@ -37,47 +44,51 @@ export interface ConfigRow<T, P extends Presence> {
   readonly valueType: ValueType<T>;
   readonly presence: P;
   readonly help: string;
-  /** As the owner would write it, and read by the same kind. */
-  readonly defaultFor?: (about: DefaultContext) => RawValue;
-  /** Says the default where it follows another option. */
+  /** As the owner would write it; read by the same type. */
+  readonly defaultFor?: (context: DefaultContext) => RawValue;
+  /** The default in words, where it depends on another option. */
   readonly defaultText?: string;
-  /** Without a meaning for loads whose output knows other levels. */
+  /** Has no meaning for loads whose output supports other levels. */
   readonly onlyFor?: DefaultContext['levelSet'];
 }
 
 export type ConfigRows = Readonly<Record<string, ConfigRow<unknown, Presence>>>;
 
 type RowValue<R> = R extends ConfigRow<infer T, Presence> ? T : never;
-/** What the rows of a section are worth once read; each key keeps the comment of its row. */
+/** The values of a section; each key keeps the comment of its row. */
 export type SectionValues<R extends ConfigRows> = {
   readonly [K in keyof R as R[K]['presence'] extends 'optional' ? never : K]: RowValue<R[K]>;
 } & {
   readonly [K in keyof R as R[K]['presence'] extends 'optional' ? K : never]?: RowValue<R[K]>;
 };
 
-export type DefaultValue = number | string | boolean | ((about: DefaultContext) => RawValue);
+export type DefaultValue = number | string | boolean | ((context: DefaultContext) => RawValue);
 const toDefaultFor = (fallback: DefaultValue) => (typeof fallback === 'function' ? fallback : () => fallback);
 
-export const required = <T>(kind: ValueType<T>, help: string): ConfigRow<T, 'required'> => ({
-  valueType: kind,
+export const required = <T>(valueType: ValueType<T>, help: string): ConfigRow<T, 'required'> => ({
+  valueType,
   presence: 'required',
   help,
 });
 export const defaulted = <T>(
-  kind: ValueType<T>,
+  valueType: ValueType<T>,
   fallback: DefaultValue,
   help: string,
-  words?: string,
+  text?: string,
 ): ConfigRow<T, 'filled'> => ({
-  valueType: kind,
+  valueType,
   presence: 'filled',
   help,
   defaultFor: toDefaultFor(fallback),
-  ...(words === undefined ? {} : { defaultText: words }),
+  ...(text === undefined ? {} : { defaultText: text }),
 });
-/** Without a default there is none; with one, the text `none` takes it away. */
-export const optional = <T>(kind: ValueType<T>, help: string, fallback?: DefaultValue): ConfigRow<T, 'optional'> => ({
-  valueType: kind,
+/** With a default, the text `none` removes it. */
+export const optional = <T>(
+  valueType: ValueType<T>,
+  help: string,
+  fallback?: DefaultValue,
+): ConfigRow<T, 'optional'> => ({
+  valueType,
   presence: 'optional',
   help,
   ...(fallback === undefined ? {} : { defaultFor: toDefaultFor(fallback) }),
@@ -93,7 +104,7 @@ export const sgReadyOnly = <R extends ConfigRow<unknown, Presence>>(row: R): R =
 const MAX_QUOTED_LENGTH = 40;
 const replaceUnprintable = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '?');
 
-/** A value of the file as a mistake quotes it: short, and harmless at a terminal. */
+/** A value of the file as an error quotes it: short, and harmless at a terminal. */
 export function quoteValue(raw: RawValue): string {
   if (raw === null || raw === undefined) return 'nothing';
   if (typeof raw === 'string') {
@@ -109,7 +120,7 @@ export const quoteKey = (key: string) =>
     ? key
     : `"${replaceUnprintable(key.slice(0, MAX_QUOTED_LENGTH))}${key.length > MAX_QUOTED_LENGTH ? '…' : ''}"`;
 
-/** A kind read by one function that answers undefined for what it does not take. */
+/** A value type of one function that returns undefined for a value it refuses. */
 export const createValueType = <T>(
   expects: string,
   schema: JsonSchema,

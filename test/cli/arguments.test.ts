@@ -3,7 +3,6 @@ import { type CommandSpec, parseArguments, UsageError } from '../../src/cli/shar
 
 const spec: CommandSpec = {
   name: 'try',
-  summary: '',
   positionals: '',
   options: { output: { value: 'FILE', help: '', short: 'o' }, force: { help: '' }, degrees: { value: 'N', help: '' } },
 };
@@ -14,9 +13,9 @@ describe('a mistake in the options', () => {
     [['--frobnicate'], 'there is no option --frobnicate'],
     [['--outptu', 'x'], 'there is no option --outptu (--output?)'],
     [['-x'], 'there is no option -x'],
-    [['--output'], '--output wants a value: FILE'],
-    [['-o'], '--output wants a value: FILE'],
-    [['--output', '--force'], '--output wants a value: FILE'],
+    [['--output'], '--output needs a value: FILE'],
+    [['-o'], '--output needs a value: FILE'],
+    [['--output', '--force'], '--output needs a value: FILE'],
     [['--force=yes'], '--force takes no value'],
   ];
   it.each(rows)('%j', (argv, told) => {

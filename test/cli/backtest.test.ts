@@ -54,8 +54,8 @@ describe('gridtide backtest', () => {
     expect(out).toMatch(/hindsight +█+ 100/);
     // From the first night that counts to the end: the days that teach are left out.
     expect(out).toContain('window: default-window 4255 min (100.0 %)');
-    expect(out).toContain('immediate: worked out from the series, no decision was taken');
-    expect(out).toMatch(/hindsight: .*\n.* off the plan 0\.0 kg\n/);
+    expect(out).toContain('immediate: computed from the series, without decisions');
+    expect(out).toMatch(/hindsight: .*\n.* by leaving the plan 0\.0 kg\n/);
   });
   it('--seed replays the grid of the reference service, the same each time', async () => {
     const words = [
@@ -83,7 +83,7 @@ describe('gridtide backtest', () => {
   });
   it.each([
     [[], 'no series; give --series FILE'],
-    [['x.csv', '--seed', '7'], '--seed and a file: one of the two'],
+    [['x.csv', '--seed', '7'], '--seed and a file: expected one of them'],
     [['--seed', '7', '--region', 'NOWHERE'], 'NOWHERE is not a region of the reference service'],
     [['--seed', '7', '--from', '2026-03-04', '--to', '2026-03-01'], 'expected a time after --from 2026-03-04'],
     [['--seed', '7', '--from', '2020-03-04', '--to', '2026-03-01'], 'expected a span of up to 3 years'],
@@ -93,7 +93,7 @@ describe('gridtide backtest', () => {
     [['x.csv', '--from', 'noon'], '--from noon: expected a time with a zone'],
     [['x.csv', '--units', 'stone'], '--units stone: expected one of'],
     [['nowhere.csv'], 'nowhere.csv: cannot be read'],
-    [['x.csv', '--policy', ' , '], '--policy: nothing is named'],
+    [['x.csv', '--policy', ' , '], '--policy " , " names nothing'],
   ])('%j is told in one sentence', async (words, sentence) => {
     const { code, out, err } = await replay(...words);
     expect([code > 0, out]).toEqual([true, '']);

@@ -92,11 +92,11 @@ const run = (command: CommandModule, config: string, line = '', stop?: AbortSign
   });
 
 describe('gridtide check', () => {
-  it('finds nothing wrong with a good house, and says what the plan opens and where it is', async () => {
+  it('finds nothing wrong with a good house, and says what the plan includes and where it is', async () => {
     const { code, out } = await run(check, await house());
     expect(out).toMatch(/^ok +service: the account includes the forecast and the live index of CAISO_NORTH$/m);
-    expect(out).toMatch(/^ok +place: CAISO_NORTH, California ISO North, says the service$/m);
-    expect([code, out.includes('nothing is wrong')]).toEqual([0, true]);
+    expect(out).toMatch(/^ok +place: CAISO_NORTH, California ISO North, according to the service$/m);
+    expect([code, out.includes('no problems')]).toEqual([0, true]);
   });
 
   //  a configuration that is not read    words
@@ -128,7 +128,7 @@ describe('gridtide check', () => {
     ['an authority that is none', { ca: 'pro' }, 'service.ca', /holds no certificate/],
     ['a wrong password', { password: 'wrong' }, 'service', /rejected the credentials/],
     ['nobody at the broker', { mqtt: 'mqtt://127.0.0.1:1' }, 'mqtt.url', /no broker answers/],
-    ['a state directory in a file', { state: 'pro' }, 'state', /pro is no directory: give another --state/],
+    ['a state directory in a file', { state: 'pro' }, 'state', /pro is not a directory: give another --state/],
     [
       'the sea',
       { place: '{latitude: 0, longitude: 0, timezone: UTC}' },
@@ -202,7 +202,7 @@ describe('gridtide check', () => {
     const config = await house({ state });
     expect((await run(map, config, 'update')).code).toBe(0);
     expect((await run(check, config, '--offline')).out).toMatch(
-      /^ok +place: CAISO_NORTH, California ISO North\nok +map: of 2026-03-01, asked for 0 days ago$/m,
+      /^ok +place: CAISO_NORTH, California ISO North\nok +map: of 2026-03-01, requested 0 days ago$/m,
     );
     const lost = await house({ state, place: '{latitude: 38.5, longitude: 122.0, timezone: Asia/Shanghai}' });
     const { code, out } = await run(check, lost, '--offline');
@@ -230,15 +230,15 @@ describe('gridtide check', () => {
     const daysAgo = (n: number) => subtractDuration(Date.now() as Instant, days(n));
     await importText(TWO_REGIONS, { disk, now: daysAgo(80.5) });
     const told = async () => (await run(check, config, '--offline')).out;
-    expect(await told()).toMatch(/^note +map: of 2026-03-01, asked for 80 days ago; the agent asks/m);
+    expect(await told()).toMatch(/^note +map: of 2026-03-01, requested 80 days ago; the agent requests/m);
     const store = createDocumentStore(disk, () => {});
     await store.save('region', new TextEncoder().encode(JSON.stringify({ checkedAt: daysAgo(2.5) })));
-    expect(await told()).toMatch(/^ok +map: of 2026-03-01, asked for 2 days ago$/m);
+    expect(await told()).toMatch(/^ok +map: of 2026-03-01, requested 2 days ago$/m);
   });
 
   it('asks nobody with --offline', async () => {
     const { code, out } = await run(check, await house({ password: 'wrong' }), '--offline');
-    expect([code, out]).toEqual([0, expect.stringMatching(/^- +service: not asked$/m)]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^- +service: not contacted/m)]);
   });
 
   it('mistakes in the file are told all at once, with exit 2, also as JSON', async () => {
@@ -254,7 +254,7 @@ describe('gridtide run, before it starts', () => {
   const RELAY = '  pump: {type: generic, output: {kind: relay, pin: 17}}';
   //  what is wrong                       house              line                                    words
   const rows: readonly (readonly [string, House, string, RegExp])[] = [
-    ['a speed from nowhere', {}, '--speed 10', /--speed goes with --now TIME$/],
+    ['a speed from nowhere', {}, '--speed 10', /--speed needs --now TIME$/],
     [
       'no time, no number',
       {},
@@ -304,7 +304,7 @@ describe('gridtide test, with no agent and no broker', () => {
 
   //  what is said                      line                         exit  words
   const rows: readonly (readonly [string, string, number, RegExp])[] = [
-    ['no load', '', 2, /which load\? name one of lamp/],
+    ['no load', '', 2, /the name of a load is missing; expected one of lamp/],
     ['another load', 'car', 2, /no load "car"/],
     ['a level it has not', 'lamp --level block', 2, /knows on, off/],
     ['no length', 'lamp --for soon', 2, /such as 10s/],
@@ -316,19 +316,19 @@ describe('gridtide test, with no agent and no broker', () => {
     expect(err).toMatch(words);
   });
 
-  it('a load in shadow is not touched', async () => {
+  it('a load that only observes is not touched', async () => {
     const config = await house({ loads: '  lamp: {type: generic, output: {kind: dry-run}, observeOnly: true}' });
-    expect(await run(test, config, 'lamp')).toMatchObject({ code: 1, err: expect.stringMatching(/in shadow/) });
+    expect(await run(test, config, 'lamp')).toMatchObject({ code: 1, err: expect.stringMatching(/observeOnly: true/) });
   });
 });
 
 describeWithMosquitto('gridtide test, with no agent on the broker', () => {
   //  fail-safe  found    tried   left   why
   const rows = [
-    ['on', 'off', 'on', 'off', /as it was; its fail-safe level is on/],
-    ['on', 'on', 'off', 'on', /its fail-safe level, as it was/],
-    ['off', 'off', 'on', 'off', /its fail-safe level, as it was/],
-    ['off', 'on', 'off', 'off', /it was on, and nobody would end that/],
+    ['on', 'off', 'on', 'off', /as before; the agent sets its fail-safe level, on, when it starts/],
+    ['on', 'on', 'off', 'on', /its fail-safe level, as before/],
+    ['off', 'off', 'on', 'off', /its fail-safe level, as before/],
+    ['off', 'on', 'off', 'off', /it was on, and no agent runs to end that/],
   ] as const;
   it.each(rows)(
     'a load with fail-safe %s, found %s and tried %s, is left %s',
@@ -365,7 +365,7 @@ describeWithMosquitto('gridtide test of a device that says nothing', () => {
 
   //  fail-safe  told                          the end
   const rows = [
-    ['off', ['on', 'on', 'off', 'off'], /told off in the end it says nothing either: SWITCH IT BY HAND$/],
+    ['off', ['on', 'on', 'off', 'off'], /it did not confirm the final "off" either: switch it off by hand$/],
     ['on', ['on', 'on'], /check its power, its network and the topics$/],
   ] as const;
   it.each(rows)(
@@ -375,8 +375,8 @@ describeWithMosquitto('gridtide test of a device that says nothing', () => {
       const { code, err, out } = await run(hasty, config, 'plug');
       expect([code, out]).toEqual([1, '']);
       expect(spy.messages.filter(({ topic }) => topic === 'plug/set').map(({ text }) => text)).toEqual(told);
-      expect(err).toMatch(/^plug is looked at; its word on plug\/state is waited for, 3s at most$/m);
-      expect(err).toMatch(/^plug is told on; its word on plug\/state is waited for, 10s at most$/m);
+      expect(err).toMatch(/^plug: opening, then waiting up to 3s for its state on plug\/state$/m);
+      expect(err).toMatch(/^plug: switching on, then waiting up to 10s for its state on plug\/state$/m);
       expect(err).toMatch(/"plug" was not switched: the device was sent on 2 times and reports nothing on plug\/state/);
       expect(err).toMatch(end);
     },
@@ -384,8 +384,8 @@ describeWithMosquitto('gridtide test of a device that says nothing', () => {
 
   //  said on plug/state after the command   exit  words
   const words = [
-    [undefined, 1, /"plug" was told on by the agent and after 1s says nothing on plug\/state: check/],
-    ['off', 1, /"plug" was told on by the agent and after 1s says off on plug\/state: check/],
+    [undefined, 1, /"plug" was set to on by the agent and after 1s reported nothing on plug\/state: check/],
+    ['off', 1, /"plug" was set to on by the agent and after 1s reported off on plug\/state: check/],
     ['on', 0, /^plug reads on$/m],
   ] as const;
   it.each(words)('through the agent, where the device says %s', async (state, exit, sentence) => {
@@ -419,7 +419,10 @@ describeWithMosquitto('why and test around the life of an agent', () => {
 
   it('tells nothing before, the decision while it runs, the last one after; guards hold throughout', async () => {
     const config = await house({ mqtt: mosquitto.url, loads: LOADS });
-    expect(await run(why, config, 'lamp')).toMatchObject({ code: 1, err: expect.stringMatching(/nothing is known/) });
+    expect(await run(why, config, 'lamp')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/no decision about "lamp" was found/),
+    });
 
     const stop = new AbortController();
     const subscribed = mosquitto.nextLogLine(
@@ -441,7 +444,7 @@ describeWithMosquitto('why and test around the life of an agent', () => {
     stop.abort();
     expect((await agent).code).toBe(0);
     expect((await run(why, config, 'pump')).out).toMatch(
-      /the agent does not run now: at its stop it leaves the load at its fail-safe level, \w+\n/,
+      /the agent is not running: its stop set the load to its fail-safe level, \w+\n/,
     );
     expect(await run(test, config, 'pump --for 1s')).toMatchObject({
       code: 1,
@@ -449,9 +452,9 @@ describeWithMosquitto('why and test around the life of an agent', () => {
     });
 
     await mosquitto.kill();
-    expect((await run(why, config, 'lamp')).out).toMatch(/when the agent last saved/);
+    expect((await run(why, config, 'lamp')).out).toMatch(/when the agent last saved its state/);
     const unknown = await run(test, config, 'lamp --for 1s');
-    expect(unknown).toMatchObject({ code: 1, err: expect.stringMatching(/whether the agent runs cannot be known/) });
+    expect(unknown).toMatchObject({ code: 1, err: expect.stringMatching(/it is unknown whether the agent runs/) });
     expect(await run(test, config, 'lamp --for 1s --alone')).toMatchObject({ code: 0 });
   }, 60_000);
 });

@@ -62,14 +62,14 @@ describe('without questions', () => {
   });
   it('keeps a file that is there, unless forced', async () => {
     await writeFile(file, 'mine');
-    await expect(init(['--yes', '--output', file])).rejects.toThrow('is there already and is kept');
+    await expect(init(['--yes', '--output', file])).rejects.toThrow('exists; choose another --output');
     expect(await readFile(file, 'utf8')).toBe('mine');
     await init(['--yes', '--force', '--output', file]);
     expect((await configWritten()).device).toBe('cellar');
   });
   it('says where it cannot write', async () =>
     await expect(init(['--yes', '--output', join(directory, 'none', 'x.yaml')])).rejects.toThrow(
-      'cannot be written (ENOENT); choose another place with --output',
+      'cannot be written (ENOENT); choose another file with --output',
     ));
 });
 
@@ -110,7 +110,7 @@ describe('with answers', () => {
       device: 'attic',
       service: { url: 'https://signal.example', usernameFile: 'user', passwordFile: 'pass' },
       mqtt: { url: 'mqtt://localhost' },
-      loads: [{ name: 'car', type: 'ev', power: 11, goal: { need: { kind: 'energy', energy: 12 } } }],
+      loads: [{ name: 'car', type: 'ev', powerKw: 11, goal: { need: { kind: 'energy', energy: 12 } } }],
     });
   });
 

@@ -134,7 +134,7 @@ describe('gridtide plan --forecast', () => {
       'every mistake at once',
       ['--need', 'soon', '--by', '07:00'],
       2,
-      /--forecast is missing[\s\S]*--need soon: expected a length[\s\S]*--by 07:00: expected a time with a zone/,
+      /--forecast is missing[\s\S]*--need soon: expected a duration[\s\S]*--by 07:00: expected a time with a zone/,
     ],
     ['nothing is needed', ['--forecast', 'x', '--need', '0h', '--by', '2026-03-02'], 2, /--need 0: expected more/],
     ['a need with --config', ['--config', 'x.yaml', '--need', '4h'], 2, /--need: goes with --forecast/],
@@ -162,7 +162,7 @@ describe('gridtide plan --forecast', () => {
     await writeFile(other, '{"data": []}');
     const { code, err } = await plan('--forecast', other, '--need', '1h', '--by', '2026-03-02T14:00:00Z');
     expect(err).toMatch(
-      /is not an answer of \/v3\/forecast \(meta is not there, expected a value\); gridtide signal forecast --json > FILE saves one/,
+      /not an answer of \/v3\/forecast \(meta is not there, expected a value\); gridtide signal forecast --json > FILE saves one/,
     );
     expect(code).toBe(1);
   });
@@ -214,7 +214,7 @@ loads:
       ],
     });
     expect((await plan('--config', config, '--state', state)).out).toMatch(
-      /the deadline 2024-06-04 07:00 is past and this plan is of 2024-06-03 18:00: no agent has run since/,
+      /the deadline 2024-06-04 07:00 has passed and this plan is from 2024-06-03 18:00: no agent has run since/,
     );
   });
 
@@ -236,8 +236,8 @@ loads:
     };
     expect(formatRunningPlans({ loads: [one], timezone: 'America/Los_Angeles' })).toBe(
       `times in America/Los_Angeles
-car: 30 min of 4 h by 2026-06-04 07:00
-  2026-06-04 01:00   3 h 30 min  7.2 kW
+car: 30m of 4h by 2026-06-04 07:00
+  2026-06-04 01:00    3h30m  7.2 kW
   5.00 kg CO2 still to come; the loads together cost 3.1 % more than if each had the power budget to itself
 `,
     );
@@ -247,6 +247,6 @@ car: 30 min of 4 h by 2026-06-04 07:00
     const config = join(folder, 'gridtide.yaml');
     await writeFile(config, configuration);
     const { code, err } = await plan('--config', config, '--state', join(folder, 'none'));
-    expect([code, /holds no plan/.test(err)]).toEqual([1, true]);
+    expect([code, /has no plan/.test(err)]).toEqual([1, true]);
   });
 });

@@ -181,13 +181,13 @@ describe('map', () => {
     [['import', '/'], 1, ''],
     [['fetch'], 2, 'expected one of update, import FILE, info'],
     [['import'], 2, 'expected one of update, import FILE, info'],
-    [['info', '--force'], 2, '--force is for update, import'],
+    [['info', '--force'], 2, '--force is an option of update, import'],
     [[], 2, 'expected one of update, import FILE, info'],
     [['info'], 1, 'no map of co2_moer is held'],
     [['info', '--signal-type', 'co2'], 2, 'expected one of co2_moer'],
     [['import', 'x', '--latitude', '5'], 2, '--longitude is missing'],
     [['import', 'x', '--latitude', '95', '--longitude', '5'], 2, 'latitude 95'],
-    [['update'], 2, 'which service'],
+    [['update'], 2, 'the address of the service is missing'],
   ];
   it.each(wrong)('map %j', async (args, code, words) => {
     expect(await runCommand(map, [...args, ...state])).toMatchObject({ code, err: expect.stringContaining(words) });
@@ -285,7 +285,7 @@ describe('region', () => {
     [['--latitude', '-91', '--longitude', '5'], 2, 'latitude -91'],
     [['--latitude', '5', '--longitude', '-1000'], 2, 'longitude -1000'],
     [['--latitude', '5', '--longitude', '5'], 1, 'no map of co2_moer is held'],
-    [['--latitude', '5', '--longitude', '5', '--online'], 2, 'which service'],
+    [['--latitude', '5', '--longitude', '5', '--online'], 2, 'the address of the service is missing'],
     [['--batch', '--latitude', '5', '--longitude', '5'], 2, '--batch reads the places on stdin'],
   ];
   it.each(wrong)('region %j', async (args, code, words) => {

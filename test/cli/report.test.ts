@@ -27,7 +27,7 @@ const report = (...words: string[]) => runCommand(command, words);
 describe('gridtide report', () => {
   it('tells each load and day, with kilograms only where rates are known', async () => {
     const { code, out, err } = await report('--state', folder, '--json');
-    expect([code, err]).toEqual([0, '1 damaged line of the ledger left out\n']);
+    expect([code, err]).toEqual([0, '1 damaged line of the ledger skipped\n']);
     const { totals } = JSON.parse(out);
     expect(totals).toHaveLength(2);
     expect(totals[0]).toMatchObject({ load: 'car', span: '2026-03-01', baselines: ['at-once'], standing: 'estimate' });
@@ -42,7 +42,7 @@ describe('gridtide report', () => {
     expect(out).toContain('1.36 kg  50 %  estimate');
     expect(out).toContain('no rate known');
     expect(out).toMatch(/\ncar: model [-\d]+, 0.0 % settled, 0.0 % imputed, restated by 0.00 kg, instead: at-once\n/);
-    expect(out).toMatch(/\nheating: no rate is known, so no kilograms\n/);
+    expect(out).toMatch(/\nheating: no rate is known, so there are no kilograms\n/);
     expect(
       Math.max(
         ...out
@@ -75,8 +75,8 @@ loads:
     expect(later.totals[0].span).toBe('2026-02-28');
   });
   it.each([
-    [['--state', '/nonexistent'], 'holds no ledger, so nothing can be reported'],
-    [['--json', '--csv'], 'one of the two'],
+    [['--state', '/nonexistent'], 'has no ledger, so there is nothing to report'],
+    [['--json', '--csv'], 'one of them'],
     [['--timezone', 'Nowhere'], 'expected a zone'],
   ])('%j is told in one sentence', async (words, sentence) => {
     const { code, err } = await report(...words);

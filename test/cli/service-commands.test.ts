@@ -95,15 +95,15 @@ describe('where service and account come from', () => {
   //  what is wrong                       command line                          exit  words
   const rows: readonly (readonly [string, CommandModule, string, Readonly<Record<string, string>>, number, RegExp])[] =
     [
-      ['no service', account, 'login', { GRIDTIDE_URL: '' }, 2, /which service\?/],
+      ['no service', account, 'login', { GRIDTIDE_URL: '' }, 2, /the address of the service is missing/],
       ['no address', account, 'login --url here', {}, 2, /--url: "here" is not an address such as/],
       ['no address in the environment', account, 'login', { GRIDTIDE_URL: 'here' }, 2, /^\$GRIDTIDE_URL: "here" is/],
       ['a port without a scheme', account, 'login --url localhost:8080', {}, 2, /is not an address such as https/],
       ['a password in the address', account, 'login --url http://u:p@127.0.0.1', {}, 2, /holds credentials; take them/],
       ['a query in the address', account, 'login --url http://127.0.0.1?x=1', {}, 2, /has a query/],
       ['no authority in --ca', account, `login --ca ${import.meta.filename}`, {}, 2, /holds no certificate/],
-      ['no password', account, 'login', { GRIDTIDE_PASSWORD: '' }, 2, /which password has pro\?/],
-      ['no user name', v1, 'datapoints', { GRIDTIDE_USERNAME: '' }, 2, /whose password\?/],
+      ['no password', account, 'login', { GRIDTIDE_PASSWORD: '' }, 2, /the password of pro is missing/],
+      ['no user name', v1, 'datapoints', { GRIDTIDE_USERNAME: '' }, 2, /a password without a user name/],
       ['neither', account, 'login', { GRIDTIDE_USERNAME: '', GRIDTIDE_PASSWORD: '' }, 1, /nothing was sent; give both/],
       ['plain http elsewhere', account, 'login --url http://192.0.2.1', {}, 2, /in clear; write https/],
       [
@@ -149,20 +149,34 @@ describe('where service and account come from', () => {
         1,
         /there is no such file; gridtide signal forecast/,
       ],
-      ['a file for another action', signal, 'now --forecast x.json', {}, 2, /--forecast is for index; signal now/],
+      [
+        'a file for another action',
+        signal,
+        'now --forecast x.json',
+        {},
+        2,
+        /--forecast is an option of index; signal now/,
+      ],
       [
         'a range for what is now',
         signal,
         'now --region PSCO --start 2026-01-01',
         {},
         2,
-        /--start is for history, past-/,
+        /--start is an option of history, past-/,
       ],
-      ['a model of the index', signal, 'index --region PSCO --model 2026-03-01', {}, 2, /--model is for now, forecast/],
-      ['a marker of forecasts', signal, 'past-forecasts --include-imputed-marker', {}, 2, /is for history/],
+      [
+        'a model of the index',
+        signal,
+        'index --region PSCO --model 2026-03-01',
+        {},
+        2,
+        /--model is an option of now, forecast/,
+      ],
+      ['a marker of forecasts', signal, 'past-forecasts --include-imputed-marker', {}, 2, /is an option of history/],
       ['a moment of the live index', signal, 'index --region PSCO --at 2026-01-01', {}, 2, /goes with --forecast/],
-      ['the table of a list', v1, 'authorities --csv', {}, 2, /--csv is for datapoints, marginal/],
-      ['an address for a login', account, 'login --email a@b.example', {}, 2, /--email is for register/],
+      ['the table of a list', v1, 'authorities --csv', {}, 2, /--csv is an option of datapoints, marginal/],
+      ['an address for a login', account, 'login --email a@b.example', {}, 2, /--email is an option of register/],
     ];
   it.each(rows)('%s', async (_, command, line, env, exit, words) => {
     const { code, err, out } = await run(command, line, env);

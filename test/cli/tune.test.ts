@@ -94,6 +94,6 @@ describe('gridtide tune', () => {
   });
   it('without a ledger it says what to do', async () => {
     const { code, err } = await propose('--state', join(folder, 'nothing'));
-    expect([code, err]).toEqual([1, expect.stringContaining('holds no ledger')]);
+    expect([code, err]).toEqual([1, expect.stringContaining('has no ledger')]);
   });
 });

@@ -92,7 +92,7 @@ const YAML_ROWS: readonly InvalidConfig[] = [
   unfit('nothing', '', 'the configuration is empty; gridtide init writes one'),
   unfit('comments only', '# x\n', 'the configuration is empty; gridtide init writes one'),
   unfit('a list', '- a\n', 'the configuration is not a list of keys with values; gridtide init writes one'),
-  unfit('a key twice', `${AS_DOCUMENTED}device: attic\n`, 'line 21: the key device is there twice; keep one'),
+  unfit('a key twice', `${AS_DOCUMENTED}device: attic\n`, 'line 21: the key device appears twice; keep one'),
   unfit('a tab', 'device: a\nplace:\n\tlatitude: 1\n', 'line 3: a tab is used to indent; use spaces'),
   unfit(
     'no space after the colon',
@@ -116,9 +116,13 @@ const YAML_ROWS: readonly InvalidConfig[] = [
     'line 1: a second ": " stands on one line; quote the text or start a new line',
   ),
   unfit('two documents', 'device: a\n---\ndevice: b\n', 'line 2: a second document begins; keep everything in one'),
-  unfit('an alias', 'device: &a x\nstate: *a\n', 'line 2: the alias *a is not taken; write the value out'),
+  unfit('an alias', 'device: &a x\nstate: *a\n', 'line 2: the alias *a is not supported; write the value out'),
   unfit('a tag', 'device: !secret x\n', 'line 1: Unresolved tag: !secret'),
-  unfit('a file too large', `#${'x'.repeat(262_144)}`, 'the configuration is larger than 256 KiB; it is not read'),
+  unfit(
+    'a file too large',
+    `#${'x'.repeat(262_144)}`,
+    'the configuration is larger than 256 KiB and was not read; shorten it',
+  ),
 ];
 
 const VALUE_ROWS: readonly InvalidConfig[] = [
@@ -150,7 +154,7 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
     toYaml({ service: { url: 'https://signal.example', password: 'x' } }),
     'service.password: unknown option; did you mean passwordFile?',
   ),
-  invalid('nothing after a key', toYaml({ device: null }), `device: nothing is written after it; expected ${NAME}`),
+  invalid('nothing after a key', toYaml({ device: null }), `device: has no value; expected ${NAME}`),
   invalid('an index beyond 100', withLoad({ onBelow: 130 }), 'loads.heater.onBelow: 130 is not within 0-100'),
   invalid(
     'a number in quotes',

@@ -58,19 +58,19 @@ describe('credentials', () => {
     expect(locateConfig(config({}), around({}))).toEqual({
       ok: false,
       mistakes: [
-        'service.usernameFile: no credentials were handed over by the service manager; write the path of a file',
-        'service.passwordFile: no credentials were handed over by the service manager; write the path of a file',
-        'state: no home directory is known; write the path of a directory',
+        'service.usernameFile: the service manager passed no credentials; write the path of a file',
+        'service.passwordFile: the service manager passed no credentials; write the path of a file',
+        'state: this user has no home directory; write the path of a directory',
       ],
     }));
 
-  //  handed over                                      broker user name file
+  //  passed                                           broker user name file
   const brokers = [
     [['username', 'password'], undefined],
     [['mqtt-username', 'mqtt-password'], '/run/creds/mqtt-username'],
     [['etc_mqtt-username'], '/run/creds/mqtt-username'],
   ] as const;
-  it.each(brokers)('of the broker, with %o handed over', (credentials, file) => {
+  it.each(brokers)('of the broker, with %o passed', (credentials, file) => {
     const located = locateConfig(config({ mqtt: { url: 'mqtt://localhost' } }), around(SYSTEMD, { credentials }));
     expect(located.ok && located.config.mqtt?.usernameFile).toBe(file);
   });

@@ -1,5 +1,6 @@
 /** The JSON schema, the example and the documentation agree with the check. */
 
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { buildExampleConfig } from '../../src/config/example-config.ts';
 import { buildConfigSchema } from '../../src/config/json-schema.ts';
@@ -116,6 +117,9 @@ describe('the example', () => {
 });
 
 describe('the documentation', () => {
+  it('in docs/options.md is the table of the options: gridtide init --options > docs/options.md', async () => {
+    expect(await readFile(new URL('../../docs/options.md', import.meta.url), 'utf8')).toBe(buildOptionReference());
+  });
   it('has a line for every option', () => {
     for (const key of Object.keys(OPTIONS)) expect(buildOptionReference()).toContain(`| \`${key}\` |`);
     for (const key of Object.keys(LOAD)) expect(buildOptionReference()).toContain(`| \`loads.NAME.${key}\` |`);

@@ -77,7 +77,7 @@ describeWithMosquitto('the end of the process', () => {
     const test = stopAfterTest(startProcess(process.execPath, [program.path, ...words]));
     expect(await test.exit()).toBe(1);
     expect(test.lines).toEqual([
-      `gridtide test: an agent runs on ${house.state} (process ${first.pid}) and is not reached over MQTT, and two programs must not drive one output; stop it first`,
+      `gridtide test: an agent runs on ${house.state} (process ${first.pid}) and cannot be reached over MQTT, and two programs must not drive one output; stop it first`,
     ]);
     await first.stop();
     const third = startAgentProcess(program, house);

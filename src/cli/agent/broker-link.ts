@@ -1,4 +1,4 @@
-/** A short link to the configured broker for a command: reads what is stored, sends one message, leaves no trace in the agent's tree. */
+/** A short connection of a command to the configured broker. */
 
 import { createBrokerCredentials } from '../../agent/broker-credentials.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
@@ -13,7 +13,7 @@ import type { Terminal } from '../shared/command.ts';
 
 export interface BrokerLink {
   readonly broker: Broker;
-  /** The stored message of an exact topic, or undefined when there is none. */
+  /** The retained message of a topic, or undefined when there is none. */
   readRetained(topic: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export interface BrokerLink {
 const CONNECT_TIMEOUT = seconds(10);
 const MAX_PAYLOAD_BYTES = 65_536;
 
-/** A sentence when the broker does not let us in. `purpose` tells this link from the agent's and from others. */
+/** A sentence when the broker refuses the connection. `purpose` makes the client id differ from the agent's and from other commands'. */
 export async function openBrokerLink(
   config: LocatedConfig,
   env: Terminal['env'],
@@ -50,7 +50,7 @@ export async function openBrokerLink(
       else if (state.kind === 'offline') done(state.cause);
     });
     const cancelTimeout = clock.wakeAt(addDuration(clock.now().uptime, CONNECT_TIMEOUT), 'broker', () =>
-      done(`the broker at ${mqtt.url} takes the connection and says nothing: is it an MQTT broker?`),
+      done(`the broker at ${mqtt.url} accepts the connection and sends nothing: is it an MQTT broker?`),
     );
     stop.addEventListener('abort', onStop, { once: true });
     broker.start();
@@ -68,7 +68,7 @@ export async function openBrokerLink(
         if (payload.byteLength > 0 && payload.byteLength <= MAX_PAYLOAD_BYTES) text = new TextDecoder().decode(payload);
       };
       await broker.subscribe(topic, onMessage, { wantsRetained: true });
-      // The broker answers a second subscription after it has sent what the first one asked for.
+      // The broker acknowledges a second subscription after it has sent the retained message of the first.
       await broker.subscribe(topic, () => {}, { wantsRetained: true });
       return text;
     },

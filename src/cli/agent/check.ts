@@ -1,4 +1,4 @@
-/** `gridtide check`: everything that can be known before running, each problem with its place and its cure. Changes nothing and drives nothing. */
+/** `gridtide check`: finds problems before a run, each with its place and its fix; switches nothing. */
 
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { formatCount } from '../../domain/units.ts';
@@ -21,17 +21,16 @@ type Row = 'config' | 'state' | 'offline' | 'json';
 
 export const spec: CommandSpec<Row> = {
   name: 'check',
-  summary: 'everything that can be known before running, each problem with its cure',
   positionals: '',
   options: {
     config: { value: 'FILE', help: 'configuration (YAML); gridtide init writes one' },
     state: STATE_ROW,
-    offline: { help: 'ask neither the broker nor the service' },
+    offline: { help: 'contact neither the broker nor the service' },
     json: { help: 'one JSON document' },
   },
   notes: [
-    'No line is driven and nothing is published. Run it as the user the agent runs as:',
-    'what root may read and write tells nothing about another user.',
+    'It drives no GPIO line and publishes nothing. Run it as the user of the agent:',
+    'root may read and write files that another user may not.',
   ],
 };
 
@@ -42,12 +41,13 @@ async function runChecks(
   args: Arguments<Row>,
   { env, stop }: Terminal,
 ): Promise<readonly Finding[]> {
-  const subject = { config, env, stop };
+  const context = { config, env, stop };
   const findings: Finding[] = [];
-  for (const check of LOCAL_CHECKS) findings.push(...(await check(subject)));
-  if (args.flag('offline')) return [...findings, skipped('mqtt', 'not asked'), skipped('service', 'not asked')];
+  for (const check of LOCAL_CHECKS) findings.push(...(await check(context)));
+  if (args.flag('offline'))
+    return [...findings, skipped('mqtt', 'not contacted (--offline)'), skipped('service', 'not contacted (--offline)')];
   const { checkBroker, checkService } = await import('./network-checks.ts');
-  for (const check of [checkBroker, checkService]) findings.push(...(await check(subject)));
+  for (const check of [checkBroker, checkService]) findings.push(...(await check(context)));
   return findings;
 }
 
@@ -65,7 +65,7 @@ function printFindings(findings: readonly Finding[], json: boolean, { out }: Ter
     return;
   }
   for (const { at, state, words } of findings) out(`${MARKS[state]}  ${at}: ${words}\n`);
-  out(problems === 0 ? 'nothing is wrong\n' : `${formatCount(problems, 'thing')} wrong\n`);
+  out(problems === 0 ? 'no problems\n' : `${formatCount(problems, 'problem')}\n`);
 }
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {

@@ -1,4 +1,4 @@
-/** What `gridtide check` can find out on the device itself: files, state directory, clock, GPIO lines, place and map, time zone. Changes nothing. */
+/** The checks that `gridtide check` makes on the device: files, state directory, clock, GPIO lines, place and map, time zone. */
 
 import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
@@ -19,12 +19,12 @@ import { holdsCertificate } from '../shared/ca-file.ts';
 import type { Terminal } from '../shared/command.ts';
 import { listConfiguredFiles } from '../shared/load-configuration.ts';
 
-/** `note` is worth knowing and costs nothing; `wrong` needs the owner; `skipped` was not looked at. */
+/** `note`: works, and is worth knowing; `wrong`: the owner must act; `skipped`: not checked. */
 export interface Finding {
-  /** Where: a path in the configuration, or what was asked. */
+  /** A path in the configuration, or the part that was checked. */
   readonly at: string;
   readonly state: 'ok' | 'note' | 'wrong' | 'skipped';
-  /** What is found; of something wrong also what it means and what to do. */
+  /** The result; of a problem also its meaning and its fix. */
   readonly words: string;
 }
 
@@ -34,7 +34,7 @@ export interface CheckContext {
   readonly stop: AbortSignal;
 }
 
-export type Check = (subject: CheckContext) => Promise<readonly Finding[]>;
+export type Check = (context: CheckContext) => Promise<readonly Finding[]>;
 
 export const ok = (at: string, words: string): Finding => ({ at, state: 'ok', words });
 export const note = (at: string, words: string): Finding => ({ at, state: 'note', words });
@@ -51,7 +51,7 @@ const isAccessible = (path: string, mode: number) =>
     () => false,
   );
 
-/** Every file that the configuration names; what is secret, its owner alone may read. */
+/** Every file that the configuration names; a secret file may be readable by its owner alone. */
 export const checkFiles: Check = async ({ config, env }) => {
   const files = listConfiguredFiles(config);
   const problems = await findSecretProblems(files, env.CREDENTIALS_DIRECTORY);
@@ -62,18 +62,18 @@ export const checkFiles: Check = async ({ config, env }) => {
     const text = await secrets.read(path);
     if (problem !== undefined) findings.push(wrong(at, problem.text));
     else if (text === undefined)
-      findings.push(wrong(at, `${path} cannot be read, so nobody can log in with it: write it, readable by this user`));
-    else if (text.trim() === '') findings.push(wrong(at, `${path} is empty: write one line there`));
+      findings.push(wrong(at, `${path} cannot be read, so the login would fail: create it, readable by this user`));
+    else if (text.trim() === '') findings.push(wrong(at, `${path} is empty: write one line into it`));
     else if (at.endsWith('.ca') && !holdsCertificate(text))
       findings.push(
-        wrong(at, `${path} holds no certificate, so nobody is trusted by it: write the authority's there, PEM`),
+        wrong(at, `${path} holds no certificate, so it adds no trust: write the authority's certificate into it, PEM`),
       );
     else findings.push(ok(at, path));
   }
   return findings;
 };
 
-/** The directory, or what would hold it once it is made. */
+/** The directory, or its nearest existing parent. */
 async function findExistingParent(path: string): Promise<string> {
   return (await isAccessible(path, constants.F_OK)) || dirname(path) === path
     ? path
@@ -83,12 +83,12 @@ async function findExistingParent(path: string): Promise<string> {
 export const checkState: Check = async ({ config: { state } }) => {
   const existing = await findExistingParent(state);
   if (!(await stat(existing)).isDirectory())
-    return [wrong('state', `${existing} is no directory: give another --state`)];
+    return [wrong('state', `${existing} is not a directory: give another --state`)];
   if (!(await isAccessible(existing, constants.W_OK | constants.X_OK)))
     return [
       wrong(
         'state',
-        `${existing} may not be written by this user, so nothing would be remembered: sudo chown "$USER" ${existing}, or give another --state`,
+        `this user may not write to ${existing}, so the agent could not save its state: sudo chown "$USER" ${existing}, or give another --state`,
       ),
     ];
   const ownershipError =
@@ -98,23 +98,23 @@ export const checkState: Check = async ({ config: { state } }) => {
           (error: Error) => error.message,
         )
       : undefined;
-  if (ownershipError !== undefined) return [wrong('state', `${ownershipError}, so nothing would be remembered`)];
+  if (ownershipError !== undefined) return [wrong('state', `${ownershipError}, so the agent could not save its state`)];
   const { bavail, bsize } = await statfs(existing);
   if (bavail * bsize < MIN_FREE_BYTES)
     return [
       wrong(
         'state',
-        `${Math.floor((bavail * bsize) / 2 ** 20)} MiB are free at ${existing}, and a map needs 32: make room`,
+        `${existing} has ${Math.floor((bavail * bsize) / 2 ** 20)} MiB free, and a map needs 32: make room`,
       ),
     ];
-  return [ok('state', existing === state ? `${state} can be written` : `${state} will be made in ${existing}`)];
+  return [ok('state', existing === state ? `${state} is writable` : `${state} will be created in ${existing}`)];
 };
 
 export const checkClock: Check = async () => {
   const { trusted } = createSystemClock().now();
   const words = trusted
     ? 'synchronised'
-    : "nothing vouches for it yet (no time service, no battery clock): until the service's time is heard the loads stay at their fail-safe level";
+    : 'not synchronised (no time service, no battery clock): loads stay at their fail-safe level until the service has answered with its time';
   return [trusted ? ok('clock', words) : note('clock', words)];
 };
 
@@ -125,38 +125,38 @@ const listGpioLines = ({ loads }: LocatedConfig) =>
     return output.kind === 'sg-ready' ? output.pins.map((line) => ({ at: `${at}.pins`, line })) : [];
   });
 
-/** Chip, line and right to drive it; no line is touched. */
+/** Chip, line and permission; drives no line. */
 export const checkLines: Check = async ({ config }) => {
   const lines = listGpioLines(config);
-  if (lines.length === 0) return [skipped('loads', 'no load is wired to a GPIO line')];
-  const { probeLine: lookAtLine } = await import('../../platform/gpio-probe.ts');
+  if (lines.length === 0) return [skipped('loads', 'no load uses a GPIO line')];
+  const { probeLine } = await import('../../platform/gpio-probe.ts');
   const findings = await Promise.all(
     lines.map(async ({ at, line }) => {
-      const failure = await lookAtLine(line);
-      return failure === undefined ? ok(at, `line ${line} is there and may be driven`) : wrong(at, failure.detail);
+      const failure = await probeLine(line);
+      return failure === undefined ? ok(at, `line ${line} exists and may be driven`) : wrong(at, failure.detail);
     }),
   );
-  // What is wrong with the whole chip is wrong with each of a load's lines, and told once.
+  // A problem of the whole chip appears at each line of a load and is reported once.
   return findings.filter(
     ({ at, words }, i) => findings.findIndex((other) => other.at === at && other.words === words) === i,
   );
 };
 
-/** How far the next region is: whether the place is off by a street or by a continent. Loaded only here, for lookups never ask. */
+/** The distance to the nearest region: a street or a continent. Imported only here; lookups do not need it. */
 async function describeNearestRegion(disk: Disk, { info: { signalType } }: RegionMap, place: Place): Promise<string> {
-  const { findNearestRegion: nearestRegion } = await import('../../region/nearest-region.ts');
-  const nearest = await nearestRegion(disk, signalType, place);
+  const { findNearestRegion } = await import('../../region/nearest-region.ts');
+  const nearest = await findNearestRegion(disk, signalType, place);
   if (nearest === undefined) return '';
-  const { region, distance: away } = nearest;
-  return `; the nearest is ${region}, ${away < 10 ? away.toFixed(1) : away.toFixed(0)} km away`;
+  const { region, distance } = nearest;
+  return `; the nearest is ${region}, ${distance.toFixed(distance < 10 ? 1 : 0)} km away`;
 }
 
 /** The most common mistakes with two numbers: swapped, or a sign lost. */
 async function suggestPlace(map: RegionMap, { latitude, longitude }: Place, disk: Disk): Promise<string> {
   const guesses = [
     [longitude, latitude, 'are the two swapped?'],
-    [latitude, -longitude, 'is the sign of the longitude lost?'],
-    [-latitude, longitude, 'is the sign of the latitude lost?'],
+    [latitude, -longitude, 'is the sign of the longitude missing?'],
+    [-latitude, longitude, 'is the sign of the latitude missing?'],
   ] as const;
   for (const [north, east, question] of guesses) {
     const place = toPlace(north, east);
@@ -166,14 +166,14 @@ async function suggestPlace(map: RegionMap, { latitude, longitude }: Place, disk
   return `${await describeNearestRegion(disk, map, { latitude, longitude })}: check both numbers`;
 }
 
-/** A map that is unchanged is not fetched again: what counts is when it was asked for. */
+/** An unchanged map is not downloaded again, so the age that counts is that of the last request. */
 function checkMapAge({ lastUpdated, importedAt }: MapInfo, checkedAt: Instant | undefined): Finding {
   const now = createSystemClock().now().wall;
   const requestedAt = checkedAt === undefined || checkedAt < importedAt ? importedAt : checkedAt;
-  const mapDate = lastUpdated === undefined ? 'of an unknown day' : `of ${formatInstant(lastUpdated).slice(0, 10)}`;
-  const age = `${mapDate}, asked for ${formatCount(Math.floor(durationBetween(requestedAt, now) / days(1)), 'day')} ago`;
+  const mapDate = lastUpdated === undefined ? 'of unknown date' : `of ${formatInstant(lastUpdated).slice(0, 10)}`;
+  const age = `${mapDate}, requested ${formatCount(Math.floor(durationBetween(requestedAt, now) / days(1)), 'day')} ago`;
   return isCheckOverdue(requestedAt, now)
-    ? note('map', `${age}; the agent asks for a newer one when it runs`)
+    ? note('map', `${age}; the agent requests a newer one when it runs`)
     : ok('map', age);
 }
 
@@ -197,14 +197,14 @@ async function checkLookup(
 
 export const checkPlace: Check = async ({ config: { state, place, service } }) => {
   if (!(await isAccessible(join(state, `map.${service.signalType}.idx`), constants.F_OK)))
-    return [note('map', 'none is held yet; the agent fetches it, and so does gridtide map update')];
+    return [note('map', 'no map yet; the agent downloads it, and so does gridtide map update')];
   const { openMap } = await import('../../region/lookup.ts');
   try {
     const disk = createFileDisk(state);
     const checkedAt = await loadRegionCheckedAt(createDocumentStore(disk, () => {}));
     const map = await openMap(disk, service.signalType);
     if (map === undefined || 'kind' in map)
-      return [wrong('map', `${map?.message ?? 'it cannot be opened'}: gridtide map update brings a new one`)];
+      return [wrong('map', `${map?.message ?? 'it cannot be opened'}: download it again with gridtide map update`)];
     try {
       return await checkLookup(map, place, disk, checkedAt);
     } finally {
@@ -212,7 +212,7 @@ export const checkPlace: Check = async ({ config: { state, place, service } }) =
     }
   } catch (error) {
     if (!(error instanceof DiskError)) throw error;
-    return [wrong('map', `${error.message}: gridtide map update brings a new one`)];
+    return [wrong('map', `${error.message}: download it again with gridtide map update`)];
   }
 };
 
@@ -220,14 +220,14 @@ export const checkTimezone: Check = async ({ config: { place } }) => {
   const { timezone, longitude } = place;
   const offset = getZoneOffset(timezone, createSystemClock().now().wall) / 3_600_000;
   const hoursApart = Math.abs(offset - longitude / 15);
-  // The date line is no distance.
+  // Across the date line the difference wraps around.
   const isFar = Math.min(hoursApart, 24 - hoursApart) > MAX_ZONE_OFFSET_HOURS;
-  const sun = `longitude ${longitude} is ${(longitude / 15).toFixed(1)} h from Greenwich by the sun`;
+  const solar = `longitude ${longitude} is ${(longitude / 15).toFixed(1)} h from Greenwich by the sun`;
   return [
     isFar
       ? wrong(
           'place.timezone',
-          `${timezone} is ${offset} h from Greenwich and ${sun}, so deadlines would come at other hours than yours: correct one of them`,
+          `${timezone} is ${offset} h from Greenwich and ${solar}, so deadlines would come at the wrong hours: correct one of them`,
         )
       : ok('place.timezone', timezone),
   ];

@@ -1,4 +1,4 @@
-/** `gridtide init`: asks what must be known, then writes a commented configuration. Never overwrites unasked, never asks for a password. */
+/** `gridtide init`: asks questions, then writes a commented configuration; never asks for a password. */
 
 import { access, writeFile } from 'node:fs/promises';
 import {
@@ -8,27 +8,29 @@ import {
   formatCommentedConfig,
 } from '../../config/example-config.ts';
 import { buildConfigSchema } from '../../config/json-schema.ts';
+import { buildOptionReference } from '../../config/option-reference.ts';
 import { LOAD, MAX_LOADS, MQTT, OPTIONS, PLACE, SERVICE } from '../../config/options.ts';
 import { parseConfig } from '../../config/parse-config.ts';
 import { presetNames, presets } from '../../config/presets.ts';
-import type { ConfigRows } from '../../config/value-type.ts';
+import { type ConfigRows, GENERIC_CONTEXT, loadTypes } from '../../config/value-type.ts';
+
 import { enumType, nameType, timeOfDayType } from '../../config/value-types.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { createPrompt, type Prompt } from '../shared/prompt.ts';
 
-type Row = 'output' | 'force' | 'yes' | 'schema';
+type Row = 'output' | 'force' | 'yes' | 'schema' | 'options';
 
 export const spec: CommandSpec<Row> = {
   name: 'init',
-  summary: 'asks, then writes a commented configuration',
   positionals: '',
   options: {
     output: { value: 'FILE', help: 'where to write', short: 'o', default: 'gridtide.yaml' },
-    force: { help: 'overwrite a file that is there' },
-    yes: { help: 'ask nothing: write the example, to be edited' },
-    schema: { help: 'print the JSON schema of the configuration, for editors, and end' },
+    force: { help: 'overwrite an existing file' },
+    yes: { help: 'ask nothing: write an example to edit' },
+    schema: { help: 'print the JSON schema of the configuration, for editors' },
+    options: { help: 'print a table of all options, in Markdown' },
   },
-  notes: ['Passwords are never asked for: the configuration names the files that hold them.'],
+  notes: ['It asks for no password: the configuration names the files with the passwords.'],
 };
 
 type OptionalAnswers = Readonly<Record<string, ConfigTreeValue | undefined>>;
@@ -39,11 +41,9 @@ const dropUndefined = (values: OptionalAnswers): ConfigTree =>
 
 const findOutputRows = (kind: string): ConfigRows => LOAD.output.valueType.variants?.[kind] ?? {};
 
-/** The default of a row for a load of this type, to be offered. */
-const findDefault = (key: 'powerKw', type: string) => {
-  const knownType = (['ev', 'heat-pump', 'tank', 'generic'] as const).find((one) => one === type) ?? 'generic';
-  return LOAD[key].defaultFor?.({ type: knownType, levelSet: 'relay', onBelow: 33 }) as number;
-};
+/** The default power of a load of this type. */
+const findDefaultPower = (type: string) =>
+  LOAD.powerKw.defaultFor?.({ ...GENERIC_CONTEXT, type: loadTypes.find((one) => one === type) ?? 'generic' }) as number;
 
 async function askPlace({ ask }: Prompt): Promise<ConfigTree> {
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -137,33 +137,32 @@ async function askGoal({ ask }: Prompt): Promise<ConfigTree | undefined> {
   });
 }
 async function askLoad(asker: Prompt, hasBroker: boolean): Promise<ConfigTree> {
-  const type = await asker.ask({ text: 'What is it (ev, heat-pump, tank, generic)', kind: LOAD.type.valueType });
+  const type = await asker.ask({ text: `What is it (${loadTypes.join(', ')})`, kind: LOAD.type.valueType });
   return dropUndefined({
     type,
     output: await askOutput(asker, hasBroker),
     powerKw: await asker.ask({
       text: 'Its power in kW',
       kind: LOAD.powerKw.valueType,
-      fallback: findDefault('powerKw', String(type)),
+      fallback: findDefaultPower(String(type)),
     }),
     goal: await askGoal(asker),
   });
 }
 
-/** Loads until an empty name; one that does not fit the rest is asked for again. */
+/** Asks for loads until an empty name, and again for a load that does not fit the rest. */
 async function askLoads(asker: Prompt, base: ConfigTree, out: Terminal['out']): Promise<ConfigTree> {
   let loads: ConfigTree = {};
   while (Object.keys(loads).length < MAX_LOADS) {
     const isFirst = Object.keys(loads).length === 0;
-    const end = isFirst ? {} : ({ mayBeNone: true } as const);
     const load = await asker.ask({
       text: isFirst ? 'Name of the first load, such as car' : 'Name of the next load',
       kind: nameType,
-      ...end,
+      isOptional: !isFirst,
     });
     if (load === undefined) break;
-    if (String(load) in loads) {
-      out(`  there is a load ${String(load)} already\n`);
+    if (Object.hasOwn(loads, String(load))) {
+      out(`  the load ${String(load)} exists; choose another name\n`);
       continue;
     }
     const more = { ...loads, [String(load)]: await askLoad(asker, base.mqtt !== undefined) };
@@ -176,7 +175,7 @@ async function askLoads(asker: Prompt, base: ConfigTree, out: Terminal['out']): 
 
 async function runInterview(terminal: Terminal): Promise<string> {
   const asker = createPrompt(terminal);
-  terminal.out('An empty line takes what stands in brackets.\n');
+  terminal.out('An empty line accepts the value in brackets.\n');
   try {
     const device = await asker.ask({ text: 'Name of this device', kind: OPTIONS.device.valueType, fallback: 'cellar' });
     const place = await askPlace(asker);
@@ -195,21 +194,21 @@ const fileExists = (file: string) =>
     () => true,
     () => false,
   );
+const fileExistsError = (file: string) =>
+  new UsageError(`${file} exists; choose another --output, or overwrite it with --force`);
 
 async function writeConfigFile(file: string, text: string, overwrite: boolean): Promise<void> {
   try {
     await writeFile(file, text, { flag: overwrite ? 'w' : 'wx' });
   } catch (error) {
     if (readErrorCode(error) === 'EEXIST') throw fileExistsError(file);
-    throw new JobError(`${file} cannot be written (${readErrorCode(error)}); choose another place with --output`);
+    throw new JobError(`${file} cannot be written (${readErrorCode(error)}); choose another file with --output`);
   }
 }
-const fileExistsError = (file: string) =>
-  new UsageError(`${file} is there already and is kept; choose another --output, or overwrite it with --force`);
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  if (args.flag('schema')) {
-    terminal.out(`${JSON.stringify(buildConfigSchema(), null, 2)}\n`);
+  if (args.flag('schema') || args.flag('options')) {
+    terminal.out(args.flag('schema') ? `${JSON.stringify(buildConfigSchema(), null, 2)}\n` : buildOptionReference());
     return 0;
   }
   const file = args.text('output') ?? 'gridtide.yaml';
@@ -218,8 +217,9 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
 
   const text = args.flag('yes') ? buildExampleConfig() : await runInterview(terminal);
   const read = parseConfig(text);
-  if (!read.ok) throw new JobError(`the answers do not go together: ${read.mistakes.join('; ')}; nothing was written`);
+  if (!read.ok)
+    throw new JobError(`the answers contradict each other: ${read.mistakes.join('; ')}; nothing was written`);
   await writeConfigFile(file, text, overwrite);
-  terminal.out(`${file} is written; next: gridtide check --config ${file}\n`);
+  terminal.out(`wrote ${file}; next: gridtide check --config ${file}\n`);
   return 0;
 }

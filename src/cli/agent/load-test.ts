@@ -1,4 +1,4 @@
-/** What the commands about one load share: which load is meant, what is to be tried and what came of it. Switches nothing. */
+/** The types and helpers that `gridtide test` and `gridtide why` share. */
 
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';
@@ -9,22 +9,21 @@ import { UsageError } from '../shared/command.ts';
 /** A JSON object as the agent publishes it. */
 export type JsonDocument = Readonly<Record<string, unknown>>;
 
-/** What is to be done, checked. */
+/** A checked request to test a load. */
 export interface LoadTest {
   readonly config: LocatedConfig;
   readonly load: LoadConfig;
-  /** One that the load knows. */
+  /** A level that the load supports. */
   readonly level: Level;
   readonly length: Duration;
   readonly clock: Clock;
 }
 
-/** What became of it. */
 export interface LoadTestResult {
   readonly by: 'agent' | 'direct';
-  /** The level read back, where the output can tell. */
+  /** The level read back, where the output can be read. */
   readonly read: Level | null;
-  /** The level it is left at. */
+  /** The level after the test. */
   readonly left: Level;
   readonly words: string;
 }
@@ -33,7 +32,8 @@ export interface LoadTestResult {
 export function findLoad(config: LocatedConfig, positionals: readonly string[]): LoadConfig {
   const names = config.loads.map(({ name }) => name).join(', ');
   const [name, ...more] = positionals;
-  if (name === undefined || more.length > 0) throw new UsageError(`which load? name one of ${names}`);
+  if (name === undefined || more.length > 0)
+    throw new UsageError(`the name of a load is missing; expected one of ${names}`);
   const load = config.loads.find((one) => one.name === name);
   if (load === undefined) throw new UsageError(`there is no load "${name}"; the configuration has ${names}`);
   return load;
@@ -48,7 +48,7 @@ export function parseDocument(text: string | undefined): JsonDocument | undefine
   }
 }
 
-/** Ends after `length`, or at once when the person has had enough. */
+/** Resolves after `length`, or when `stop` is aborted. */
 export const waitOrStop = (length: Duration, stop: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (stop.aborted) return resolve();

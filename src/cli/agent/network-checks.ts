@@ -1,28 +1,27 @@
-/** What `gridtide check` can find out by asking: does the broker let us in, what does the account open, where does the service say we are. Changes nothing. */
+/** The checks that `gridtide check` makes over the network: broker, account, access and region. */
 
-import { readFile } from 'node:fs/promises';
 import { formatDuration } from '../../domain/duration-text.ts';
 import { isLoopback } from '../../domain/loopback.ts';
 import { minutes } from '../../domain/units.ts';
 import { buildTopics } from '../../mqtt/topics.ts';
-import { createHttp } from '../../platform/http-client.ts';
-import { createSystemRandom } from '../../platform/random.ts';
 import { createSecrets } from '../../platform/secret-files.ts';
-import { createSystemClock } from '../../platform/system-clock.ts';
 import type { SignalQuery } from '../../service/api/query-types.ts';
-import { createServiceClient, type ServiceClient } from '../../service/client.ts';
+import type { ServiceClient } from '../../service/client.ts';
 import { applyGate, deriveEntitlements, type Entitlements } from '../../service/entitlements/entitlements.ts';
 import type { Outcome } from '../../service/failure.ts';
 import { failureText } from '../../service/failure-text.ts';
-import { type BrokerLink, openBrokerLink } from './broker-link.ts';
+import { readCaFile } from '../shared/ca-file.ts';
+import { openServiceLink, type ServiceLink } from '../shared/service-access.ts';
+import { openBrokerLink } from './broker-link.ts';
 import { type Check, type CheckContext, type Finding, note, ok, wrong } from './device-checks.ts';
 
 const MAX_SKEW = minutes(5);
 
 export const checkBroker: Check = async ({ config, env, stop }) => {
   const { mqtt } = config;
-  if (mqtt === undefined) return [note('mqtt', 'no broker is configured: nothing is told and no command is heard')];
-  const link: BrokerLink | string = await openBrokerLink(config, env, { purpose: 'check', stop });
+  if (mqtt === undefined)
+    return [note('mqtt', 'no broker is configured: the agent publishes nothing and receives no commands')];
+  const link = await openBrokerLink(config, env, { purpose: 'check', stop });
   if (typeof link === 'string') return [wrong('mqtt.url', link)];
   try {
     const availability = await link.readRetained(buildTopics(config).availability);
@@ -35,33 +34,25 @@ export const checkBroker: Check = async ({ config, env, stop }) => {
           `the broker denies ${denied.join(', ')}: let this user read and write gridtide/${config.device}/# (see systemd/mosquitto.acl)`,
         ),
       ];
-    const agent = availability === 'online' ? '; an agent of this name runs' : '';
+    const agent = availability === 'online' ? '; an agent with this name is running' : '';
     return [ok('mqtt.url', `${mqtt.url} accepts this user${agent}`)];
   } finally {
     await link.close();
   }
 };
 
-async function createCheckClient({ config: { service }, env }: CheckContext) {
-  const ca = service.ca === undefined ? undefined : await readFile(service.ca, 'utf8').catch(() => undefined);
-  const http = createHttp(ca === undefined ? {} : { ca });
+async function openCheckedService({ config: { service }, env, stop }: CheckContext): Promise<ServiceLink> {
+  const { url, fleet, usernameFile, passwordFile } = service;
+  const ca = service.ca === undefined ? undefined : await readCaFile(service.ca);
   const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
-  const client = createServiceClient({
-    url: service.url,
-    http,
-    clock: createSystemClock(),
-    random: createSystemRandom(),
-    credentials: async () => {
-      const [username, password] = [await secrets.read(service.usernameFile), await secrets.read(service.passwordFile)];
-      return username === undefined || password === undefined ? undefined : { username, password };
-    },
-    fleet: service.fleet,
-    log: () => {},
-  });
-  return { client, http };
+  const credentials = async () => {
+    const [username, password] = [await secrets.read(usernameFile), await secrets.read(passwordFile)];
+    return username === undefined || password === undefined ? undefined : { username, password };
+  };
+  return openServiceLink({ url, fleet, credentials, log: () => {}, ...(ca === undefined ? {} : { ca }) }, stop);
 }
 
-/** Told apart from a wrong password: a clock that strays also makes every certificate and every token odd. */
+/** Reported apart from a wrong password: a wrong clock also makes certificates and tokens look invalid. */
 function checkSkew(client: ServiceClient, isOnThisMachine: boolean): readonly Finding[] {
   const skew = client.skew();
   if (skew === undefined || Math.abs(skew) <= MAX_SKEW) return [];
@@ -70,21 +61,18 @@ function checkSkew(client: ServiceClient, isOnThisMachine: boolean): readonly Fi
     return [
       note(
         'clock',
-        `this device is ${difference} the service on this machine: gridtide run --now TIME joins the time it is set to`,
+        `this device is ${difference} the service on this machine: gridtide run --now TIME follows its time`,
       ),
     ];
   return [
-    wrong(
-      'clock',
-      `this device is ${difference} the service, so it would go by the wrong hours: check its time source`,
-    ),
+    wrong('clock', `this device is ${difference} the service, so it would use the wrong hours: check its time source`),
   ];
 }
 
-/** What the agent requests, and what it does without it. */
+/** The parts of the service that the agent uses, and what it does without each. */
 const USES = [
   ['forecast', 'the forecast', 'loads follow the live index and the profile of past days'],
-  ['index', 'the live index', 'it is computed from the forecast'],
+  ['index', 'the live index', 'the agent computes it from the forecast'],
 ] as const;
 
 /** What the account opens for the region; where its description does not list the forecast, one request shows. */
@@ -118,33 +106,29 @@ async function checkAccess(client: ServiceClient, query: SignalQuery): Promise<r
   ];
 }
 
-/** Where the service says the place is; the map held has its own check. */
+/** The region of the place by the service; the local map has its own check. */
 async function checkRegion(client: ServiceClient, { config }: CheckContext) {
   const { place, service } = config;
   const answer = await client.regionFromLoc({ signalType: service.signalType, place });
   if (answer.ok)
     return {
       region: answer.value.region,
-      finding: ok('place', `${answer.value.region}, ${answer.value.regionFullName}, says the service`),
+      finding: ok('place', `${answer.value.region}, ${answer.value.regionFullName}, according to the service`),
     };
   return { region: undefined, finding: wrong('place', failureText(answer.failure)) };
 }
 
-export const checkService: Check = async (subject) => {
-  const { client, http } = await createCheckClient(subject);
-  const stop = () => client.stop();
-  subject.stop.addEventListener('abort', stop, { once: true });
-  const { url, signalType } = subject.config.service;
+export const checkService: Check = async (context) => {
+  const { service, close } = await openCheckedService(context);
+  const { url, signalType } = context.config.service;
   try {
-    const checkOwnSkew = () => checkSkew(client, isLoopback(new URL(url).hostname));
-    const login = await client.login();
+    const checkOwnSkew = () => checkSkew(service, isLoopback(new URL(url).hostname));
+    const login = await service.login();
     if (!login.ok) return [wrong('service', failureText(login.failure)), ...checkOwnSkew()];
-    const { region, finding } = await checkRegion(client, subject);
-    const accessFindings = region === undefined ? [] : await checkAccess(client, { region, signalType });
+    const { region, finding } = await checkRegion(service, context);
+    const accessFindings = region === undefined ? [] : await checkAccess(service, { region, signalType });
     return [ok('service', `${url} accepts the account`), ...accessFindings, finding, ...checkOwnSkew()];
   } finally {
-    subject.stop.removeEventListener('abort', stop);
-    client.stop();
-    await http.close();
+    await close();
   }
 };

@@ -1,20 +1,19 @@
-/** Tells what ran and what it saved, from the ledger of the state directory. Asks the service nothing and writes nothing. */
+/** `gridtide report`: energy, emissions and savings of each load, read from the ledger in the state directory. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isTimeZone } from '../../domain/time-zone.ts';
 import { formatCount, type Instant } from '../../domain/units.ts';
 import type { Entry } from '../../ledger/entries.ts';
 import { isLedgerFile, parseLedger } from '../../ledger/ledger-lines.ts';
 import { computeTotals, type Total } from '../../ledger/totals.ts';
-import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
-import { parseTimeFlag } from '../shared/flag-parsers.ts';
-import { loadConfig } from '../shared/load-configuration.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
+import { parseTimeFlag, requireTimezone } from '../shared/flag-parsers.ts';
+import { loadOptionalConfig } from '../shared/load-configuration.ts';
 import { locateStateDirectory, STATE_ROW } from '../shared/state-directory.ts';
+import { type CsvColumns, formatColumns, formatCsv } from '../shared/table.ts';
 
 export const spec = {
   name: 'report',
-  summary: 'what was saved, provisional and settled',
   positionals: '',
   options: {
     state: STATE_ROW,
@@ -22,13 +21,13 @@ export const spec = {
     month: { help: 'by month instead of by day' },
     from: { value: 'TIME', help: 'not before' },
     to: { value: 'TIME', help: 'before' },
-    timezone: { value: 'ZONE', help: 'whose days and months; of the configuration, else UTC' },
+    timezone: { value: 'ZONE', help: 'time zone of days and months; default: of the configuration, else UTC' },
     json: { help: 'one JSON document' },
-    csv: { help: 'one line a load and span' },
+    csv: { help: 'one line per load and span' },
   },
   notes: [
     'A job is compared with the same energy at full power from the moment it was armed (at-once); a load without a job',
-    'with the same energy drawn evenly over its local day (even-day). Days that were worse count, too.',
+    'with the same energy drawn evenly over its local day (even-day). Days that were worse are counted too.',
     'estimate: rates as forecast; provisional: published, or changed less than 7 days ago; settled: unchanged for 7 days.',
   ],
 } satisfies CommandSpec;
@@ -36,15 +35,12 @@ export const spec = {
 type Row = keyof typeof spec.options;
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const file = args.text('config');
-  const config = file === undefined ? undefined : await loadConfig(file);
+  const state = args.text('state');
+  const config = await loadOptionalConfig(args.text('config'), { env: terminal.env, state });
   const timezone = requireTimezone(args.text('timezone') ?? config?.place.timezone ?? 'UTC');
   const from = parseTimeFlag(args, 'from');
   const to = parseTimeFlag(args, 'to');
-  if (args.flag('json') && args.flag('csv')) throw new UsageError('--json and --csv: one of the two');
-  const { entries, damaged } = await readLedger(
-    locateStateDirectory(terminal.env, { option: args.text('state'), config: config?.state }),
-  );
+  const { entries, damaged } = await readLedger(config?.state ?? locateStateDirectory(terminal, state));
   const rows = computeTotals(entries, {
     timezone,
     by: args.flag('month') ? 'month' : 'day',
@@ -52,19 +48,14 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     ...(to === undefined ? {} : { to }),
     now: Date.now() as Instant,
   });
-  if (damaged > 0) terminal.err(`${formatCount(damaged, 'damaged line')} of the ledger left out\n`);
+  if (damaged > 0) terminal.err(`${formatCount(damaged, 'damaged line')} of the ledger skipped\n`);
   if (args.flag('json')) terminal.out(`${JSON.stringify({ damaged, totals: rows.map(toTotalDocument) })}\n`);
-  else if (args.flag('csv')) terminal.out(formatReportCsv(rows));
+  else if (args.flag('csv')) terminal.out(formatCsv(CSV_COLUMNS, rows.map(toTotalDocument)));
   else terminal.out(formatReport(rows, terminal.columns));
   return 0;
 }
 
-function requireTimezone(timezone: string): string {
-  if (isTimeZone(timezone)) return timezone;
-  throw new UsageError(`--timezone ${timezone}: expected a zone such as Europe/Berlin`);
-}
-
-/** All entries of a state directory, in the order of their files. Throws `JobError` when there are none. */
+/** All entries of a state directory in the order of its files. Throws `JobError` when there is no ledger. */
 export async function readLedger(
   directory: string,
 ): Promise<{ readonly entries: readonly Entry[]; readonly damaged: number }> {
@@ -72,13 +63,13 @@ export async function readLedger(
   const files = names?.filter(isLedgerFile).sort() ?? [];
   if (files.length === 0)
     throw new JobError(
-      `${directory} holds no ledger, so nothing can be reported; the agent writes one within an hour: let it run, or name its --state`,
+      `${directory} has no ledger, so there is nothing to report; the agent writes one within an hour: let it run, or give its --state`,
     );
   const read = await Promise.all(files.map(async (file) => parseLedger(await readFile(join(directory, file), 'utf8'))));
   return { entries: read.flatMap(({ entries }) => entries), damaged: read.reduce((sum, one) => sum + one.damaged, 0) };
 }
 
-/** Keys with their unit, kilograms only where rates are known. */
+/** The shape of `--json`: keys with their unit, kilograms only where rates are known. */
 const toTotalDocument = (total: Total) => ({
   load: total.load,
   span: total.span,
@@ -118,31 +109,28 @@ const MIN_BAR = 5;
 
 function formatReport(rows: readonly Total[], columns: number): string {
   if (rows.length === 0) return 'nothing ran in this range\n';
-  const lines = [COLUMNS, ...rows.map(formatTotalRow)];
-  const widths = COLUMNS.map((_, i) => Math.max(...lines.map((line) => (line[i] ?? '').length)));
-  const table = lines.map((line) =>
-    line.map((cell, i) => (i < 2 || i === 7 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  '),
-  );
-  const room = columns - (table[0]?.length ?? 0) - 3;
+  const cells = [COLUMNS, ...rows.map(formatTotalRow)];
+  const align = (lines: readonly (readonly string[])[]) => formatColumns(lines, (i) => i > 1 && i < 7);
+  const room = columns - Math.max(...align(cells).map((line) => line.length)) - 3;
   const length = Math.max(MIN_BAR, Math.min(MAX_BAR, room));
   const most = rows.reduce((greatest, { saved }) => Math.max(greatest, Math.abs(saved)), 1e-9);
   const bars = rows.map(({ saved }) => (saved < 0 ? '░' : '█').repeat(Math.round((length * Math.abs(saved)) / most)));
-  const drawn = table.map((line, n) => `${line}  ${bars[n - 1] ?? ''}`.trimEnd());
-  return `${[...drawn, '', ...explainRates(rows)].join('\n')}\n`;
+  const lines = align(cells.map((line, n) => [...line, bars[n - 1] ?? '']));
+  return `${[...lines, '', ...explainRates(rows)].join('\n')}\n`;
 }
 
-/** What the rates of each load rest on: model, filled gaps, later corrections, and what it is compared with. */
+/** For each load: the model of its rates, their share settled and imputed, later corrections, and the baseline. */
 function explainRates(rows: readonly Total[]): readonly string[] {
   return [...new Set(rows.map(({ load }) => load))].map((load) => {
     const rowsOfLoad = rows.filter((row) => row.load === load);
     const sum = (value: (row: Total) => number) => rowsOfLoad.reduce((total, row) => total + value(row), 0);
     const priced = sum((row) => row.priced);
-    if (priced === 0) return `${load}: no rate is known, so no kilograms`;
+    if (priced === 0) return `${load}: no rate is known, so there are no kilograms`;
     const models = [...new Set(rowsOfLoad.flatMap((row) => row.models))].sort();
     const part = (share: (row: Total) => number) =>
       `${((100 * sum((row) => share(row) * row.priced)) / priced).toFixed(1)} %`;
     return [
-      `${load}: ${models.length === 0 ? 'no model named' : `model ${models.join(', ')}`}`,
+      `${load}: ${models.length === 0 ? 'model unknown' : `model ${models.join(', ')}`}`,
       `${part((row) => row.settledShare)} settled`,
       `${part((row) => row.imputedShare)} imputed`,
       `restated by ${sum((row) => row.restated).toFixed(2)} kg`,
@@ -153,8 +141,7 @@ function explainRates(rows: readonly Total[]): readonly string[] {
 
 type TotalDocument = ReturnType<typeof toTotalDocument>;
 
-/** Column and value, in the order of the file. */
-const CSV_COLUMNS: readonly (readonly [string, (row: TotalDocument) => string | number | undefined])[] = [
+const CSV_COLUMNS: CsvColumns<TotalDocument> = [
   ['span', ({ span }) => span],
   ['load', ({ load }) => load],
   ['energyKwh', ({ energyKwh }) => energyKwh],
@@ -171,8 +158,3 @@ const CSV_COLUMNS: readonly (readonly [string, (row: TotalDocument) => string | 
   ['baselines', ({ baselines }) => baselines.join(' ')],
   ['jobs', ({ jobs }) => jobs],
 ];
-
-function formatReportCsv(rows: readonly Total[]): string {
-  const lines = rows.map(toTotalDocument).map((row) => CSV_COLUMNS.map(([, value]) => value(row) ?? '').join(','));
-  return `${[CSV_COLUMNS.map(([column]) => column).join(','), ...lines].join('\n')}\n`;
-}

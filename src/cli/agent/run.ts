@@ -1,4 +1,4 @@
-/** `gridtide run`: the agent for real, in the foreground, until told to stop. Puts its world together; decides nothing of loads. */
+/** `gridtide run`: runs the agent in the foreground with the real adapters until a signal stops it. */
 
 import { createAgent } from '../../agent/agent.ts';
 import type { Config } from '../../config/config.ts';
@@ -19,7 +19,14 @@ import { findOtherAgent, registerAgent } from '../../platform/single-instance.ts
 import { createScaledClock, createSystemClock } from '../../platform/system-clock.ts';
 import { createSystemdHost } from '../../platform/systemd.ts';
 import { holdsCertificate } from '../shared/ca-file.ts';
-import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
+import {
+  type Arguments,
+  type CommandSpec,
+  errorMessage,
+  JobError,
+  type Terminal,
+  UsageError,
+} from '../shared/command.ts';
 import { parseAllFlags, parseTimeFlag } from '../shared/flag-parsers.ts';
 import { listConfiguredFiles, loadConfigWithPaths } from '../shared/load-configuration.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
@@ -29,7 +36,6 @@ type Row = 'config' | 'state' | 'now' | 'speed';
 
 export const spec: CommandSpec<Row> = {
   name: 'run',
-  summary: 'the agent, in the foreground',
   positionals: '',
   options: {
     config: { value: 'FILE', help: 'configuration (YAML); gridtide init writes one' },
@@ -46,7 +52,7 @@ interface Acceleration {
 
 const usesGpio = ({ loads }: Config) => loads.some(({ output: { kind } }) => kind === 'relay' || kind === 'sg-ready');
 
-/** Undefined for real time. Throws `UsageError` where accelerated time could do harm. */
+/** Undefined for real time. Throws `UsageError` where accelerated time could switch real loads. */
 function parseAcceleration(args: Arguments<Row>, config: Config): Acceleration | undefined {
   const { start, speed } = parseAllFlags({
     start: () => parseTimeFlag(args, 'now'),
@@ -54,16 +60,15 @@ function parseAcceleration(args: Arguments<Row>, config: Config): Acceleration |
   });
   if (start === undefined && speed === undefined) return undefined;
   const mistakes: string[] = [];
-  // Faster from when on? A service that stands elsewhere in time would be joined by chance.
-  if (start === undefined) mistakes.push('--speed goes with --now TIME');
+  if (start === undefined) mistakes.push('--speed needs --now TIME');
   if (!isLoopback(new URL(config.service.url).hostname))
-    mistakes.push(`--now and --speed are for a loopback service; service.url is ${config.service.url}`);
+    mistakes.push(`--now and --speed need a loopback service; service.url is ${config.service.url}`);
   if (usesGpio(config)) mistakes.push('--now and --speed never drive GPIO lines; use dry-run or mqtt outputs');
   if (start === undefined || mistakes.length > 0) throw new UsageError(...mistakes);
   return { start, speed: speed ?? 1 };
 }
 
-/** Two programs started one after the other do not share a clock: ours joins the service's, where it answers. */
+/** The agent and the reference service start at different moments, so the agent adopts the service's clock where it answers. */
 async function joinServiceClock(http: Http, url: string, { start, speed }: Acceleration): Promise<Clock> {
   const before = performance.now();
   const answer = await http.request({
@@ -120,13 +125,13 @@ async function createAgentWorld(config: LocatedConfig, args: Arguments<Row>, ter
     log: logging.log,
     secrets: createSecrets({
       credentials: env.CREDENTIALS_DIRECTORY,
-      // A user name is no secret, and as a common word it would hide half the log.
+      // A user name is not secret, and hiding a common word would hide half the log.
       onRead: (text, path) => {
         if (path === config.service.passwordFile || path === config.mqtt?.passwordFile) logging.hideSecret(text);
       },
     }),
     bootId: acceleration === undefined ? readBootId(env.RUNTIME_DIRECTORY) : undefined,
-    // onoff is an optional dependency with a compiled part: loaded for those who have lines to drive.
+    // onoff is an optional dependency with a compiled part: imported only for loads on GPIO lines.
     ...(usesGpio(config) ? { pins: (await import('../../platform/gpio-lines.ts')).createPins() } : {}),
   };
   return { world, logging };
@@ -143,11 +148,11 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     throw new JobError(
       `an agent runs on ${config.state} already (process ${otherAgent}), and two must not drive the same loads; stop that one first, or give this one its own "device" and --state`,
     );
-  // Not waited for: the loads come first.
+  // Not awaited: the loads come first.
   void registerAgent(world.disk);
-  // Through the log, which hides secrets and waits for no reader.
+  // Through the log, which hides secrets and does not wait for its reader.
   terminal.onCrash?.((error) => {
-    logging.log('error', `gridtide ends on a fault of its own: ${errorMessage(error)}; started anew it goes on`, {
+    logging.log('error', `gridtide ends because of an internal error: ${errorMessage(error)}; a restart continues`, {
       err: error,
     });
     logging.flush();
@@ -155,7 +160,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const agent = createAgent({ config, world, version: VERSION });
   const stopped = whenAborted(terminal.stop);
   try {
-    // A start that waits, for a broker or a device, is not waited for.
+    // A stop does not wait for a start that waits for a broker or a device.
     await Promise.race([stopped, agent.start()]);
   } catch (error) {
     await agent.stop();
@@ -173,5 +178,3 @@ const whenAborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
-
-const errorMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,10 +1,10 @@
-/** What the running agent has planned: read from its state directory, nothing is asked of the service or of the agent. */
+/** The schedules that the running agent has planned, read from its state directory. */
 
 import { createDocumentStore } from '../../agent/document-store.ts';
 import { createPersistence } from '../../agent/persistence.ts';
-import { formatHoursMinutes } from '../../control/explain.ts';
 import { computeJobEmissions } from '../../control/planning/schedule-job.ts';
 import type { LoadState } from '../../control/step.ts';
+import { formatDuration } from '../../domain/duration-text.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { toLocalTime } from '../../domain/local-time.ts';
 import { formatLocalTime } from '../../domain/text-format.ts';
@@ -26,7 +26,7 @@ import { type Arguments, JobError, type Terminal } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
 
 export interface RunningPlan extends Omit<PlanResult, 'emissions'> {
-  /** Of what is still to come; null when nothing held tells of it. */
+  /** Of the rest of the schedule; null when no forecast covers it. */
   readonly emissions: { readonly value: number | null; readonly units: string };
   readonly load: string;
   readonly by: string;
@@ -34,17 +34,16 @@ export interface RunningPlan extends Omit<PlanResult, 'emissions'> {
   readonly doneMinutes: number;
   /** When the plan was made. */
   readonly madeAt: string;
-  /** By what share the loads' plans cost more than if each had the power budget to itself. */
+  /** By what share the plans of all loads cost more than if each had the power budget alone. */
   readonly gapToBound: number;
-  /** The clock no longer allows to wait: it runs until done. */
+  /** The deadline forces the load to run until done. */
   readonly mustRun: boolean;
-  /** The deadline has passed, and no agent has run since to plan for the next. */
+  /** The deadline has passed, and no agent has run since. */
   readonly isPast: boolean;
 }
 
 export interface RunningPlans {
   readonly loads: readonly RunningPlan[];
-  /** Of the house. */
   readonly timezone: string;
 }
 
@@ -57,14 +56,15 @@ export async function readRunningPlans(args: Arguments, terminal: Terminal, now:
     boot: undefined,
     note: (text: string) => terminal.err(`${text}\n`),
   };
-  const { control, signalData: held } = await createPersistence(store, options);
+  const { control, signalData } = await createPersistence(store, options);
   if (control === undefined)
-    throw new JobError(`${config.state} holds no plan; no agent has run there; start one with gridtide run`);
+    throw new JobError(`${config.state} has no plan because no agent has run with it; start one with gridtide run`);
   const moment = { wall: now, uptime: 0 as Uptime, trusted: true };
-  const outlook = held && buildSignalView(held, moment, { ties: config.ties, ownRegion: held.region }).horizon;
+  const horizon =
+    signalData && buildSignalView(signalData, moment, { ties: config.ties, ownRegion: signalData.region }).horizon;
   const loads = config.loads.flatMap((load) => {
     const state = control.state.loads.find(({ name }) => name === load.name);
-    return state?.job === undefined ? [] : [buildRunningPlan({ load, state, job: state.job, outlook, now })];
+    return state?.job === undefined ? [] : [buildRunningPlan({ load, state, job: state.job, horizon, now })];
   });
   return { loads, timezone: config.place.timezone };
 }
@@ -73,14 +73,14 @@ interface SavedLoad {
   readonly load: LoadConfig;
   readonly state: LoadState;
   readonly job: NonNullable<LoadState['job']>;
-  readonly outlook: Horizon | undefined;
+  readonly horizon: Horizon | undefined;
   readonly now: Instant;
 }
 
-function buildRunningPlan({ load, state, job, outlook, now }: SavedLoad): RunningPlan {
+function buildRunningPlan({ load, state, job, horizon, now }: SavedLoad): RunningPlan {
   const runs = state.plan?.runs ?? [];
-  const isKnown = outlook?.units === RATE_UNITS && runs.some(({ to }) => to > outlook.from);
-  const value = isKnown ? Math.round(computeJobEmissions(outlook, runs, load.powerKw) * 1e6) / 1e6 : null;
+  const isKnown = horizon?.units === RATE_UNITS && runs.some(({ to }) => to > horizon.from);
+  const value = isKnown ? Math.round(computeJobEmissions(horizon, runs, load.powerKw) * 1e6) / 1e6 : null;
   const minutesOf = (length: number) => Math.round(length / 60_000);
   return {
     load: load.name,
@@ -103,35 +103,34 @@ function buildRunningPlan({ load, state, job, outlook, now }: SavedLoad): Runnin
   };
 }
 
-/** A moment of the JSON document as the clocks of the house show it. */
+/** A time of the JSON document as local time. */
 function formatHouseTime(timezone: string, time: string): string {
   const at = Date.parse(time) as Instant;
   const day = formatInstant((toLocalDay(timezone, at) * days(1)) as Instant).slice(0, 10);
   return `${day} ${formatLocalTime(toLocalTime(timezone, at))}`;
 }
 
-function formatPlanEnd(plan: RunningPlan, local: (said: string) => string): string {
+function formatPlanEnd(plan: RunningPlan, local: (time: string) => string): string {
   const { by, madeAt, isPast, feasible, shortfallMinutes, emissions, gapToBound } = plan;
   const { value, units } = emissions;
   if (isPast)
-    return `the deadline ${local(by)} is past and this plan is of ${local(madeAt)}: no agent has run since; start one with gridtide run`;
-  if (!feasible) return `${formatHoursMinutes(minutes(shortfallMinutes))} will be missing`;
-  const kg = value === null ? 'what it will emit is not known now' : `${value.toFixed(2)} ${units} CO2 still to come`;
+    return `the deadline ${local(by)} has passed and this plan is from ${local(madeAt)}: no agent has run since; start one with gridtide run`;
+  if (!feasible) return `${formatDuration(minutes(shortfallMinutes))} will be missing`;
+  const kg = value === null ? 'emissions unknown without a forecast' : `${value.toFixed(2)} ${units} CO2 still to come`;
   if (gapToBound === 0) return kg;
   return `${kg}; the loads together cost ${(100 * gapToBound).toFixed(1)} % more than if each had the power budget to itself`;
 }
 
-/** One block of lines a load. */
+/** One block of lines per load. */
 export function formatRunningPlans({ loads, timezone }: RunningPlans): string {
   if (loads.length === 0) return 'no load has a job\n';
-  const local = (said: string) => formatHouseTime(timezone, said);
+  const local = (time: string) => formatHouseTime(timezone, time);
   const blocks = loads.map((plan) => {
     const { load, by, needMinutes, doneMinutes, mustRun, slots } = plan;
-    const share = `${formatHoursMinutes(minutes(doneMinutes))} of ${formatHoursMinutes(minutes(needMinutes))}`;
-    const head = `${load}: ${share} by ${local(by)}${mustRun ? ', can wait no longer' : ''}`;
+    const share = `${formatDuration(minutes(doneMinutes))} of ${formatDuration(minutes(needMinutes))}`;
+    const head = `${load}: ${share} by ${local(by)}${mustRun ? ', must run now to meet its deadline' : ''}`;
     const lines = slots.map(
-      ({ start, minutes: length, kw }) =>
-        `  ${local(start)}  ${formatHoursMinutes(minutes(length)).padStart(11)}  ${kw} kW`,
+      ({ start, minutes: length, kw }) => `  ${local(start)}  ${formatDuration(minutes(length)).padStart(7)}  ${kw} kW`,
     );
     return [head, ...lines, `  ${formatPlanEnd(plan, local)}`].join('\n');
   });

@@ -1,4 +1,4 @@
-/** Tests a load through the running agent: sends an override, waits for its answer and tells what it does. Switches nothing itself. */
+/** Tests a load through the running agent: sends an override over MQTT and prints the result. */
 
 import { formatDuration } from '../../domain/duration-text.ts';
 import type { Level } from '../../domain/load-types.ts';
@@ -13,10 +13,10 @@ import type { BrokerLink } from './broker-link.ts';
 import { type JsonDocument, type LoadTest, type LoadTestResult, parseDocument, waitOrStop } from './load-test.ts';
 
 const ANSWER_TIMEOUT = seconds(10);
-/** A level is told to the output at once, and to the broker in the same moment. */
+/** The agent publishes a level in the moment it sets the output. */
 const SWITCH_TIMEOUT = seconds(3);
 
-/** The newest document of a topic, and a wait for one that fits. */
+/** The newest document of a topic, and a wait for one that satisfies a condition. */
 async function followTopic(link: BrokerLink, topic: string) {
   let latest: JsonDocument = {};
   let checkLatest = () => {};
@@ -30,7 +30,7 @@ async function followTopic(link: BrokerLink, topic: string) {
   );
   return {
     latest: () => latest,
-    /** False when none came in time. */
+    /** False when none arrived in time. */
     async until(fits: (document: JsonDocument) => boolean, within: Duration): Promise<boolean> {
       const found = new AbortController();
       checkLatest = () => {
@@ -43,7 +43,7 @@ async function followTopic(link: BrokerLink, topic: string) {
   };
 }
 
-/** What the device itself says while the agent switches it; where it has no topic for that, the agent is believed. */
+/** The state that the device reports while the agent switches it; without a state topic the agent's word counts. */
 async function watchDevice(link: BrokerLink, { load, level }: LoadTest, onConfirmed: () => void) {
   const { output } = load;
   const topic = output.kind === 'mqtt' ? output.stateTopic : undefined;
@@ -60,7 +60,7 @@ async function watchDevice(link: BrokerLink, { load, level }: LoadTest, onConfir
   return {
     topic,
     isConfirmed: () => isConfirmed,
-    words: () => `${reportedLevel === undefined ? 'says nothing' : `says ${reportedLevel}`} on ${topic}`,
+    describe: () => `${reportedLevel === undefined ? 'reported nothing' : `reported ${reportedLevel}`} on ${topic}`,
   };
 }
 
@@ -76,7 +76,7 @@ export async function testThroughAgent(
 ): Promise<LoadTestResult> {
   const { config, load, level, length } = loadTest;
   if (config.mqtt !== undefined && !acceptsCommands(config.mqtt))
-    throw new JobError('the agent runs and takes no commands: set mqtt.commands: on, or stop it and try again');
+    throw new JobError('the agent runs and accepts no commands; set mqtt.commands: on, or stop it and try again');
   const topics = buildTopics(config);
   const loadState = await followTopic(link, topics.load(load.name));
   const health = await followTopic(link, topics.health);
@@ -85,7 +85,9 @@ export async function testThroughAgent(
     const id = `test-${Math.floor(createSystemRandom().fraction() * 2 ** 48).toString(36)}`;
     await link.broker.publish(topics.command(load.name), JSON.stringify({ id, ...command }), { retain: false });
     if (!(await results.until((answer) => answer.id === id, ANSWER_TIMEOUT)))
-      throw new JobError('the agent runs and does not answer: may this user write to …/set and read …/result?');
+      throw new JobError(
+        `the agent runs and did not answer; let this user write to ${topics.command(load.name)} and read ${topics.result(load.name)}`,
+      );
     const { ok, message } = results.latest();
     if (ok !== true) throw new JobError(`the agent refused: ${message}`);
     return `${message}`;
@@ -99,18 +101,18 @@ export async function testThroughAgent(
     if (!(await loadState.until(hasLevel, SWITCH_TIMEOUT)))
       throw new JobError(`"${load.name}" was not switched: ${answer}`);
     device = await watchDevice(link, loadTest, () => err(`${load.name} reads ${level}\n`));
-    const wait = device.isConfirmed() ? '' : `; its word on ${device.topic} is waited for`;
+    const wait = device.isConfirmed() ? '' : `; waiting for its state on ${device.topic}`;
     err(`${load.name} ${level}, by the agent; for ${formatDuration(length)}${wait}\n`);
     await waitOrStop(length, stop);
     const fault = findOutputFault(health.latest(), load.name);
     if (fault !== undefined) throw new JobError(fault);
     if (!device.isConfirmed() && !stop.aborted)
       throw new JobError(
-        `"${load.name}" was told ${level} by the agent and after ${formatDuration(length)} ${device.words()}: check its power, its network and the topics`,
+        `"${load.name}" was set to ${level} by the agent and after ${formatDuration(length)} ${device.describe()}: check its power, its network and the topics`,
       );
     isDone = !stop.aborted;
   } finally {
-    // What was cut short must not go on; what has run out has ended by itself.
+    // An override that was cut short must end; one that ran out has ended.
     if (!isDone) await send({ command: 'clear' });
   }
   await loadState.until(({ why }) => why !== 'remote-override', ANSWER_TIMEOUT);
@@ -119,6 +121,6 @@ export async function testThroughAgent(
     by: 'agent',
     read: device.isConfirmed() ? level : null,
     left: left as Level,
-    words: `${load.name} was ${level} and its output told no fault; now ${left}: ${text}`,
+    words: `${load.name} was ${level} and its output reported no fault; now ${left}: ${text}`,
   };
 }

@@ -1,4 +1,4 @@
-/** Tests a load with no agent about: opens its output, asks the control core whether the guards allow it, and leaves the load as it was found. */
+/** Tests a load without a running agent: opens its output, checks its limits with the control core, and restores its level. */
 
 import { createDocumentStore } from '../../agent/document-store.ts';
 import { createPersistence, type SavedControl } from '../../agent/persistence.ts';
@@ -23,13 +23,13 @@ import { createDiskErrorPrinter } from '../shared/state-directory.ts';
 import type { BrokerLink } from './broker-link.ts';
 import { type LoadTest, type LoadTestResult, waitOrStop } from './load-test.ts';
 
-/** A person waits for the end: a device is told a second time, and then believed to say nothing. */
+/** A person waits, so a command is sent only twice before a silent device counts as failed. */
 const MAX_SENDS = 2;
-/** A load that does not go back is told again so often. */
+/** How often the command that restores the level is sent. */
 const RESTORE_ATTEMPTS = 3;
 const RESTORE_INTERVAL = seconds(1);
 
-/** What is remembered of the load's last switches in this boot: minimum times and start budgets go by it. */
+/** The load's switches of this boot, for minimum times and start limits. */
 interface SwitchHistory {
   readonly state: ControlState;
   save(state: ControlState): Promise<void>;
@@ -63,13 +63,13 @@ async function loadSwitchHistory(
   };
 }
 
-/** What the core would be told next; its commands are for an agent, and nobody waits for them here. */
+/** The state after an event; the commands that the core issues are for an agent and are dropped. */
 function stepControl({ clock }: LoadTest, site: Site, state: ControlState, event: ControlEvent): ControlState {
   const next = step(site, state, event, clock.now()).state;
   return { ...next, loads: next.loads.map((load) => ({ ...load, pending: undefined })) };
 }
 
-/** Throws `JobError` where a guard speaks against the level. */
+/** Throws `JobError` when a limit forbids the level. */
 function requireAllowed(loadTest: LoadTest, site: Site, state: ControlState): void {
   const { config, load, level, length } = loadTest;
   const { loads } = stepControl(loadTest, site, state, {
@@ -84,17 +84,17 @@ function requireAllowed(loadTest: LoadTest, site: Site, state: ControlState): vo
   throw new JobError(`"${load.name}" was not switched: ${explainDecision(decision, config.place.timezone)}`);
 }
 
-/** What is done, and how long the word of a device is waited for, before that begins. */
-function announceWait({ load }: LoadTest, terminal: Terminal, what: string, longest: Duration): void {
+/** Prints a step that waits for the answer of a device, and the longest wait. */
+function announceWait({ load }: LoadTest, terminal: Terminal, step: string, longest: Duration): void {
   const { output } = load;
   if (output.kind !== 'mqtt' || output.stateTopic === undefined) return;
   terminal.err(
-    `${load.name} ${what}; its word on ${output.stateTopic} is waited for, ${formatDuration(longest)} at most\n`,
+    `${load.name}: ${step}, then waiting up to ${formatDuration(longest)} for its state on ${output.stateTopic}\n`,
   );
 }
 const WHOLE_CONFIRM_TIMEOUT = (CONFIRM_TIMEOUT * MAX_SENDS) as Duration;
 
-/** A load that does not do as it was told; `isSilent`: it may have, and says nothing. */
+/** A load that did not confirm its level; `isSilent`: it reports no state at all. */
 class NotSwitchedError extends JobError {
   readonly isSilent: boolean;
   constructor(load: string, { detail }: OutputFailure, isSilent: boolean) {
@@ -106,7 +106,7 @@ class NotSwitchedError extends JobError {
 const isSilentFailure = async (output: Output, { kind }: OutputFailure) =>
   kind === 'unconfirmed' && (await output.read()) === undefined;
 
-/** Told until it is there; throws `JobError` when it will not go, with the `trouble` there was before. */
+/** Sends the final level until it is confirmed; throws `JobError` when it is not, together with the earlier error. */
 async function restoreLevel(
   loadTest: LoadTest,
   output: Output,
@@ -116,32 +116,33 @@ async function restoreLevel(
 ): Promise<void> {
   const { load } = loadTest;
   const wasSilent = earlierError instanceof NotSwitchedError && earlierError.isSilent;
-  announceWait(loadTest, terminal, `is left ${left}`, WHOLE_CONFIRM_TIMEOUT);
+  announceWait(loadTest, terminal, `restoring ${left}`, WHOLE_CONFIRM_TIMEOUT);
   const before = earlierError instanceof JobError ? `${earlierError.message}; ` : '';
   let detail = '';
   for (let n = 0; n < RESTORE_ATTEMPTS; n++) {
     const failure = await output.apply(left);
     if (!isOutputFailure(failure)) return output.release();
-    // Told as often to leave that level as to take it; a silent device says no more the next time.
+    // Further attempts are pointless: the device has been silent twice.
     if (wasSilent && (await isSilentFailure(output, failure)))
-      throw new JobError(`${before}told ${left} in the end it says nothing either: SWITCH IT BY HAND`);
+      throw new JobError(`${before}it did not confirm the final "${left}" either: switch it off by hand`);
     detail = failure.detail;
     await waitOrStop(RESTORE_INTERVAL, new AbortController().signal);
   }
-  throw new JobError(`${before}"${load.name}" did not go back to "${left}": ${detail}; SWITCH IT BY HAND`);
+  throw new JobError(`${before}"${load.name}" did not go back to "${left}": ${detail}; switch it off by hand`);
 }
 
-/** As it was found, unless nobody would end what that is: no agent runs. */
+/** The level from before, unless the load would then run with no agent to stop it. */
 function chooseFinalLevel(
   { load }: LoadTest,
   found: Level | undefined,
 ): { readonly level: Level; readonly why: string } {
   const { failSafe } = load;
-  if (found === failSafe) return { level: failSafe, why: 'its fail-safe level, as it was' };
+  if (found === failSafe) return { level: failSafe, why: 'its fail-safe level, as before' };
   if (found === idleLevel(load))
-    return { level: found, why: `as it was; its fail-safe level is ${failSafe}, which the agent sees to` };
-  const instead = found === undefined ? 'what it was cannot be told' : `it was ${found}, and nobody would end that`;
-  return { level: failSafe, why: `its fail-safe level: ${instead}` };
+    return { level: found, why: `as before; the agent sets its fail-safe level, ${failSafe}, when it starts` };
+  const reason =
+    found === undefined ? 'its earlier level is unknown' : `it was ${found}, and no agent runs to end that`;
+  return { level: failSafe, why: `its fail-safe level: ${reason}` };
 }
 
 const createStderrLog =
@@ -165,10 +166,10 @@ async function openTestOutput(loadTest: LoadTest, link: BrokerLink | undefined, 
   });
 }
 
-/** Switches, reads back and waits; the level read, where the output can tell. */
+/** Switches, reads back and waits; returns the level read, where the output can be read. */
 async function switchAndReadBack(loadTest: LoadTest, output: Output, terminal: Terminal): Promise<Level | null> {
   const { load, level, length } = loadTest;
-  announceWait(loadTest, terminal, `is told ${level}`, WHOLE_CONFIRM_TIMEOUT);
+  announceWait(loadTest, terminal, `switching ${level}`, WHOLE_CONFIRM_TIMEOUT);
   const failure = await output.apply(level);
   if (isOutputFailure(failure)) throw new NotSwitchedError(load.name, failure, await isSilentFailure(output, failure));
   const read = await output.read();
@@ -176,7 +177,7 @@ async function switchAndReadBack(loadTest: LoadTest, output: Output, terminal: T
   const readBackText = read === undefined ? 'it cannot be read back' : `reads ${read}`;
   terminal.err(`${load.name} ${level}, ${readBackText}; for ${formatDuration(length)}\n`);
   if (read !== undefined && read !== level)
-    throw new JobError(`"${load.name}" was told ${level} and reads ${read}: check the wiring of its output`);
+    throw new JobError(`"${load.name}" was set to ${level} and reads ${read}: check the wiring of its output`);
   await waitOrStop(length, terminal.stop);
   return read ?? null;
 }
@@ -190,7 +191,7 @@ export async function testDirectly(
   const otherAgent = await findOtherAgent(createFileDisk(config.state));
   if (otherAgent !== undefined)
     throw new JobError(
-      `an agent runs on ${config.state} (process ${otherAgent}) and is not reached over MQTT, and two programs must not drive one output; stop it first`,
+      `an agent runs on ${config.state} (process ${otherAgent}) and cannot be reached over MQTT, and two programs must not drive one output; stop it first`,
     );
   const site: Site = { device: config.device, timezone: config.place.timezone, loads: [load] };
   const history = await loadSwitchHistory(loadTest, site, terminal);
@@ -201,11 +202,12 @@ export async function testDirectly(
       state = stepControl(loadTest, site, state, { kind: 'confirmed', load: load.name, level: now });
   };
   try {
-    announceWait(loadTest, terminal, 'is looked at', OPEN_TIMEOUT);
+    announceWait(loadTest, terminal, 'opening', OPEN_TIMEOUT);
     const found = await output.open();
     if (isOutputFailure(found)) throw new JobError(`"${load.name}" cannot be opened: ${found.detail}`);
     const levels = found.level === undefined ? {} : { [load.name]: found.level };
-    if (state === undefined) terminal.err('no switch of this boot is on record, so no minimum time is known to hold\n');
+    if (state === undefined)
+      terminal.err('the state directory holds no switch of this boot, so minimum times are not checked\n');
     else {
       state = stepControl(loadTest, site, state, { kind: 'found', levels });
       requireAllowed(loadTest, site, state);
@@ -220,7 +222,7 @@ export async function testDirectly(
       testError = error;
     }
     if (testError instanceof NotSwitchedError && testError.isSilent && left === level) {
-      await output.release(); // it has been told that all the time
+      await output.release(); // the final level is the one that was sent
       throw testError;
     }
     await restoreLevel(loadTest, output, left, testError, terminal);
@@ -228,8 +230,8 @@ export async function testDirectly(
     if (state !== undefined) await history?.save(state);
     if (testError !== undefined) throw testError;
     const isShort = isRunning(level) && !isRunning(left) && length < load.minOn;
-    const remark = isShort ? `; it ran less than its ${formatDuration(load.minOn)}, let it rest` : '';
-    const words = `${load.name} was ${level} and is left ${left}, ${why}${remark}`;
+    const remark = isShort ? `; it ran less than its minOn of ${formatDuration(load.minOn)}: give it a rest` : '';
+    const words = `${load.name} was ${level} and is now ${left}, ${why}${remark}`;
     return { by: 'direct', read, left, words };
   } finally {
     await output.close();

@@ -1,4 +1,4 @@
-/** `gridtide test`: switches one load by hand, within its guards, and reads back: through the running agent, else by opening the output itself. */
+/** `gridtide test`: switches one load by hand within its limits and reads it back, through the running agent or else directly. */
 
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { formatDuration, parseDuration } from '../../domain/duration-text.ts';
@@ -18,51 +18,50 @@ type Row = 'config' | 'state' | 'level' | 'for' | 'alone' | 'json';
 
 export const spec: CommandSpec<Row> = {
   name: 'test',
-  summary: 'switches one load by hand, within its guards, and reads back',
   positionals: 'LOAD',
   options: {
     level: { value: 'LEVEL', help: 'on or off; SG-Ready also block, normal, recommend', default: 'on' },
     for: { value: 'LENGTH', help: 'how long, such as 10s or 5m; at most 1h', default: '10s' },
     config: { value: 'FILE', help: 'configuration (YAML)' },
     state: STATE_ROW,
-    alone: { help: 'the agent is stopped for certain: open the output here though the broker cannot tell' },
+    alone: { help: 'the agent is certainly stopped: open the output here although the broker cannot confirm it' },
     json: { help: 'one JSON document at the end' },
   },
   notes: [
-    'A running agent carries it out as an override and its minimum times hold afterwards. Without one the output',
-    'is opened here, and after the time and at Ctrl-C goes back to what it was: to its fail-safe level where that',
-    'cannot be told, or was running although the fail-safe level is not.',
+    'A running agent executes the test as an override; minimum times apply afterwards. Without an agent this command',
+    'opens the output. After the time, or at Ctrl-C, it restores the level from before; it sets the fail-safe level',
+    'instead when that level is unknown, or would let the load run although the fail-safe level does not.',
   ],
 };
 
 const MAX_LENGTH = hours(1);
 
-function parseLevelFlag(load: LoadConfig, said: string | undefined): Level {
+function parseLevelFlag(load: LoadConfig, given: string | undefined): Level {
   const levels: readonly Level[] = isSgReady(load) ? ['on', 'off', 'block', 'normal', 'recommend'] : ['on', 'off'];
-  const level = levels.find((one) => one === said);
-  if (level === undefined) throw new UsageError(`--level ${said}: "${load.name}" knows ${levels.join(', ')}`);
+  const level = levels.find((one) => one === given);
+  if (level === undefined) throw new UsageError(`--level ${given}: "${load.name}" knows ${levels.join(', ')}`);
   return toSupportedLevel(load, level);
 }
 
-function parseLengthFlag(said: string): Duration {
-  const length = parseDuration(said);
+function parseLengthFlag(given: string): Duration {
+  const length = parseDuration(given);
   if (length === undefined || length < seconds(1) || length > MAX_LENGTH)
-    throw new UsageError(`--for ${said}: expected a length from 1s to ${formatDuration(MAX_LENGTH)}, such as 10s`);
+    throw new UsageError(`--for ${given}: expected a duration from 1s to ${formatDuration(MAX_LENGTH)}, such as 10s`);
   return length;
 }
 
 const AGENT_UNKNOWN =
-  'whether the agent runs cannot be known, and two programs must not drive one output: start the broker, or stop the agent and add --alone';
+  'so it is unknown whether the agent runs, and two programs must not drive one output: start the broker, or stop the agent and add --alone';
 
-/** The link to the broker, where one is configured; undefined when the person vouches that no agent runs. */
+/** The connection to the configured broker; undefined without one, or when `--alone` states that no agent runs. */
 async function connectUnlessAlone(
   config: LocatedConfig,
   isAlone: boolean,
   { env, stop }: Terminal,
 ): Promise<BrokerLink | undefined> {
   if (config.mqtt === undefined) return undefined;
-  const { openBrokerLink: linkToBroker } = await import('./broker-link.ts');
-  const link = await linkToBroker(config, env, { purpose: 'test', stop });
+  const { openBrokerLink } = await import('./broker-link.ts');
+  const link = await openBrokerLink(config, env, { purpose: 'test', stop });
   if (typeof link !== 'string') return link;
   if (!isAlone) throw new JobError(`${link}; ${AGENT_UNKNOWN}`);
   return undefined;
@@ -97,7 +96,7 @@ export async function run(
     clock,
   };
   if (load.observeOnly)
-    throw new JobError(`"${load.name}" has observeOnly: true and is never switched: set observeOnly: false first`);
+    throw new JobError(`"${load.name}" has observeOnly: true and is never switched; set observeOnly: false first`);
   const link = await connectUnlessAlone(config, args.flag('alone'), terminal);
   try {
     const outcome = await runLoadTest(loadTest, link, terminal);

@@ -1,4 +1,4 @@
-/** `gridtide why`: the present decision of a load in words, and what comes next: from the broker, else as last saved. Decides nothing itself. */
+/** `gridtide why`: the present decision of a load in words and the next change, from the broker or else from the saved state. */
 
 import { createDocumentStore } from '../../agent/document-store.ts';
 import { createPersistence } from '../../agent/persistence.ts';
@@ -21,42 +21,42 @@ type Row = 'config' | 'state' | 'json';
 
 export const spec: CommandSpec<Row> = {
   name: 'why',
-  summary: 'the present decision of a load, in words, and what comes next',
   positionals: 'LOAD',
   options: {
     config: { value: 'FILE', help: 'configuration the agent runs with' },
     state: STATE_ROW,
     json: { help: 'one JSON document' },
   },
-  notes: ['Asks the broker; without one, or when it does not answer, tells what the agent saved last.'],
+  notes: ['Reads from the broker; without one, or without its answer, from the state that the agent saved last.'],
 };
 
-/** The document of a load as the agent tells it, and where it was found. */
+/** The document of a load as the agent publishes it, and its source. */
 interface KnownDecision {
   readonly from: 'broker' | 'state';
-  /** As known by the broker: whether the agent runs now. */
+  /** Whether the agent runs now; known to the broker alone. */
   readonly online?: boolean;
-  /** When the state was saved, or the decision made. */
+  /** The time of the decision, or of the save. */
   readonly asOf: string;
   readonly load: JsonDocument;
   readonly problem?: string;
 }
 
-/** A sentence when the broker tells nothing of the load. */
+/** A sentence when the broker has no document of the load. */
 async function readFromBroker(
   config: LocatedConfig,
   { name }: LoadConfig,
   { env, stop }: Terminal,
 ): Promise<KnownDecision | string> {
-  const { openBrokerLink: linkToBroker } = await import('./broker-link.ts');
-  const link = await linkToBroker(config, env, { purpose: 'why', stop });
+  const { openBrokerLink } = await import('./broker-link.ts');
+  const link = await openBrokerLink(config, env, { purpose: 'why', stop });
   if (typeof link === 'string') return link;
   const topics = buildTopics(config);
   try {
     const online = (await link.readRetained(topics.availability)) === 'online';
     const load = parseDocument(await link.readRetained(topics.load(name)));
     const health = parseDocument(await link.readRetained(topics.health));
-    if (load === undefined) return `the broker holds nothing on ${topics.load(name)}: the agent has not run with it`;
+    if (load === undefined)
+      return `the broker has no message on ${topics.load(name)}; has the agent run with this broker?`;
     const { problem } = health ?? {};
     return {
       from: 'broker',
@@ -88,17 +88,17 @@ async function readFromState(
   };
 }
 
-/** `06:15` of today, with the weekday of another day; as written when it is no time. */
+/** `06:15` of today, with the weekday of another day; other text unchanged. */
 function formatDocumentTime(text: unknown, timezone: string, now: Instant): string {
   const at = parseInstant(text);
   return at === undefined ? String(text) : formatClockTime(timezone, at, now);
 }
 
-/** What is told last by an agent that stops is a decision; the level it then leaves is another. */
-const describeStopLevel = ({ onStop, observeOnly: shadow, failSafe }: LoadConfig) =>
-  shadow || onStop === 'hold'
-    ? 'the load is at the level it was left'
-    : `at its stop it leaves the load at its fail-safe level, ${failSafe}`;
+/** The last decision is from before the stop, which may set another level. */
+const describeStopLevel = ({ onStop, observeOnly, failSafe }: LoadConfig) =>
+  observeOnly || onStop === 'hold'
+    ? 'the load keeps its last level'
+    : `its stop set the load to its fail-safe level, ${failSafe}`;
 
 function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, { out }: Terminal): void {
   const now = createSystemClock().now().wall;
@@ -109,9 +109,9 @@ function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, {
   const next = load.next;
   if (typeof next === 'object' && next !== null && 'level' in next && 'at' in next)
     out(`next: ${next.level} at ${formatDocumentTime(next.at, timezone, now)}\n`);
-  if (from === 'state') out(`as of ${when}, when the agent last saved\n`);
-  else if (online === true) out(`decided at ${when}; the agent runs\n`);
-  else out(`decided at ${when}; the agent does not run now: ${describeStopLevel(of)}\n`);
+  if (from === 'state') out(`as of ${when}, when the agent last saved its state\n`);
+  else if (online === true) out(`decided at ${when}; the agent is running\n`);
+  else out(`decided at ${when}; the agent is not running: ${describeStopLevel(of)}\n`);
   if (problem !== undefined) out(`problem: ${problem}\n`);
 }
 
@@ -123,7 +123,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const known = typeof brokerAnswer === 'string' ? await readFromState(config, load, terminal) : brokerAnswer;
   if (known === undefined)
     throw new JobError(
-      `nothing is known of "${load.name}": ${brokerAnswer}, and ${config.state} holds no decision; is the agent running with this configuration?`,
+      `no decision about "${load.name}" was found: ${brokerAnswer}, and ${config.state} has none; start the agent with this configuration`,
     );
   if (typeof brokerAnswer === 'string' && config.mqtt !== undefined) terminal.err(`${brokerAnswer}\n`);
   if (args.flag('json')) {

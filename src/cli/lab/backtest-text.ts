@@ -1,10 +1,10 @@
-/** Words, bars and lines of a backtest's results. Measures nothing. */
+/** Prints the results of a backtest: table, bars, explanations and CSV. */
 
 import { formatCount } from '../../domain/units.ts';
 import type { Basis } from '../../signal/signal-view.ts';
 import type { BacktestResult } from '../../simulation/backtest/run-backtest.ts';
+import { type CsvColumns, formatColumns } from '../shared/table.ts';
 
-/** What is known of the history. */
 export interface BacktestReport {
   readonly series: {
     readonly from: string;
@@ -17,15 +17,15 @@ export interface BacktestReport {
   readonly faults: readonly string[];
 }
 
-/** What the columns and bars count, once, below everything. */
+/** Explains the columns and bars, once, below everything. */
 const LEGEND: readonly string[] = [
-  'of hindsight, and the bars: share of what perfect knowledge would have saved; starts: a job on average (at most);',
-  'on/off min: shortest run and pause; deadlines: met of all; broken: times a rule of the load was broken',
+  'of hindsight, and the bars: share of the savings of perfect knowledge; starts: average per job (most);',
+  'on/off min: shortest run and pause; deadlines: met of all; broken: how often a limit of the load was broken',
 ];
 
 const TABLE_HEAD = ['policy', 'kWh', 'kg', 'saved', '', 'of hindsight', 'starts', 'on/off min', 'deadlines', 'broken'];
 
-/** Without a minus before nothing. */
+/** Without the minus of `-0.0`. */
 const formatNumber = (value: number, digits: number) => value.toFixed(digits).replace(/^-(0(\.0*)?)$/, '$1');
 const formatPercent = (share: number) => `${formatNumber(100 * share, 1)} %`;
 
@@ -45,19 +45,9 @@ function formatResultRow(result: BacktestResult): readonly string[] {
   ];
 }
 
-function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = TABLE_HEAD.map((_, i) => Math.max(...rows.map((row) => (row[i] ?? '').length)));
-  return rows.map((row) =>
-    row
-      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
-      .join('  ')
-      .trimEnd(),
-  );
-}
-
 const EIGHTHS = ' ▏▎▍▌▋▊▉█';
 
-/** A bar of `share` of `columns`, in eighths of a column; what is below zero has none. */
+/** A bar of `share` of `columns`, in eighths of a column; a negative share has none. */
 function drawBar(share: number, columns: number): string {
   const eighths = Math.round(Math.max(0, Math.min(1, share)) * columns * 8);
   return '█'.repeat(Math.floor(eighths / 8)) + (eighths % 8 === 0 ? '' : (EIGHTHS[eighths % 8] ?? ''));
@@ -72,7 +62,7 @@ function drawResultBars(results: readonly BacktestResult[], columns: number): re
   );
 }
 
-/** On which rung the decisions stood, what was lost to what, and the days that lost most. */
+/** Minutes by the basis of the decisions, the savings lost to each cause, and the days that lost most. */
 function explainResult({
   policy,
   minutesByBasis,
@@ -91,9 +81,9 @@ function explainResult({
   const broken = Object.entries(violationsByRule).map(([rule, count]) => `${rule} ${count}`);
   const worst = days.length === 0 ? '' : `; worst days ${days.join(', ')}`;
   return [
-    `  ${policy}: ${basisShares.length === 0 ? 'worked out from the series, no decision was taken' : basisShares.join(', ')}`,
-    `    lost to the load's rules ${formatNumber(regret.constraintsKg, 1)} kg, to not knowing ${formatNumber(regret.forecastKg, 1)} kg, off the plan ${formatNumber(regret.executionKg, 1)} kg${worst}`,
-    ...(broken.length === 0 ? [] : [`    broken rules: ${broken.join(', ')}`]),
+    `  ${policy}: ${basisShares.length === 0 ? 'computed from the series, without decisions' : basisShares.join(', ')}`,
+    `    lost to the load's limits ${formatNumber(regret.constraintsKg, 1)} kg, to forecast errors ${formatNumber(regret.forecastKg, 1)} kg, by leaving the plan ${formatNumber(regret.executionKg, 1)} kg${worst}`,
+    ...(broken.length === 0 ? [] : [`    broken limits: ${broken.join(', ')}`]),
   ];
 }
 
@@ -110,7 +100,7 @@ export function formatBacktest({ series, results, faults }: BacktestReport, colu
     return [
       '',
       load,
-      ...alignColumns([TABLE_HEAD, ...resultsOfLoad.map(formatResultRow)]),
+      ...formatColumns([TABLE_HEAD, ...resultsOfLoad.map(formatResultRow)], (i) => i > 0),
       '',
       ...drawResultBars(resultsOfLoad, columns),
       ...resultsOfLoad.flatMap(explainResult),
@@ -129,8 +119,7 @@ const BASES: readonly Basis[] = [
   'fail-safe',
 ];
 
-/** Column and value, in the order of the file. */
-const CSV_COLUMNS: readonly (readonly [string, (result: BacktestResult) => string | number | undefined])[] = [
+export const CSV_COLUMNS: CsvColumns<BacktestResult> = [
   ['load', ({ load }) => load],
   ['policy', ({ policy }) => policy],
   ['energyKwh', ({ energyKwh }) => energyKwh],
@@ -154,8 +143,3 @@ const CSV_COLUMNS: readonly (readonly [string, (result: BacktestResult) => strin
   ['worstDay', ({ worstDays }) => worstDays[0]?.from],
   ['worstDayLostKg', ({ worstDays }) => worstDays[0]?.lostKg],
 ];
-
-export function formatBacktestCsv(results: readonly BacktestResult[]): string {
-  const lines = results.map((result) => CSV_COLUMNS.map(([, value]) => value(result) ?? '').join(','));
-  return `${[CSV_COLUMNS.map(([column]) => column).join(','), ...lines].join('\n')}\n`;
-}

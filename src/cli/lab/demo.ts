@@ -8,7 +8,6 @@ type Row = 'hours' | 'speed' | 'seed' | 'json';
 
 export const spec: CommandSpec<Row> = {
   name: 'demo',
-  summary: 'a day of a house in about a minute, everything embedded',
   positionals: '',
   options: {
     hours: { value: 'N', help: 'how much of it', default: '24' },

@@ -24,7 +24,6 @@ import type { PlanResult } from './plan-result.ts';
 
 export const spec = {
   name: 'plan',
-  summary: 'the best schedule for a job; without a forecast, what the agent has planned',
   positionals: '',
   options: {
     forecast: { value: 'FILE', help: 'what gridtide signal forecast --json printed' },

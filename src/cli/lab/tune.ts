@@ -1,9 +1,8 @@
-/** Proposes thresholds and wider goals from what the last days would have been with them. A proposal only: writes nothing, switches nothing. */
+/** `gridtide tune`: proposes thresholds and wider goals by trying them on recent days; changes no configuration. */
 
-import type { LoadConfig } from '../../domain/load-types.ts';
 import { days, formatCount, formatInstant, type Instant } from '../../domain/units.ts';
 import { collectRates, type Entry, getBestRate } from '../../ledger/entries.ts';
-import { readSeries, type Series, SeriesError, seriesUnits } from '../../reference/world/recorded-signal.ts';
+import type { Series } from '../../reference/world/recorded-signal.ts';
 import { builtInLoads } from '../../simulation/backtest/backtest-loads.ts';
 import {
   buildRecordedSeries,
@@ -18,32 +17,33 @@ import {
   type ThresholdTrial,
 } from '../../simulation/tune-thresholds.ts';
 import { readLedger } from '../agent/report.ts';
-import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
-import { loadConfig } from '../shared/load-configuration.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
+import { loadOptionalConfig } from '../shared/load-configuration.ts';
 import { createProgress } from '../shared/progress.ts';
 import { locateStateDirectory, STATE_ROW } from '../shared/state-directory.ts';
+import { formatColumns } from '../shared/table.ts';
+import { parseUnitsFlag, readRecordedFiles, selectLoads, unitNames } from './history-flags.ts';
 
-/** The days that teach, and one in which the first job may begin. */
+/** The days that train the profile, and one in which the first job may begin. */
 const LEAD_DAYS = TEACHING_DAYS + 1;
 
 export const spec = {
   name: 'tune',
-  summary: 'proposes thresholds and goals from the last days; writes nothing',
   positionals: '',
   options: {
     series: { value: 'FILE', help: 'recorded file, .gz too; without it the rates of the ledger', isRepeatable: true },
-    units: { value: 'UNIT', help: `unit of a time,value file: ${Object.keys(seriesUnits).join(', ')}` },
+    units: { value: 'UNIT', help: `unit of a time,value file: ${unitNames}` },
     state: STATE_ROW,
-    config: { value: 'FILE', help: 'loads and time zone; else ev-overnight, ev-day and heat-pump' },
+    config: { value: 'FILE', help: 'loads and time zone; default ev-overnight, ev-day and heat-pump' },
     load: { value: 'NAME', help: 'only this load', isRepeatable: true },
-    days: { value: 'N', help: 'how many of the last days to try on, 3 to 60', default: '14' },
+    days: { value: 'N', help: 'the number of recent days to try, 3 to 60', default: '14' },
     json: { help: 'one JSON document' },
   },
   notes: [
-    `Needs ${LEAD_DAYS} days more than --days: they teach the profile.`,
+    `Needs ${LEAD_DAYS} more days than --days: they train the profile.`,
     'A load without a scheduled goal: thresholds that run at least as many hours as today, the cleanest first.',
-    'A load whose jobs are armed by command (plugging in) has no window to try: nothing is proposed for it.',
-    'A load with one: what an hour or two more before or after its window would have been worth.',
+    'A load with a scheduled goal: the savings of one or two hours more before or after its window.',
+    'A load whose jobs start with a command has no fixed window: nothing is proposed for it.',
     'example: gridtide tune --config gridtide.yaml --days 21',
   ],
 } satisfies CommandSpec;
@@ -54,21 +54,17 @@ const MAX_DAYS = 60;
 const MIN_DAYS = 3;
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const dayCount = args.number('days') ?? 14;
-  if (!Number.isInteger(dayCount) || dayCount < MIN_DAYS || dayCount > MAX_DAYS)
-    throw new UsageError(`--days ${dayCount}: expected a whole number of days, ${MIN_DAYS} to ${MAX_DAYS}`);
-  const units = args.text('units');
-  if (units !== undefined && seriesUnits[units] === undefined)
-    throw new UsageError(`--units ${units}: expected one of ${Object.keys(seriesUnits).join(', ')}`);
-  const file = args.text('config');
-  const config = file === undefined ? undefined : await loadConfig(file);
+  const dayCount = args.number('days', { from: MIN_DAYS, to: MAX_DAYS, whole: true }) ?? 14;
+  const units = parseUnitsFlag(args);
+  const state = args.text('state');
+  const config = await loadOptionalConfig(args.text('config'), { env: terminal.env, state });
   const loads = selectLoads(config?.loads ?? builtInLoads, args.all('load'));
-  const state = locateStateDirectory(terminal.env, { option: args.text('state'), config: config?.state });
   const files = args.all('series');
-  const series = takeLastDays(
-    files.length > 0 ? await readRecordedFiles(files, units) : await readLedgerSeries(state),
-    dayCount,
-  );
+  const recorded =
+    files.length > 0
+      ? await readRecordedFiles(files, units)
+      : await readLedgerSeries(config?.state ?? locateStateDirectory(terminal, state));
+  const series = takeLastDays(recorded, dayCount);
   const to = ((series.slots.at(-1) ?? 0) + 1) * SLOT;
   const from = (to - days(dayCount)) as Instant;
   const timezone = config?.place.timezone ?? 'America/Los_Angeles';
@@ -89,25 +85,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   return 0;
 }
 
-function selectLoads(loads: readonly LoadConfig[], names: readonly string[]): readonly LoadConfig[] {
-  const unknown = names.filter((name) => !loads.some((load) => load.name === name));
-  if (unknown.length > 0)
-    throw new UsageError(
-      ...unknown.map((name) => `--load ${name}: expected one of ${loads.map((load) => load.name).join(', ')}`),
-    );
-  return names.length === 0 ? loads : loads.filter(({ name }) => names.includes(name));
-}
-
-async function readRecordedFiles(files: readonly string[], units: string | undefined): Promise<Series> {
-  try {
-    return await readSeries(files, units);
-  } catch (error) {
-    if (error instanceof SeriesError) throw new JobError(`${error.message}; nothing was tried`);
-    throw error;
-  }
-}
-
-/** The best rates the ledger knows of the region it speaks of last. */
+/** The best rates in the ledger of its most recent region. */
 async function readLedgerSeries(state: string): Promise<Series> {
   const { entries } = await readLedger(state);
   const last = entries.findLast((entry: Entry) => entry.kind === 'seen');
@@ -125,7 +103,7 @@ async function readLedgerSeries(state: string): Promise<Series> {
   };
 }
 
-/** The days to try on and those that teach before them. */
+/** The days to try and the training days before them. */
 function takeLastDays({ slots, values, forecasts }: Series, wanted: number): Series {
   const perDay = days(1) / SLOT;
   const whole = (wanted + LEAD_DAYS) * perDay;
@@ -133,7 +111,7 @@ function takeLastDays({ slots, values, forecasts }: Series, wanted: number): Ser
   const span = slots.length === 0 ? 0 : (end - (slots[0] ?? 0)) / perDay;
   if (span < wanted + LEAD_DAYS)
     throw new JobError(
-      `the rates span ${span.toFixed(1)} days; --days ${wanted} needs ${wanted + LEAD_DAYS}, for the first ${LEAD_DAYS} only teach the profile; let the agent run longer, or give --series FILE`,
+      `the rates span ${span.toFixed(1)} days; --days ${wanted} needs ${wanted + LEAD_DAYS}, because the first ${LEAD_DAYS} only train the profile; let the agent run longer, or give --series FILE`,
     );
   const first = slots.findIndex((slot) => slot >= end - whole);
   return {
@@ -168,17 +146,16 @@ const SHOWN_ROWS = 5;
 function formatProposal(proposal: Proposal, wanted: number): string {
   const { load, kind } = proposal;
   if (kind === 'armed')
-    return `${load}: its jobs are armed by command, each with its own window; nothing is proposed\n`;
+    return `${load}: its jobs start with a command, each with its own window; nothing is proposed\n`;
   const rows = kind === 'thresholds' ? thresholdRows(proposal) : slackRows(proposal);
-  const lines = [[...TABLE_HEADS[kind], ''], ...rows];
-  const widths = TABLE_HEADS[kind].map((_, i) => Math.max(...lines.map((line) => (line[i] ?? '').length)));
-  const table = lines.map((line) => `  ${line.map((cell, i) => cell.padStart(widths[i] ?? 0)).join('  ')}`.trimEnd());
-  return `${load}, the last ${formatCount(wanted, 'day')}: ${explainProposal(proposal)}\n${table.join('\n')}\n`;
+  const head = TABLE_HEADS[kind];
+  const table = formatColumns([head, ...rows], (i) => i < head.length).map((line) => `  ${line}\n`);
+  return `${load}, the last ${formatCount(wanted, 'day')}: ${explainProposal(proposal)}\n${table.join('')}`;
 }
 
 function thresholdRows({ now, proposed, tried }: Extract<Proposal, { kind: 'thresholds' }>): readonly string[][] {
   const enough = tried.filter(({ hoursPerDay }) => hoursPerDay >= now.hoursPerDay && hoursPerDay > 0);
-  const next = enough.sort((a, b) => a.lbsPerMwh - b.lbsPerMwh).filter((one) => one !== proposed);
+  const next = enough.toSorted((a, b) => a.lbsPerMwh - b.lbsPerMwh).filter((one) => one !== proposed);
   return [
     [...formatThreshold(now), 'now'],
     ...(proposed === undefined ? [] : [[...formatThreshold(proposed), 'proposed']]),
@@ -194,16 +171,15 @@ const slackRows = ({ now, proposed, tried }: Extract<Proposal, { kind: 'goal' }>
 function explainProposal(proposal: Exclude<Proposal, { kind: 'armed' }>): string {
   if (proposal.kind === 'thresholds') {
     const { now, proposed } = proposal;
-    if (proposed === undefined) return `onBelow ${now.onBelow}, offAbove ${now.offAbove} are as good as any tried`;
+    if (proposed === undefined) return `onBelow ${now.onBelow}, offAbove ${now.offAbove} are as good as any other pair`;
     return `onBelow ${proposed.onBelow}, offAbove ${proposed.offAbove} would have run as long on a cleaner grid`;
   }
   const { now, proposed, tried } = proposal;
-  if (now.jobs === 0) return 'no job lies wholly inside';
-  if (tried.length === 0) return 'its window has the whole day already';
-  if (proposed === undefined) return 'a wider window would have been worth nothing';
+  if (now.jobs === 0) return 'no job lies wholly inside these days';
+  if (tried.length === 0) return 'its window is the whole day already';
+  if (proposed === undefined) return 'a wider window would have saved nothing';
   const less = now.kgPerJob - proposed.kgPerJob;
-  const what = proposed.earlierMinutes > 0 ? 'beginning' : 'ending';
-  const when = proposed.earlierMinutes > 0 ? 'earlier' : 'later';
+  const what = proposed.earlierMinutes > 0 ? ['starting', 'earlier'] : ['ending', 'later'];
   const hours = (proposed.earlierMinutes + proposed.laterMinutes) / 60;
-  return `${what} ${hours} h ${when} would have saved ${less.toFixed(2)} kg a job`;
+  return `${what[0]} ${hours} h ${what[1]} would have saved ${less.toFixed(2)} kg a job`;
 }

@@ -16,7 +16,6 @@ type Row = 'email' | 'org' | 'region' | 'signal-type' | 'json' | ServiceRow;
 
 export const spec: CommandSpec<Row> = {
   name: 'account',
-  summary: 'register, log in, reset the password, see what the account opens',
   positionals: ['register', 'login', 'reset-password', 'access'],
   options: {
     email: { value: 'ADDRESS', help: 'for notices of outages and updates', actions: ['register'] },

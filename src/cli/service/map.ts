@@ -20,7 +20,6 @@ type Row =
 
 export const spec: CommandSpec<Row> = {
   name: 'map',
-  summary: 'the region map held: download it, import a file, show it',
   positionals: ['update', 'import FILE', 'info'],
   options: {
     ...placeOptions,

@@ -40,7 +40,6 @@ type Row =
 
 export const spec: CommandSpec<Row> = {
   name: 'reference',
-  summary: 'the whole service interface on loopback',
   positionals: '[FILE…]',
   options: {
     port: { value: 'N', help: 'port, 0 for any free one', default: '0' },

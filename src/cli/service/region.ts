@@ -23,7 +23,6 @@ type Row =
 
 export const spec: CommandSpec<Row> = {
   name: 'region',
-  summary: 'which region a place lies in',
   positionals: '',
   options: {
     ...placeOptions,

@@ -41,7 +41,6 @@ const RANGES = ['history', 'past-forecasts'];
 
 export const spec: CommandSpec<SignalRow> = {
   name: 'signal',
-  summary: 'the signal: now, forecast, history, past forecasts, index',
   positionals: ['now', 'forecast', 'history', 'past-forecasts', 'index'],
   options: {
     region: { value: 'REGION', help: 'abbreviation; else the place is looked up' },
@@ -228,7 +227,6 @@ const actions: Readonly<Record<string, (asking: SignalContext) => Promise<void>>
 };
 
 export async function run(args: Arguments<SignalRow>, terminal: Terminal): Promise<number> {
-  if (args.flag('json') && args.flag('csv')) throw new UsageError('--json and --csv: expected one of them');
   const file = args.text('forecast');
   if (file !== undefined) {
     await printComputedIndex(args, terminal, file);

@@ -37,7 +37,6 @@ const ALL_PAGE_SIZE = 500;
 
 export const spec: CommandSpec<Row> = {
   name: 'v1',
-  summary: 'the earlier interface: token, authorities, datapoints, marginal',
   positionals: ['token', 'authorities', 'datapoints', 'marginal'],
   options: {
     loc: { value: 'POINT', help: 'GeoJSON point, longitude first', actions: ['authorities'] },
@@ -263,7 +262,6 @@ const actions: Readonly<Record<string, (asking: V1Context) => Promise<void>>> = 
 };
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  if (args.flag('json') && args.flag('csv')) throw new UsageError('--json and --csv: expected one of them');
   const access = await openService(args, terminal);
   try {
     await selectAction(actions, args)({ args, terminal, access });

@@ -1,66 +1,64 @@
-/** The shape of a command: its options as rows, its help made from them, its arguments checked against them. */
+/** The shape of a command: rows of options, from which its help is printed and its arguments are checked. */
 
 import { parseArgs } from 'node:util';
 import { findNearestWord } from '../../domain/did-you-mean.ts';
 import { parseDecimal } from '../../domain/text-format.ts';
 
-/** What a command may touch of the process; tests hand in their own. */
+/** What a command may use of the process; tests pass their own. */
 export interface Terminal {
   out(text: string): void;
-  /** People's text and progress when stdout is data; errors always. */
+  /** Errors always; also text and progress for people when stdout is data. */
   err(text: string): void;
   readonly input: AsyncIterable<Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether stdout is a terminal: colour, progress and pacing only then. */
+  /** Whether stdout is a terminal: only then are there colour, progress and pacing. */
   readonly interactive: boolean;
   readonly columns: number;
   /** Aborted at SIGINT and SIGTERM. */
   readonly stop: AbortSignal;
-  /** `tell` hears what nobody caught, right before the process ends with 1; absent: Node writes it to stderr. */
-  readonly onCrash?: (tell: (error: unknown) => void) => void;
+  /** Calls `report` with an uncaught error right before the process ends with 1; absent: Node writes it to stderr. */
+  readonly onCrash?: (report: (error: unknown) => void) => void;
 }
 
 export interface OptionRow {
-  /** Name of the value in the help; absent: a flag without one. */
+  /** Name of the value in the help; absent: a flag without a value. */
   readonly value?: string;
   readonly help: string;
   readonly short?: string;
   readonly isRepeatable?: boolean;
   readonly default?: string;
-  /** The actions it belongs to; absent: all of them. */
+  /** The actions that accept it; absent: all of them. */
   readonly actions?: readonly string[];
 }
 
 export interface CommandSpec<Row extends string = string> {
   readonly name: string;
-  /** One line for `gridtide --help`. */
-  readonly summary: string;
-  /** What stands after the name, such as `[LOAD]`; empty when nothing may. A list: one of these actions, such as `import FILE`. */
+  /** The words after the name, such as `[LOAD]`; empty: none. A list: one of these actions, such as `import FILE`. */
   readonly positionals: string | readonly string[];
   readonly options: Readonly<Record<Row, OptionRow>>;
   /** Lines of examples or notes under the options. */
   readonly notes?: readonly string[];
 }
 
-/** A command's arguments after the check: values as text, ready for the command's own reading. */
+/** A command's arguments after the check; their values are text that the command parses. */
 export interface Arguments<Row extends string = string> {
-  /** One of those the command knows; empty where it knows none. */
+  /** One of the command's actions; empty where it has none. */
   readonly action: string;
-  /** What stands after the action, or after the name. */
+  /** The words after the action, or after the name. */
   readonly positionals: readonly string[];
   /** The value of an option, its default, or undefined. */
   text(name: Row): string | undefined;
   /** All values of an option that may be given many times. */
   all(name: Row): readonly string[];
   flag(name: Row): boolean;
-  /** A number, with the mistake told when the text is none or lies outside. Undefined when not given. */
+  /** Undefined when not given; throws `UsageError` when the text is no number or outside the range. */
   number(
     name: Row,
     range?: { readonly from?: number; readonly to?: number; readonly whole?: boolean },
   ): number | undefined;
 }
 
-/** Wrong use: one sentence a mistake; the process ends with 2. */
+/** Wrong use: one sentence per mistake; the process ends with 2. */
 export class UsageError extends Error {
   readonly mistakes: readonly string[];
   constructor(...mistakes: readonly string[]) {
@@ -70,26 +68,28 @@ export class UsageError extends Error {
   }
 }
 
-/** Why a named file could not be read, in words. */
+/** Why a file could not be read, for people. */
 export function fileErrorText(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'there is no such file';
   if (code === 'EISDIR') return 'it is a directory';
-  return code === 'EACCES' ? 'it may not be read' : 'it cannot be read';
+  return code === 'EACCES' ? 'this user may not read it' : 'it cannot be read';
 }
 
-/** A failed job: what happened, what it means, what to do; the process ends with 1. */
+export const errorMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** A failed job: what failed, its cause and its fix; the process ends with 1. */
 export class JobError extends Error {
   override readonly name = 'JobError';
 }
 
-/** What a command file exports. `run` resolves to the exit code. */
+/** The exports of a command file. `run` resolves to the exit code. */
 export interface CommandModule {
   readonly spec: CommandSpec;
   run(args: Arguments, terminal: Terminal): Promise<number>;
 }
 
-/** `parseArgs` takes `-105` after an option for another option; written with `=` it is a value. */
+/** `parseArgs` reads `-105` after an option as another option; joined with `=` it is a value. */
 function joinNegativeNumbers(argv: readonly string[]): string[] {
   const joined: string[] = [];
   for (const word of argv) {
@@ -101,7 +101,7 @@ function joinNegativeNumbers(argv: readonly string[]): string[] {
   return joined;
 }
 
-/** The first word as one of the command's actions, with as many words after it as that takes. Throws `UsageError`. */
+/** The first word as one of the command's actions, and the words after it. Throws `UsageError`. */
 function parseAction(
   { name, positionals }: CommandSpec,
   words: readonly string[],
@@ -111,32 +111,27 @@ function parseAction(
       throw new UsageError(`"${words.join(' ')}" is not expected; gridtide ${name} takes options only`);
     return { action: '', positionals: words };
   }
-  const [said, ...rest] = words;
+  const [given, ...rest] = words;
   const actionWords = positionals.map((action) => action.split(' '));
-  const found = actionWords.find(([action]) => action === said);
+  const found = actionWords.find(([action]) => action === given);
   if (found !== undefined && rest.length === found.length - 1) return { action: found[0] ?? '', positionals: rest };
-  const suggestion =
-    said === undefined || found !== undefined
-      ? undefined
-      : findNearestWord(
-          said,
-          actionWords.flatMap(([action]) => action ?? []),
-        );
+  const names = actionWords.flatMap(([action]) => action ?? []);
+  const suggestion = given === undefined || found !== undefined ? undefined : findNearestWord(given, names);
+  const received = given === undefined ? '' : `"${words.join(' ')}": `;
+  const hint = suggestion === undefined ? '' : ` (${suggestion}?)`;
   throw new UsageError(
-    `${said === undefined ? '' : `"${words.join(' ')}": `}expected one of ${positionals.join(', ')}${
-      suggestion === undefined ? '' : ` (${suggestion}?)`
-    }; gridtide ${name} --help tells of each`,
+    `${received}expected one of ${positionals.join(', ')}${hint}; gridtide ${name} --help describes each`,
   );
 }
 
-/** What the command does at the action it was given. */
+/** The function of the given action. */
 export function selectAction<Act>(acts: Readonly<Record<string, Act>>, { action }: Pick<Arguments, 'action'>): Act {
   const act = acts[action];
-  if (act === undefined) throw new Error(`the action ${action} is listed, and nothing does it`);
+  if (act === undefined) throw new Error(`the action ${action} is listed and has no function`);
   return act;
 }
 
-/** Node's own words name the option and describe the rest for the programmer. */
+/** Node's message names the option; the rest of it is for programmers. */
 function explainParseError(error: unknown, rows: CommandSpec['options']): string {
   const message = error instanceof Error ? error.message : String(error);
   const name = /'(?:-\w, )?--?([\w-]+)/.exec(message)?.[1] ?? '';
@@ -147,7 +142,7 @@ function explainParseError(error: unknown, rows: CommandSpec['options']): string
     return `there is no option ${flag}${suggestion === undefined ? '' : ` (--${suggestion}?)`}`;
   }
   if (row === undefined) return message.split('. ')[0] ?? '';
-  return row.value === undefined ? `--${name} takes no value` : `--${name} wants a value: ${row.value}`;
+  return row.value === undefined ? `--${name} takes no value` : `--${name} needs a value: ${row.value}`;
 }
 
 /** Checks `argv` (what follows the command's name) against the rows. Throws `UsageError`. */
@@ -174,10 +169,13 @@ export function parseArguments(spec: CommandSpec, argv: readonly string[]): Argu
   if (unusedFlags.length > 0)
     throw new UsageError(
       ...unusedFlags.map(
-        (name) => `--${name} is for ${rows[name]?.actions?.join(', ')}; ${spec.name} ${action} has no use for it`,
+        (name) =>
+          `--${name} is an option of ${rows[name]?.actions?.join(', ')}; ${spec.name} ${action} does not use it`,
       ),
     );
 
+  if (parsed.values.json === true && parsed.values.csv === true)
+    throw new UsageError('--json and --csv: expected one of them');
   const values = parsed.values as Record<string, string | boolean | readonly string[] | undefined>;
   const text = (name: string) => {
     const value = values[name];
@@ -198,12 +196,7 @@ export function parseArguments(spec: CommandSpec, argv: readonly string[]): Argu
       const n = parseDecimal(given);
       if (n !== undefined && n >= from && n <= to && (!whole || Number.isInteger(n))) return n;
       const kind = whole ? 'a whole number' : 'a number';
-      const range =
-        from === -Infinity && to === Infinity
-          ? ''
-          : to === Infinity
-            ? ` of at least ${from}`
-            : ` within ${from} to ${to}`;
+      const range = to !== Infinity ? ` within ${from} to ${to}` : from === -Infinity ? '' : ` of at least ${from}`;
       const spelling = n === undefined ? `, written in digits such as ${whole ? '16' : '-38.5'}` : '';
       throw new UsageError(`--${name} ${given}: expected ${kind}${range}${spelling}`);
     },
@@ -211,7 +204,7 @@ export function parseArguments(spec: CommandSpec, argv: readonly string[]): Argu
 }
 
 /** The text of `gridtide NAME --help`. */
-export function formatHelp(spec: CommandSpec): string {
+export function formatHelp(spec: CommandSpec, summary: string): string {
   const rows = Object.entries({ ...spec.options, help: { help: 'this text' } as OptionRow });
   const flagColumns = rows.map(
     ([name, row]) => `--${name}${row.value === undefined ? '' : ` ${row.value}`}${row.isRepeatable ? ' …' : ''}`,
@@ -224,11 +217,7 @@ export function formatHelp(spec: CommandSpec): string {
   });
   const after = typeof spec.positionals === 'string' ? spec.positionals : spec.positionals.join('|');
   const usage = `gridtide ${spec.name}${after === '' ? '' : ` ${after}`} [options]`;
-  return [
-    `${usage}\n  ${spec.summary}`,
-    '',
-    ...lines,
-    ...(spec.notes === undefined ? [] : ['', ...spec.notes]),
-    '',
-  ].join('\n');
+  return [`${usage}\n  ${summary}`, '', ...lines, ...(spec.notes === undefined ? [] : ['', ...spec.notes]), ''].join(
+    '\n',
+  );
 }

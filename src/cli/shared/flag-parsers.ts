@@ -1,16 +1,17 @@
-/** Reads what commands have in common from their flags: times, lengths, places, a saved forecast. Asks nothing. */
+/** Parses the flags that commands share: times, durations, places, a saved forecast. */
 
 import { readFile } from 'node:fs/promises';
 import { parseDuration } from '../../domain/duration-text.ts';
 import { parseInstant } from '../../domain/iso-time.ts';
 import { toPlace } from '../../domain/place.ts';
+import { isTimeZone } from '../../domain/time-zone.ts';
 import type { Duration, Instant, Place } from '../../domain/units.ts';
 import type { Forecast } from '../../service/api/response-types.ts';
 import { type Arguments, fileErrorText, JobError, type OptionRow, UsageError } from './command.ts';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** A time with a zone, or a bare date for its midnight UTC. Undefined when not given; throws `UsageError`. */
+/** A time with a zone, or a date, which means its midnight UTC. Undefined when not given; throws `UsageError`. */
 export function parseTimeFlag<Row extends string>(args: Arguments<Row>, row: Row): Instant | undefined {
   const given = args.text(row);
   if (given === undefined) return undefined;
@@ -25,11 +26,17 @@ export function parseDurationFlag<Row extends string>(args: Arguments<Row>, row:
   const given = args.text(row);
   if (given === undefined) return undefined;
   const length = parseDuration(given);
-  if (length === undefined) throw new UsageError(`--${row} ${given}: expected a length such as 4h, 90m or 1h30m`);
+  if (length === undefined) throw new UsageError(`--${row} ${given}: expected a duration such as 4h, 90m or 1h30m`);
   return length;
 }
 
-/** What each of `reads` gives, or a `UsageError` with all their mistakes. */
+/** Throws `UsageError`. */
+export function requireTimezone(timezone = 'America/Los_Angeles'): string {
+  if (isTimeZone(timezone)) return timezone;
+  throw new UsageError(`--timezone ${timezone}: expected a zone such as Europe/Berlin`);
+}
+
+/** The results of all `reads`, or one `UsageError` with all their mistakes. */
 export function parseAllFlags<Reads extends Readonly<Record<string, () => unknown>>>(reads: Reads) {
   const mistakes: string[] = [];
   const values = Object.entries(reads).map(([name, read]) => {
@@ -48,11 +55,11 @@ export function parseAllFlags<Reads extends Readonly<Record<string, () => unknow
 export type PlaceRow = 'latitude' | 'longitude';
 
 export const placeOptions: Readonly<Record<PlaceRow, OptionRow>> = {
-  latitude: { value: 'DEGREES', help: 'north of the equator; with --longitude, else the place of --config' },
+  latitude: { value: 'DEGREES', help: 'north of the equator, with --longitude; default: the place of --config' },
   longitude: { value: 'DEGREES', help: 'east of Greenwich' },
 };
 
-/** The place of `--latitude` and `--longitude`, else `fallback`. Throws `UsageError` for half a place or none on earth. */
+/** The place of `--latitude` and `--longitude`, else `fallback`. Throws `UsageError` for one without the other, or outside the range. */
 export function parsePlaceFlags(args: Arguments<PlaceRow>, fallback?: Place): Place | undefined {
   const north = args.number('latitude');
   const east = args.number('longitude');
@@ -70,21 +77,21 @@ export async function readSavedForecast(file: string): Promise<Forecast> {
   try {
     body = JSON.parse(await readFile(file, 'utf8'));
   } catch (error) {
-    const cause = error instanceof SyntaxError ? 'it is not JSON' : fileErrorText(error);
+    const cause = error instanceof SyntaxError ? 'not JSON' : fileErrorText(error);
     throw new JobError(`${file}: ${cause}; gridtide signal forecast --json > FILE saves one`);
   }
-  // Loaded only here: whoever asks for a place does not pay for the decoders.
+  // Imported only here: a command that needs a place alone does not load the decoders.
   const { decodeSavedForecast } = await import('../../service/api/decode-data.ts');
-  const { failureText: sentenceOf } = await import('../../service/failure-text.ts');
+  const { failureText } = await import('../../service/failure-text.ts');
   const forecast = decodeSavedForecast(body);
   if (!forecast.ok) {
     const { failure } = forecast;
     const why =
       failure.kind === 'invalid-response'
         ? `${failure.where} is ${failure.received}, expected ${failure.expected}`
-        : sentenceOf(failure);
+        : failureText(failure);
     throw new JobError(
-      `${file}: it is not an answer of /v3/forecast (${why}); gridtide signal forecast --json > FILE saves one`,
+      `${file}: not an answer of /v3/forecast (${why}); gridtide signal forecast --json > FILE saves one`,
     );
   }
   return forecast.value;

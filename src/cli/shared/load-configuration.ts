@@ -1,4 +1,4 @@
-/** Reads the configuration file a command was given: the checked configuration, or every mistake in it at once. */
+/** Reads the configuration file of a command: the checked configuration, or all its mistakes at once. */
 
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -8,19 +8,19 @@ import { parseConfig } from '../../config/parse-config.ts';
 import type { NamedSecretFile } from '../../platform/secret-files.ts';
 import { fileErrorText, UsageError } from './command.ts';
 
-/** Far more than any house needs; a larger file is another file. */
+/** Far more than any house needs: a larger file is not a configuration. */
 const MAX_CONFIG_BYTES = 1024 * 1024;
 
-/** What is done about a file that is not read. */
+/** The cure for a file that cannot be read. */
 function suggestFix(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'gridtide init writes one';
-  return code === 'EACCES' ? 'run this as its owner, or let this user read it' : 'name a file';
+  return code === 'EACCES' ? 'run this command as its owner, or let this user read it' : 'name a file';
 }
 
-/** Throws `UsageError` with one sentence a mistake. */
+/** Throws `UsageError` with one sentence per mistake. */
 export async function loadConfig(file: string | undefined): Promise<Config> {
-  if (file === undefined) throw new UsageError('which configuration? give --config FILE; gridtide init writes one');
+  if (file === undefined) throw new UsageError('--config FILE is missing; gridtide init writes a configuration');
   let text: string;
   try {
     if ((await stat(file)).size > MAX_CONFIG_BYTES)
@@ -50,23 +50,31 @@ export function listConfiguredFiles({ service, mqtt }: Config): readonly NamedSe
   return files.flatMap(([at, path, isSecret]) => (path === undefined ? [] : [{ at, path, isSecret }]));
 }
 
-/** What the service manager handed over. */
-async function listCredentials(directory: string | undefined): Promise<readonly string[]> {
-  return directory === undefined ? [] : readdir(directory).catch(() => []);
+export interface PathOptions {
+  readonly env: Environment;
+  /** `--state`, relative to the working directory. */
+  readonly state?: string | undefined;
+  readonly allowsMissingCredentials?: boolean;
 }
 
-/** The configuration with every path absolute: relative ones start at the file's directory, `state` at the working one. */
+/** The configuration with absolute paths: relative ones start at the file's directory, `state` at the working directory. */
 export async function loadConfigWithPaths(
   file: string | undefined,
-  { env, state }: { readonly env: Environment; readonly state?: string | undefined },
+  { env, state, allowsMissingCredentials = false }: PathOptions,
 ): Promise<LocatedConfig> {
   const config = await loadConfig(file);
+  const credentials = env.CREDENTIALS_DIRECTORY;
   const located = locateConfig(config, {
     env,
     directory: resolve(dirname(file ?? '.')),
-    credentials: await listCredentials(env.CREDENTIALS_DIRECTORY),
+    credentials: credentials === undefined ? [] : await readdir(credentials).catch(() => []),
+    allowsMissingCredentials,
     ...(state === undefined ? {} : { stateDirectory: resolve(state) }),
   });
   if (!located.ok) throw new UsageError(...located.mistakes.map((mistake) => `${file}: ${mistake}`));
   return located.config;
 }
+
+/** The configuration of a command that works without one and needs no secret. */
+export const loadOptionalConfig = async (file: string | undefined, options: PathOptions) =>
+  file === undefined ? undefined : loadConfigWithPaths(file, { ...options, allowsMissingCredentials: true });

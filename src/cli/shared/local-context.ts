@@ -1,4 +1,4 @@
-/** What a command knows of its device without asking anybody: state directory, place, signal type, from flags and configuration. */
+/** State directory, place and signal type of a command, from its flags and its configuration. */
 
 import type { SignalType } from '../../domain/load-types.ts';
 import type { Place } from '../../domain/units.ts';
@@ -13,7 +13,7 @@ const SIGNAL_TYPES: readonly SignalType[] = ['co2_moer', 'co2_aoer', 'health_dam
 export const localContextOptions: Readonly<Record<LocalContextRow, OptionRow>> = {
   'signal-type': { value: 'TYPE', help: `one of ${SIGNAL_TYPES.join(', ')} (co2_moer)` },
   state: STATE_ROW,
-  config: { value: 'FILE', help: 'configuration that tells place, signal type and state directory' },
+  config: { value: 'FILE', help: 'configuration with place, signal type and state directory' },
 };
 
 export interface LocalContext {
@@ -36,12 +36,12 @@ export async function readLocalContext(args: Arguments<LocalContextRow>, { env }
   const file = args.text('config');
   if (file === undefined)
     return {
-      stateDirectory: locateStateDirectory(env, { option: state }),
+      stateDirectory: locateStateDirectory({ env }, state),
       signalType: parseSignalTypeFlag(given ?? 'co2_moer'),
     };
-  // Loaded only here: a lookup without a configuration does not pay for its reading.
-  const { loadConfigWithPaths: locatedConfig } = await import('./load-configuration.ts');
-  const config = await locatedConfig(file, { env, state });
+  // Imported only here: a lookup without a configuration does not load its reader.
+  const { loadConfigWithPaths } = await import('./load-configuration.ts');
+  const config = await loadConfigWithPaths(file, { env, state, allowsMissingCredentials: true });
   const { latitude, longitude } = config.place;
   return {
     stateDirectory: config.state,

@@ -12,7 +12,7 @@ export interface Question {
   /** Taken for an empty line. */
   readonly fallback?: ConfigTreeValue;
   /** An empty line means: none. */
-  readonly isOptional?: true;
+  readonly isOptional?: boolean;
 }
 
 export interface Prompt {

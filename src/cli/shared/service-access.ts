@@ -1,4 +1,4 @@
-/** Finds the service and the credentials for a command that asks it: configuration, flags, environment. A password never comes from the command line. */
+/** Opens the service for a command, with address and credentials from flags, configuration or environment; never a password from the command line. */
 
 import { serviceUrlType } from '../../config/url-types.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
@@ -7,7 +7,7 @@ import { createSystemRandom } from '../../platform/random.ts';
 import { createSecrets } from '../../platform/secret-files.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import type { Credentials } from '../../service/api/query-types.ts';
-import { createServiceClient, type ServiceClient } from '../../service/client.ts';
+import { createServiceClient, type ServiceClient, type ServiceClientOptions } from '../../service/client.ts';
 import type { Failure, Outcome } from '../../service/failure.ts';
 import { failureText } from '../../service/failure-text.ts';
 import { readCaFile } from './ca-file.ts';
@@ -16,23 +16,20 @@ import { type ServiceRow, serviceOptions } from './service-options.ts';
 
 export { type ServiceRow, serviceOptions };
 
-export interface ServiceAccess {
-  readonly service: ServiceClient;
-  readonly clock: Clock;
-  /** Undefined when not known. */
+export interface ServiceAccess extends ServiceLink {
+  /** Undefined when not given. */
   readonly username: () => Promise<string | undefined>;
   readonly password: () => Promise<string | undefined>;
-  close(): Promise<void>;
 }
 
-/** Warnings and errors go to people, the rest nowhere. */
+/** Prints warnings and errors. */
 const createWarningLog =
   ({ err }: Terminal): Log =>
   (level, message) => {
     if (level === 'warn' || level === 'error') err(`${message}\n`);
   };
 
-/** Which service, and where the account's words are: flags first, then the configuration, then the environment. */
+/** The service and the account: flags first, then the configuration, then the environment. */
 interface ServiceTarget {
   readonly url: string;
   readonly ca?: string;
@@ -45,17 +42,18 @@ interface ServiceTarget {
 async function readConfiguredTarget(args: Arguments<ServiceRow>, { env }: Terminal): Promise<Partial<ServiceTarget>> {
   const file = args.text('config');
   if (file === undefined) return {};
-  const { loadConfigWithPaths: locatedConfig } = await import('./load-configuration.ts');
-  const { url, ca, usernameFile, passwordFile, fleet } = (await locatedConfig(file, { env })).service;
+  const { loadConfigWithPaths } = await import('./load-configuration.ts');
+  const { url, ca, usernameFile, passwordFile, fleet } = (await loadConfigWithPaths(file, { env })).service;
   return { url, usernameFile, passwordFile, fleet, ...(ca === undefined ? {} : { ca }) };
 }
 
-/** Throws `UsageError` when it is not said which service is meant. */
+/** Throws `UsageError` when no address is given. */
 async function resolveTarget(args: Arguments<ServiceRow>, terminal: Terminal): Promise<ServiceTarget> {
   const config = await readConfiguredTarget(args, terminal);
   const flag = args.text('url');
   const url = flag ?? config.url ?? readVariable(terminal, 'GRIDTIDE_URL');
-  if (url === undefined) throw new UsageError('which service? give --url, --config or $GRIDTIDE_URL');
+  if (url === undefined)
+    throw new UsageError('the address of the service is missing; give --url, --config or $GRIDTIDE_URL');
   const flags = {
     ca: args.text('ca'),
     username: args.text('username'),
@@ -66,7 +64,7 @@ async function resolveTarget(args: Arguments<ServiceRow>, terminal: Terminal): P
   return { ...config, ...givenFlags, url: checkServiceUrl(url, flag === undefined ? '$GRIDTIDE_URL' : '--url') };
 }
 
-/** By the rule of the configuration's own `service.url`. */
+/** Applies the rule of the configuration's `service.url`. */
 function checkServiceUrl(url: string, source: string): string {
   const mistakes: string[] = [];
   const read = serviceUrlType.read(url, (onMistake) => mistakes.push(`${source}: ${onMistake}`));
@@ -74,72 +72,84 @@ function checkServiceUrl(url: string, source: string): string {
   return read;
 }
 
-/** A variable that is set to nothing is not set. */
+/** An empty variable counts as unset. */
 const readVariable = ({ env }: Pick<Terminal, 'env'>, name: string) => env[name] || undefined;
 
-/** One half of the credentials: its file, else its variable; read anew each time. */
+/** Reads one half of the credentials from its file, else from its variable, at each call. */
 function createSecretReader(file: string | undefined, what: 'user name' | 'password', terminal: Terminal) {
   const secrets = createSecrets({ credentials: terminal.env.CREDENTIALS_DIRECTORY });
   return async (): Promise<string | undefined> => {
     if (file === undefined)
       return readVariable(terminal, what === 'password' ? 'GRIDTIDE_PASSWORD' : 'GRIDTIDE_USERNAME');
     const text = await secrets.read(file);
-    if (!text) throw new UsageError(`${file} cannot be read, or is empty: expected a file that holds the ${what}`);
+    if (!text) throw new UsageError(`${file} cannot be read or is empty: expected a file with the ${what}`);
     return text;
   };
 }
 
-/** One half without the other is a mistake: as a visitor the earlier interface would answer all the same. */
+/** One half alone is a mistake: the earlier interface would answer as if to a visitor. */
 function pairCredentials(username: string | undefined, password: string | undefined): Credentials | undefined {
   if (username !== undefined && password !== undefined) return { username, password };
   if (username !== undefined)
-    throw new UsageError(`which password has ${username}? give --password-file or $GRIDTIDE_PASSWORD`);
+    throw new UsageError(`the password of ${username} is missing; give --password-file or $GRIDTIDE_PASSWORD`);
   if (password !== undefined)
-    throw new UsageError('whose password? give --username, --username-file or $GRIDTIDE_USERNAME');
+    throw new UsageError('a password without a user name; give --username, --username-file or $GRIDTIDE_USERNAME');
   return undefined;
 }
 
 async function requireCaFile(file: string): Promise<string> {
   const text = await readCaFile(file);
   if (text === undefined)
-    throw new UsageError(`${file} cannot be read, or holds no certificate: expected a certificate authority, PEM`);
+    throw new UsageError(`${file} cannot be read or holds no certificate: expected a certificate authority, PEM`);
   return text;
 }
 
-/** Throws `UsageError`. The caller closes it. */
-export async function openService(args: Arguments<ServiceRow>, terminal: Terminal): Promise<ServiceAccess> {
-  const { url, ca, username: name, usernameFile, passwordFile, fleet = 1 } = await resolveTarget(args, terminal);
-  const http = createHttp(ca === undefined ? {} : { ca: await requireCaFile(ca) });
+export interface ServiceLink {
+  readonly service: ServiceClient;
+  readonly clock: Clock;
+  close(): Promise<void>;
+}
+
+/** The client of a command. It stops at SIGINT and SIGTERM; the caller closes it. */
+export function openServiceLink(
+  { ca, ...target }: Pick<ServiceClientOptions, 'url' | 'fleet' | 'credentials' | 'log'> & { readonly ca?: string },
+  stop: AbortSignal,
+): ServiceLink {
+  const http = createHttp(ca === undefined ? {} : { ca });
   const clock = createSystemClock();
-  const username = name === undefined ? createSecretReader(usernameFile, 'user name', terminal) : async () => name;
-  const password = createSecretReader(passwordFile, 'password', terminal);
-  const credentials = async () => pairCredentials(await username(), await password());
-  const random = createSystemRandom();
-  const service = createServiceClient({
-    url,
-    http,
-    clock,
-    random,
-    credentials,
-    fleet,
-    log: createWarningLog(terminal),
-  });
-  const stop = () => service.stop();
-  terminal.stop.addEventListener('abort', stop, { once: true });
+  const service = createServiceClient({ ...target, http, clock, random: createSystemRandom() });
+  const stopService = () => service.stop();
+  stop.addEventListener('abort', stopService, { once: true });
   return {
     service,
     clock,
-    username,
-    password,
     close: async () => {
-      terminal.stop.removeEventListener('abort', stop);
+      stop.removeEventListener('abort', stopService);
       service.stop();
       await http.close();
     },
   };
 }
 
-/** The value of an outcome; throws the failure in words: `UsageError` for what was not sent, else `JobError`. */
+/** Throws `UsageError`. The caller closes it. */
+export async function openService(args: Arguments<ServiceRow>, terminal: Terminal): Promise<ServiceAccess> {
+  const { url, ca, username: name, usernameFile, passwordFile, fleet = 1 } = await resolveTarget(args, terminal);
+  const username = name === undefined ? createSecretReader(usernameFile, 'user name', terminal) : async () => name;
+  const password = createSecretReader(passwordFile, 'password', terminal);
+  const link = openServiceLink(
+    {
+      url,
+      fleet,
+      credentials: async () => pairCredentials(await username(), await password()),
+      log: createWarningLog(terminal),
+      ...(ca === undefined ? {} : { ca: await requireCaFile(ca) }),
+    },
+    terminal.stop,
+  );
+  return { ...link, username, password };
+}
+
+/** The value of an outcome; throws its failure: `UsageError` for a request that was not sent, else `JobError`. */
 export function unwrapOutcome<Value>(outcome: Outcome<Value>): Value {
   if (outcome.ok) return outcome.value;
   throw toCommandError(outcome.failure);
