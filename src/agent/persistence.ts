@@ -56,8 +56,7 @@ export async function createPersistence(
     control,
     signalData,
     saveControl(state, { now, jobs, atMost }) {
-      // The view is made anew from the signal data; kept here it would be most of every write.
-      encodeLatestControl = () => encodeJson({ boot, jobs, state: encodeControlState({ ...state, view: undefined }) });
+      encodeLatestControl = () => encodeJson({ boot, jobs, state: encodeControlState(state) });
       void scratch?.save(CONTROL_DOCUMENT, encodeLatestControl());
       if (controlSavedAt !== undefined && durationBetween(controlSavedAt, now.uptime) < atMost) return;
       controlSavedAt = now.uptime;

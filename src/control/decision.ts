@@ -1,34 +1,24 @@
-/** The record of what a load is told: reason, rung, data and what comes next; and whether it says anything new. */
+/** Builds the record of a decision: level, reason, priority, data, and what comes next; and tells whether it says anything new. */
 
-import { isRunning, isSgReady } from '../domain/levels.ts';
 import type { LoadConfig } from '../domain/load-types.ts';
-import { computeEnergy, type Duration, RATE_UNITS, type Uptime } from '../domain/units.ts';
+import { computeEnergy, type Duration, RATE_UNITS } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 import type { Decision, RulePriority } from './control-types.ts';
 import type { Permitted } from './rules/interlocks.ts';
 import { computeShortfall } from './rules/jobs.ts';
-import {
-  effectiveMinOff,
-  effectiveMinOn,
-  levelSince,
-  type MutableLoadState,
-  presentLevel,
-  runningSince,
-  type StepContext,
-  toWallTime,
-  wakeAtUptime,
-} from './rules/step-context.ts';
+import { minimumTimeEnd, type StepContext, toWallTime } from './rules/step-context.ts';
+import type { LoadState } from './state/control-state.ts';
 
 export function buildDecision(
   context: StepContext,
   load: LoadConfig,
-  draft: MutableLoadState,
+  state: LoadState,
   permitted: Permitted,
 ): Decision {
   const { request, level, interlock } = permitted;
-  const until = permitted.until ?? request.until ?? minimumTimeEnd(context, load, draft);
+  const until = permitted.until ?? request.until ?? presentLevelUntil(context, load, state);
   const { index, rate } = citeSignal(context);
-  const { job } = draft;
+  const { job } = state;
   return {
     load: load.name,
     at: context.now.wall,
@@ -51,7 +41,7 @@ export function buildDecision(
             from: job.from,
             need: job.need,
             done: job.done,
-            shortfall: computeShortfall(context, load, draft, job),
+            shortfall: computeShortfall(context, load, state, job),
           },
           energy: computeEnergy(load.powerKw, job.done),
         }),
@@ -61,16 +51,10 @@ export function buildDecision(
 const interlockPriority = (interlock: Decision['why']): RulePriority =>
   interlock === 'power-budget' ? 3 : interlock === 'ageing' ? 8 : 2;
 
-/** Until when the least time of the present level holds, while it does. */
-function minimumTimeEnd(context: StepContext, load: LoadConfig, draft: MutableLoadState) {
-  const present = presentLevel(draft);
-  if (present === undefined) return undefined;
-  const least = isRunning(present) ? effectiveMinOn(load) : effectiveMinOff(load);
-  const holdEnd = isSgReady(load) ? levelSince(draft) + load.minStateTime : 0;
-  const end = Math.max(runningSince(draft) + least, holdEnd) as Uptime;
-  if (end <= context.now.uptime) return undefined;
-  wakeAtUptime(context, end);
-  return toWallTime(context, end);
+/** Until when the least time of the present level lasts, while it does. */
+function presentLevelUntil(context: StepContext, load: LoadConfig, state: LoadState) {
+  const end = minimumTimeEnd(load, state);
+  return end === undefined || end <= context.now.uptime ? undefined : toWallTime(context, end);
 }
 
 /** What the signal says now, for people: only what is valid, only on a clock that is trusted. */

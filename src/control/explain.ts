@@ -1,4 +1,4 @@
-/** A decision in words a homeowner reads; adds nothing to it. */
+/** Puts a decision in words a homeowner reads. */
 
 import { isRunning } from '../domain/levels.ts';
 import { formatClockTime } from '../domain/local-time.ts';
@@ -40,25 +40,25 @@ function formatBasis(basis: Basis): string {
 }
 
 function formatReason(decision: Decision, clock: FormatTime): string {
-  const { why, wantedWhy: wish, threshold: limit, until } = decision;
-  const from = decision.basis === 'own-profile' ? ' by what recent days were like' : '';
-  const wanted = wish === undefined ? '' : ` (wants to be ${decision.wanted}: ${formatShortReason(wish)})`;
+  const { why, wantedWhy, threshold: limit, until } = decision;
+  const from = decision.basis === 'own-profile' ? ', as recent days were' : '';
+  const wanted = wantedWhy === undefined ? '' : ` (wants to be ${decision.wanted}: ${formatShortReason(wantedWhy)})`;
   const when = until === undefined ? '' : ` until ${clock(until)}`;
-  // An index of now is known all the same, and said before.
+  // The present index may be known all the same; the sentence begins with it.
   const unknown = decision.index === undefined && decision.rate === undefined ? 'no signal' : 'no forecast';
   switch (why) {
     case 'safety':
       return 'a safety input has tripped';
     case 'min-on':
-      return `has to run${when} before it may stop${wanted}`;
+      return `minimum on time${when}${wanted}`;
     case 'min-off':
-      return `has to rest${when} before it may start${wanted}`;
+      return `minimum off time${when}${wanted}`;
     case 'hold':
-      return `keeps its signal${when}, as the heat pump needs it${wanted}`;
+      return `minimum state time${when}${wanted}`;
     case 'block-limit':
-      return `may not be blocked any longer${when === '' ? '' : `, not again${when}`}`;
+      return `maximum block time reached${when === '' ? '' : `, no new block${when}`}`;
     case 'start-budget':
-      return `has used up its starts${when === '' ? '' : `, the next is free at ${clock(until as Instant)}`}${wanted}`;
+      return `start limit reached${until === undefined ? '' : `, next start at ${clock(until)}`}${wanted}`;
     case 'power-budget':
       return `waits for power that other loads use${wanted}`;
     case 'spread':
@@ -66,21 +66,21 @@ function formatReason(decision: Decision, clock: FormatTime): string {
     case 'override':
       return `set by hand to ${decision.wanted}${when}`;
     case 'remote-override':
-      return `set from afar to ${decision.wanted}${when}`;
+      return `set remotely to ${decision.wanted}${when}`;
     case 'must-run':
-      return 'can wait no longer for its deadline';
+      return 'must run now to meet its deadline';
     case 'last-run':
-      return `goes on until it is done, for it has no pause left${wanted}`;
+      return `runs until it is done, its job allows no further pause${wanted}`;
     case 'planned':
       return `planned for these hours${from}`;
     case 'plan-waits':
       if (decision.job !== undefined && decision.job.from > decision.at)
         return `may run from ${clock(decision.job.from)}`;
-      return `cleaner hours are to come${from}`;
+      return `waiting for cleaner hours${from}`;
     case 'goal-done':
-      return 'has what it needs';
+      return 'its goal is met';
     case 'not-armed':
-      return 'waits to be armed';
+      return 'waits for an arm command';
     case 'clean':
       return `clean${limit === undefined ? '' : `, at or below ${limit}`}`;
     case 'between':
@@ -88,25 +88,25 @@ function formatReason(decision: Decision, clock: FormatTime): string {
     case 'dirty':
       return `dirty${limit === undefined ? '' : `, at or above ${limit}`}`;
     case 'flat':
-      return 'all hours ahead are alike';
+      return 'all hours ahead are equally clean';
     case 'ageing':
-      return 'no newer index has come, an old one starts nothing';
+      return 'the index is too old to start a load';
     case 'window':
-      return `${unknown} is known, its daily window is open`;
+      return `${unknown}, its daily window is open`;
     case 'outside-window':
-      return `${unknown} is known, its daily window is closed`;
+      return `${unknown}, its daily window is closed`;
     case 'boot':
-      return 'just started, nothing is known yet';
+      return 'just started, no signal yet';
     case 'no-data':
-      return `no signal is known; released to its fail-safe (${decision.level})`;
+      return `no signal; set to its fail-safe level (${decision.level})`;
     case 'untrusted-clock':
-      return `the clock cannot be trusted; set to ${decision.level}`;
+      return `the clock of this device is not synchronised; set to ${decision.level}`;
     case 'output-fault':
-      return `the output does not follow; told its fail-safe (${decision.level})${when}`;
+      return `the output does not confirm; set to its fail-safe level (${decision.level})${when}`;
   }
 }
 
-/** Guards have said until when themselves. */
+/** These name their end themselves. */
 const REASONS_WITH_UNTIL: readonly DecisionReason[] = [
   'min-on',
   'min-off',
@@ -131,8 +131,7 @@ function formatEnding({ why, level, until, next }: Decision, clock: FormatTime):
 function formatJob({ job, why }: Decision, clock: FormatTime): string {
   if (job === undefined) return '';
   const share = `${formatHoursMinutes(job.done)} of ${formatHoursMinutes(job.need)} by ${clock(job.by)}`;
-  const missing =
-    job.shortfall > 0 && why !== 'goal-done' ? `, ${formatHoursMinutes(job.shortfall)} will be missing` : '';
+  const missing = job.shortfall > 0 && why !== 'goal-done' ? `, ${formatHoursMinutes(job.shortfall)} short` : '';
   return `${share}${missing}`;
 }
 
@@ -150,21 +149,21 @@ function formatShortReason(why: DecisionReason): string {
     case 'planned':
       return 'planned';
     case 'plan-waits':
-      return 'cleaner hours are to come';
+      return 'waiting for cleaner hours';
     case 'must-run':
       return 'the deadline is near';
     case 'goal-done':
-      return 'it has what it needs';
+      return 'its goal is met';
     case 'override':
       return 'set by hand';
     case 'remote-override':
-      return 'set from afar';
+      return 'set remotely';
     case 'no-data':
-      return 'no signal is known';
+      return 'no signal';
     case 'untrusted-clock':
-      return 'the clock cannot be trusted';
+      return 'its clock is not synchronised';
     case 'output-fault':
-      return 'the output does not follow';
+      return 'the output does not confirm';
     case 'boot':
       return 'just started';
     case 'window':

@@ -1,22 +1,30 @@
-/** What every load is told next, and why: the one function of the control core. Pure and total; it switches nothing itself. */
+/** The one function of the control core: from an event and a moment to commands, decisions and the time of the next step. Pure and total. */
 
+import type { LoadConfig } from '../domain/load-types.ts';
 import type { ClockReading } from '../domain/ports.ts';
-import type { Uptime } from '../domain/units.ts';
-import type { ControlEvent, Decision, DecisionReason, LoadCommand, Site, StepResult } from './control-types.ts';
+import type { ControlEvent, Decision, DecisionReason, Site, StepResult } from './control-types.ts';
 import { buildDecision, isSameDecision } from './decision.ts';
 import { computeLatestFinishes } from './planning/latest-finish.ts';
 import { replan } from './planning/replan.ts';
-import { applyInterlocks, type Permitted } from './rules/interlocks.ts';
+import { applyInterlocks, type Permitted, withStartRequest } from './rules/interlocks.ts';
 import { armJob, forceByDeadline } from './rules/jobs.ts';
 import { applyPowerBudget } from './rules/power-budget.ts';
 import { evaluateRules } from './rules/priority-rules.ts';
-import { buildStepContext, type MutableLoadState, type StepContext } from './rules/step-context.ts';
+import type { StepContext } from './rules/step-context.ts';
+import { findWakeUp } from './rules/wake-up.ts';
 import { advanceLoad, applyEvent, applyFound } from './state/apply-event.ts';
 import type { ControlState, LoadState } from './state/control-state.ts';
-import { issueCommand } from './state/switching.ts';
+import { applyLevel, needsCommand } from './state/switching.ts';
 
 /** A wall clock that strays further than this from the monotonic one has been set. */
 const CLOCK_JUMP_TOLERANCE = 30_000;
+
+/** One load while a step decides about it. */
+interface LoadOutcome {
+  readonly load: LoadConfig;
+  readonly state: LoadState;
+  readonly permitted: Permitted;
+}
 
 /** One event at one moment: the new state, the commands it causes, the decisions that changed, and when to come back. */
 export function step(
@@ -25,107 +33,110 @@ export function step(
   event: ControlEvent,
   now: ClockReading,
 ): StepResult<ControlState> {
-  const drafts = state.loads.map((load): MutableLoadState => ({ ...load }));
-  const context = deriveContext(site, state, event, now);
-  for (const draft of drafts) advanceLoad(state, draft, now);
-  for (const draft of drafts) if ('load' in event && event.load === draft.name) applyEvent(site, draft, event, now);
-  if (event.kind === 'found')
-    for (const draft of drafts) applyFound(site, state, draft, { found: event.levels[draft.name], now });
-
-  for (const [i, load] of site.loads.entries()) {
-    const draft = drafts[i];
-    if (draft !== undefined) armJob(context, load, draft);
-  }
-  forceJobsByDeadline(context, drafts);
-  replan(context, drafts);
-
-  const permitted = permitLevels(context, drafts);
-  const commands = issueCommands(context, drafts, permitted);
-  const decisions = recordDecisions(context, drafts, permitted);
-  // A switch may change what there is to say: a load that was stopped for another now waits for its own pause.
-  if (commands.length > 0) {
-    forceJobsByDeadline(context, drafts);
-    decisions.push(...recordDecisions(context, drafts, permitLevels(context, drafts)));
-  }
-  return {
-    state: { ...buildNextState(state, context, now), loads: drafts },
-    commands,
-    decisions,
-    // A clock tells whole milliseconds: a fraction would be reached before its time.
-    wakeAt: Math.max(now.uptime + 1, Math.ceil(context.earliestWakeUp)) as Uptime,
-  };
+  const context = buildStepContext(site, state, event, now);
+  const armed = mapLoads(site, state.loads, (load, before) =>
+    armJob(context, load, receiveEvent(load, state, advanceLoad(state, before, now), { event, now })),
+  );
+  const forced = forceJobs(context, armed);
+  const outcomes = decide(forced.context, replan(forced.context, forced.states));
+  const commands = outcomes
+    .filter(({ load, state: one, permitted }) => needsCommand(load, one, permitted))
+    .map(({ load, permitted }) => ({ load: load.name, level: permitted.level }));
+  const told = outcomes.map((one) => ({ ...one, state: applyLevel(one.load, one.state, one.permitted, now) }));
+  const first = recordDecisions(forced.context, told);
+  if (commands.length === 0)
+    return buildResult(state, forced.context, { commands, decisions: first.decisions, outcomes: first.outcomes });
+  // A switch may change the reasons: a load that was stopped for another now waits for its own pause.
+  const again = forceJobs(
+    context,
+    first.outcomes.map((one) => one.state),
+  );
+  const second = recordDecisions(again.context, decide(again.context, again.states));
+  const decisions = [...first.decisions, ...second.decisions];
+  return buildResult(state, again.context, { commands, decisions, outcomes: second.outcomes });
 }
 
-function forceJobsByDeadline(context: StepContext, drafts: readonly MutableLoadState[]) {
-  context.latestFinish = computeLatestFinishes(context, drafts);
-  for (const [i, load] of context.site.loads.entries()) {
-    const draft = drafts[i];
-    if (draft !== undefined) forceByDeadline(context, load, draft);
+/** In the order of the configuration. */
+function mapLoads<Result>(
+  { loads }: Site,
+  states: readonly LoadState[],
+  run: (load: LoadConfig, state: LoadState) => Result,
+): Result[] {
+  const results: Result[] = [];
+  for (const [i, load] of loads.entries()) {
+    const state = states[i];
+    if (state !== undefined) results.push(run(load, state));
   }
+  return results;
 }
 
-/** What each load is to be told, in the order of the configuration. */
-function permitLevels(context: StepContext, drafts: readonly MutableLoadState[]): readonly Permitted[] {
-  const permitted: Permitted[] = [];
-  for (const [i, load] of context.site.loads.entries()) {
-    const draft = drafts[i];
-    if (draft !== undefined) permitted.push(applyInterlocks(context, load, draft, evaluateRules(context, load, draft)));
-  }
-  return applyPowerBudget(context, drafts, permitted);
+function receiveEvent(
+  load: LoadConfig,
+  control: ControlState,
+  state: LoadState,
+  { event, now }: { readonly event: ControlEvent; readonly now: ClockReading },
+): LoadState {
+  if ('load' in event) return event.load === load.name ? applyEvent(load, state, event, now) : state;
+  const found = event.kind === 'found' ? event.levels[load.name] : undefined;
+  return found === undefined ? state : applyFound(load, control, state, { found, now });
 }
 
-function issueCommands(
-  context: StepContext,
-  drafts: readonly MutableLoadState[],
-  permitted: readonly Permitted[],
-): LoadCommand[] {
-  const commands: LoadCommand[] = [];
-  for (const [i, load] of context.site.loads.entries()) {
-    const [draft, one] = [drafts[i], permitted[i]];
-    const command = draft === undefined || one === undefined ? undefined : issueCommand(context, load, draft, one);
-    if (command !== undefined) commands.push(command);
-  }
-  return commands;
+function forceJobs(context: StepContext, states: readonly LoadState[]) {
+  const shared: StepContext = { ...context, latestFinish: computeLatestFinishes(context, states) };
+  const forced = mapLoads(context.site, states, (load, state) => forceByDeadline(shared, load, state));
+  return { context: shared, states: forced };
+}
+
+/** The level each load may have now. */
+function decide(context: StepContext, states: readonly LoadState[]): LoadOutcome[] {
+  const outcomes = mapLoads(context.site, states, (load, before): LoadOutcome => {
+    const request = evaluateRules(context, load, before);
+    const state = withStartRequest(context, before, request);
+    return { load, state, permitted: applyInterlocks(context, load, state, request) };
+  });
+  if (context.site.budget === undefined) return outcomes;
+  const granted = applyPowerBudget(
+    context,
+    outcomes.map(({ state }) => state),
+    outcomes.map(({ permitted }) => permitted),
+  );
+  return outcomes.map((outcome, i) => ({ ...outcome, permitted: granted[i] ?? outcome.permitted }));
 }
 
 /** Reasons that want no level of their own: what was there before them still is. */
 const REASONS_WITHOUT_REQUEST: ReadonlySet<DecisionReason> = new Set(['boot', 'untrusted-clock']);
 
-/** Keeps each load's decision and returns those that say something new. */
-function recordDecisions(
-  context: StepContext,
-  drafts: readonly MutableLoadState[],
-  permitted: readonly Permitted[],
-): Decision[] {
+/** Keeps each load's decision and lists those that say something new. */
+function recordDecisions(context: StepContext, outcomes: readonly LoadOutcome[]) {
   const decisions: Decision[] = [];
-  for (const [i, load] of context.site.loads.entries()) {
-    const [draft, one] = [drafts[i], permitted[i]];
-    if (draft === undefined || one === undefined) continue;
-    const decision = buildDecision(context, load, draft, one);
-    if (!isSameDecision(draft.decision, decision)) decisions.push(decision);
-    draft.decision = decision;
-    if (!REASONS_WITHOUT_REQUEST.has(decision.wantedWhy ?? decision.why)) draft.staleOverride = false;
-  }
-  return decisions;
+  const recorded = outcomes.map((outcome): LoadOutcome => {
+    const { load, state, permitted } = outcome;
+    const decision = buildDecision(context, load, state, permitted);
+    if (!isSameDecision(state.decision, decision)) decisions.push(decision);
+    const keepsOverride = REASONS_WITHOUT_REQUEST.has(decision.wantedWhy ?? decision.why);
+    return { ...outcome, state: { ...state, decision, staleOverride: state.staleOverride && keepsOverride } };
+  });
+  return { decisions, outcomes: recorded };
 }
 
-function deriveContext(site: Site, state: ControlState, event: ControlEvent, now: ClockReading): StepContext {
-  const first = state.restart !== 'no' || state.lastMoment === undefined;
-  const untrustedSince = now.trusted ? now.uptime : ((first ? undefined : state.clockUntrustedSince) ?? now.uptime);
-  return buildStepContext({
+function buildStepContext(site: Site, state: ControlState, event: ControlEvent, now: ClockReading): StepContext {
+  const isFirstStep = state.restart !== 'no' || state.lastMoment === undefined;
+  const before = isFirstStep ? undefined : state;
+  return {
     site,
     eventKind: event.kind,
     now,
     view: event.kind === 'signal' ? event.view : state.view,
-    clockJumped: !first && hasJumped(state.lastMoment, now),
-    isFirstStep: first,
+    clockJumped: before !== undefined && hasJumped(before.lastMoment, now),
+    isFirstStep,
     startup: {
-      startedAt: first ? now.uptime : state.startedAt,
-      signalReceived: event.kind === 'signal' || (!first && state.signalReceived),
-      clockTrusted: now.trusted || (!first && state.clockTrusted),
-      clockUntrustedSince: untrustedSince,
+      startedAt: before?.startedAt ?? now.uptime,
+      signalReceived: event.kind === 'signal' || before?.signalReceived === true,
+      clockTrusted: now.trusted || before?.clockTrusted === true,
+      clockUntrustedSince: (now.trusted ? undefined : before?.clockUntrustedSince) ?? now.uptime,
     },
-  });
+    latestFinish: new Map(),
+  };
 }
 
 function hasJumped(last: ClockReading | undefined, now: ClockReading): boolean {
@@ -134,19 +145,31 @@ function hasJumped(last: ClockReading | undefined, now: ClockReading): boolean {
   return Math.abs(now.wall - last.wall - (now.uptime - last.uptime)) > CLOCK_JUMP_TOLERANCE;
 }
 
-/** What the next step must know of this one. */
-function buildNextState(state: ControlState, context: StepContext, now: ClockReading): Omit<ControlState, 'loads'> {
-  const { startedAt, signalReceived: heard, clockTrusted: vouched, clockUntrustedSince: since } = context.startup;
-  return {
-    version: state.version,
+interface StepOutcome extends Pick<StepResult<ControlState>, 'commands' | 'decisions'> {
+  readonly outcomes: readonly LoadOutcome[];
+}
+
+function buildResult(
+  { version }: ControlState,
+  context: StepContext,
+  { commands, decisions, outcomes }: StepOutcome,
+): StepResult<ControlState> {
+  const { now, view } = context;
+  const { startedAt, signalReceived, clockTrusted, clockUntrustedSince } = context.startup;
+  const loads = outcomes.map(({ state }) => state);
+  const state: ControlState = {
+    version,
     lastMoment: now,
     restart: 'no',
     startedAt,
-    signalReceived: heard,
-    clockTrusted: vouched,
-    clockUntrustedSince: now.trusted ? undefined : since,
-    view: context.view,
+    signalReceived,
+    clockTrusted,
+    clockUntrustedSince: now.trusted ? undefined : clockUntrustedSince,
+    view,
+    loads,
   };
+  const permitted = outcomes.map((one) => one.permitted);
+  return { state, commands, decisions, wakeAt: findWakeUp(context, loads, permitted) };
 }
 
 export { decodeControlState, encodeControlState, initialState } from './state/control-state.ts';

@@ -317,7 +317,7 @@ export function learn(
     slot - correction.learnedToSlot > SLOTS_PER_DAY && correction.origins.length > 0
       ? learnFromDay(correction, past(), slot - 1)
       : correction.learnedToSlot < 0
-        ? { ...correction, learnedTo: slot - 1 }
+        ? { ...correction, learnedToSlot: slot - 1 }
         : correction;
   const recentOrigins = learned.origins.filter(
     (origin) => origin.slot < slot && origin.slot > slot - 2 * SLOTS_PER_DAY,

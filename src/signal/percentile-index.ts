@@ -1,4 +1,4 @@
-/** Computes the percentile of the present rate against the next 24 hours of a forecast, under all three tie rules. Never rounds, never interpolates. */
+/** The percentile of the present rate among the next 24 hours of a forecast, under all three tie rules; not rounded, not interpolated. */
 
 import { type Duration, floorTo, hours, type Instant, type Percentile } from '../domain/units.ts';
 import type { Point } from '../service/api/response-types.ts';
@@ -40,6 +40,20 @@ function collectPool(
   return { ...(present === undefined ? {} : { present }), values: [...byTime.values()] };
 }
 
+/** How many values are lower than the present one, and how many equal it. */
+export function countRanks(
+  values: readonly number[],
+  present: number,
+): { readonly below: number; readonly equal: number } {
+  let below = 0;
+  let equal = 0;
+  for (const value of values) {
+    if (value < present) below++;
+    else if (value === present) equal++;
+  }
+  return { below, equal };
+}
+
 /** Values in any order and unit; `period` is `data_point_period_seconds` (specification 2.5, 2.6). */
 export function computeLocalIndex(points: readonly Point[], period: Duration, now: Instant): LocalIndex {
   const pointTime = floorTo(now, period);
@@ -50,12 +64,7 @@ export function computeLocalIndex(points: readonly Point[], period: Duration, no
     present === undefined || covered < LEAST_COVERAGE ? 'none' : covered < FULL_COVERAGE ? 'degraded' : 'full';
   if (present === undefined || quality === 'none') return { pointTime, pool, quality: 'none', flat: false };
 
-  let below = 0;
-  let equal = 0;
-  for (const value of values) {
-    if (value < present) below++;
-    else if (value === present) equal++;
-  }
+  const { below, equal } = countRanks(values, present);
   const share = (n: number) => ((100 * n) / pool) as Percentile;
   return {
     pointTime,

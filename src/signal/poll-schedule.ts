@@ -1,11 +1,8 @@
-/** Decides how long to wait before each next request of signal data. Never asks, and never knows what a request costs. */
+/** When to ask next for a forecast or a live index. */
 
 import type { ClockReading } from '../domain/ports.ts';
-import { type Duration, days, floorTo, type Instant, milliseconds, minutes } from '../domain/units.ts';
+import { type Duration, floorTo, type Instant, milliseconds, minutes } from '../domain/units.ts';
 import type { SignalData } from './signal-store.ts';
-
-/** `forecast` and `live-index` come each period of the service; `map` and `access` rarely. */
-export type PollKind = 'forecast' | 'live-index' | 'map' | 'access';
 
 /** The last request of one kind. */
 export interface LastPoll {
@@ -20,11 +17,10 @@ const ASSUMED_PERIOD = minutes(5);
 const PUBLICATION_DELAY = milliseconds(5_000);
 /** Devices spread over half a period: at most twice the mean load on the service. */
 const PHASE_SHARE = 0.5;
-/** At least once a month (specification 8); with a margin for a month of outages. */
-const MAP_RENEWAL = days(27);
-const ACCESS_RENEWAL = days(1);
 
-function pollPeriod(signal: SignalData, kind: 'forecast' | 'live-index'): Duration {
+export type PollKind = 'forecast' | 'live-index';
+
+function pollPeriod(signal: SignalData, kind: PollKind): Duration {
   const period = kind === 'forecast' ? signal.forecast?.generatedPeriod : signal.liveIndex?.period;
   return period !== undefined && period >= minutes(1) ? period : ASSUMED_PERIOD;
 }
@@ -50,17 +46,8 @@ export function nextPoll(
   if (last === undefined) return milliseconds(0);
   const since = now.uptime - last.at.uptime;
   if (last.wait !== undefined) return milliseconds(Math.max(0, last.wait - since));
-  switch (kind) {
-    case 'map':
-      return milliseconds(Math.max(0, MAP_RENEWAL - since));
-    case 'access':
-      return milliseconds(Math.max(0, ACCESS_RENEWAL - since));
-    case 'forecast':
-    case 'live-index': {
-      const period = pollPeriod(signal, kind);
-      // The wall clock may have jumped since: what counts is when the request was by today's clock.
-      const next = timeUntilNextIssue(period, (now.wall - since) as Instant, now.wall, phase);
-      return milliseconds(Math.min(next, 2 * period));
-    }
-  }
+  const period = pollPeriod(signal, kind);
+  // The wall clock may have jumped since: what counts is when the request was by today's clock.
+  const next = timeUntilNextIssue(period, (now.wall - since) as Instant, now.wall, phase);
+  return milliseconds(Math.min(next, 2 * period));
 }

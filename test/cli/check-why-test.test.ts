@@ -439,7 +439,10 @@ describeWithMosquitto('why and test around the life of an agent', () => {
     expect(JSON.parse(switched.out)).toMatchObject({ by: 'agent', read: 'on' });
 
     const guarded = await run(test, config, 'pump --for 1s');
-    expect(guarded).toMatchObject({ code: 1, err: expect.stringMatching(/was not switched: .*has to rest until/) });
+    expect(guarded).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/was not switched: .*minimum off time until/),
+    });
 
     stop.abort();
     expect((await agent).code).toBe(0);
@@ -448,7 +451,7 @@ describeWithMosquitto('why and test around the life of an agent', () => {
     );
     expect(await run(test, config, 'pump --for 1s')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/has to rest until/),
+      err: expect.stringMatching(/minimum off time until/),
     });
 
     await mosquitto.kill();

@@ -150,7 +150,8 @@ function later({ state, level, since, starts }: Node): Node {
   };
 }
 
-const keyOf = ({ state, level, since, starts }: Node) => `${encodeControlState(state)}|${level}|${since}|${starts}`;
+const keyOf = ({ state, level, since, starts }: Node) =>
+  `${encodeControlState(state)}|${JSON.stringify(state.view)}|${level}|${since}|${starts}`;
 
 /** Every situation that can be reached, each with one of the ways there. */
 function explore(most: number) {

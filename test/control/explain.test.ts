@@ -40,28 +40,31 @@ describe('a decision in words', () => {
       { ...signal, why: 'between', basis: 'ageing-forecast', threshold: asPercentile(33) },
     ],
     [
-      'has to run until 02:10 before it may stop (wants to be off: dirty)',
+      'minimum on time until 02:10 (wants to be off: dirty)',
       { why: 'min-on', wantedWhy: 'dirty', wanted: 'off', until: instantFrom('2026-06-03T09:10:00Z') },
     ],
     [
       'planned for these hours; runs until 04:30; 1 h 20 min of 4 h by 07:00',
       { why: 'planned', next: { level: 'off', at: instantFrom('2026-06-03T11:30:00Z') }, job: job(minutes(80)) },
     ],
-    ['planned for these hours by what recent days were like; runs', { why: 'planned', basis: 'own-profile' }],
+    ['planned for these hours, as recent days were; runs', { why: 'planned', basis: 'own-profile' }],
     [
-      'can wait no longer for its deadline; runs; 1 h of 4 h by 07:00, 25 min will be missing',
+      'must run now to meet its deadline; runs; 1 h of 4 h by 07:00, 25 min short',
       { why: 'must-run', job: job(hours(1), minutes(25)) },
     ],
     [
-      'goes on until it is done, for it has no pause left (wants to be off: dirty); runs; 1 h of 4 h by 07:00',
+      'runs until it is done, its job allows no further pause (wants to be off: dirty); runs; 1 h of 4 h by 07:00',
       { why: 'last-run', wantedWhy: 'dirty', wanted: 'off', job: job(hours(1)) },
     ],
     [
       'set by hand to off until Thu 01:00',
       { why: 'override', level: 'off', wanted: 'off', until: instantFrom('2026-06-04T08:00:00Z') },
     ],
-    ['no signal is known; released to its fail-safe (on)', { why: 'no-data', basis: 'fail-safe' }],
-    ['the clock cannot be trusted; set to off', { why: 'untrusted-clock', level: 'off', wanted: 'off' }],
+    ['no signal; set to its fail-safe level (on)', { why: 'no-data', basis: 'fail-safe' }],
+    [
+      'the clock of this device is not synchronised; set to off',
+      { why: 'untrusted-clock', level: 'off', wanted: 'off' },
+    ],
     [
       'waits for power that other loads use (wants to be on: planned); waits',
       { why: 'power-budget', wantedWhy: 'planned', level: 'off' },

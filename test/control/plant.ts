@@ -296,7 +296,8 @@ export class SimulatedSite {
     const saved = this.savedText === '' ? undefined : decodeControlState(this.savedText);
     if (saved === undefined || this.state.restart !== 'no') return;
     if ('kind' in saved) return this.reportViolation(12, saved.detail);
-    const twin = step(this.site, saved, event, now);
+    // The agent builds the view anew from its signal data before it goes on.
+    const twin = step(this.site, { ...saved, view: this.state.view }, event, now);
     if (encodeControlState(twin.state) !== encodeControlState(next.state))
       this.reportViolation(12, 'a saved and loaded state went another way');
     if (JSON.stringify(twin.commands) !== JSON.stringify(next.commands))

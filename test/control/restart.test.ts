@@ -37,6 +37,7 @@ describe('a command under way when the process ends', () => {
     const before = told();
     const after = new ControlBench(before.site, before.now.wall, { saved: saved(before.state) });
     after.send({ kind: 'found', levels: { tank: 'off' } });
+    after.send(clean);
     after.runFor(minutes(20));
     expect(after.decision('tank')).toMatchObject({ level: 'off', why: 'start-budget' });
   });

@@ -24,8 +24,6 @@ describe('the next request', () => {
     ['the issue is there already', 'forecast', held, 0.1 * minute, 6 * minute, 0, 0],
     ['hourly issues', 'forecast', hourlyIssues, 0.1 * minute, 0.1 * minute, 0, 59.983],
     ['index with the forecast', 'live-index', held, 0.1 * minute, 0.1 * minute, 0, 4.983],
-    ['map', 'map', held, 0, 24, 0, 26 * 24 * 60],
-    ['plan', 'access', held, 0, 1, 0, 23 * 60],
   ] as const;
   it.each(rows)('%s', (_, ask, data, askedAt, now, phase, wanted) => {
     const asked = askedAt === undefined ? undefined : { at: momentAt(askedAt) };

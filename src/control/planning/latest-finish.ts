@@ -1,17 +1,11 @@
-/** By when each job must be done for the others to have their turn, where the site's power does not suffice for all; never which load runs. */
+/** By when each job must be done for the others to have their turn, where the site's power does not suffice for all. */
 
 import { isRunning } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import type { Instant } from '../../domain/units.ts';
 import { DEADLINE_MARGIN, isDone, remainingNeed } from '../rules/jobs.ts';
-import {
-  DEFAULT_SLOT,
-  effectiveMinOn,
-  type MutableLoadState,
-  presentLevel,
-  type StepContext,
-} from '../rules/step-context.ts';
-import type { Job } from '../state/control-state.ts';
+import { DEFAULT_SLOT, effectiveMinOn, presentLevel, type StepContext } from '../rules/step-context.ts';
+import type { Job, LoadState } from '../state/control-state.ts';
 import { type PoweredRun, peakPowerWithin } from './site-planner.ts';
 
 interface JobTurn {
@@ -30,11 +24,11 @@ const POWER_TOLERANCE = 1e-9;
  */
 export function computeLatestFinishes(
   context: StepContext,
-  states: readonly MutableLoadState[],
+  states: readonly LoadState[],
 ): ReadonlyMap<string, Instant> {
   const latestFinish = new Map<string, Instant>();
   const { budget, loads } = context.site;
-  const all = loads.filter(({ observeOnly: shadow }) => !shadow);
+  const all = loads.filter(({ observeOnly }) => !observeOnly);
   const power = all.reduce((sum, load) => sum + load.powerKw, 0);
   if (budget === undefined || power <= budget + POWER_TOLERANCE) return latestFinish;
 
@@ -56,7 +50,7 @@ export function computeLatestFinishes(
 }
 
 /** Those that come last first. */
-function listTurns(loads: readonly LoadConfig[], states: readonly MutableLoadState[]): readonly JobTurn[] {
+function listTurns(loads: readonly LoadConfig[], states: readonly LoadState[]): readonly JobTurn[] {
   const turns = loads.flatMap((load, index): JobTurn[] => {
     const state = states.find(({ name }) => name === load.name);
     if (state?.job === undefined || isDone(state.job)) return [];

@@ -1,8 +1,8 @@
-/** When the plans of the loads are made anew, and from what; the planner makes them. */
+/** Decides when the plans of the loads are made anew, and has them made. */
 
 import { isRunning } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
-import type { Duration, Instant } from '../../domain/units.ts';
+import type { Duration, Instant, Kilowatt } from '../../domain/units.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
 import { isDone, remainingNeed } from '../rules/jobs.ts';
 import { computeStartAllowance, pauseForHourlyStarts, startAllowedFrom } from '../rules/start-budget.ts';
@@ -10,60 +10,54 @@ import {
   effectiveMinOff,
   effectiveMinOn,
   getValidHorizon,
-  type MutableLoadState,
   presentLevel,
   runningSince,
   type StepContext,
   toUptime,
-  wakeAtWall,
 } from '../rules/step-context.ts';
-import type { Job, LoadPlan } from '../state/control-state.ts';
+import type { Job, LoadPlan, LoadState } from '../state/control-state.ts';
 import { type JobPlan, type JobRequest, type PlannedRun, planJob } from './schedule-job.ts';
 import { planSite } from './site-planner.ts';
 
 /** What a start costs in a plan, in slots at the mean value: enough that seconds left over never cause one. */
-export const START_COST = 0.05;
+const START_COST = 0.05;
 
 interface PendingJob {
   readonly load: LoadConfig;
-  readonly state: MutableLoadState;
+  readonly state: LoadState;
   readonly job: Job;
 }
 
-/** Makes plans where a job has none for the present outlook, or has come off it. Under a power budget all are made together. */
-export function replan(context: StepContext, states: readonly MutableLoadState[]) {
-  if (!context.now.trusted) return;
+/** The states with plans where a job has none for the present horizon, or has come off it. Under a power budget all are made together. */
+export function replan(context: StepContext, states: readonly LoadState[]): readonly LoadState[] {
   const horizon = getValidHorizon(context);
-  if (horizon === undefined) return;
-  const pending: PendingJob[] = [];
-  let due = false;
-  for (const [i, load] of context.site.loads.entries()) {
-    const state = states[i];
-    if (state?.job === undefined || isDone(state.job)) continue;
-    pending.push({ load, state, job: state.job });
-    keepPlanDuringStartSpread(context, horizon, state);
-    if (!state.job.forcedByDeadline) due ||= isReplanDue(context, horizon, state, state.job);
-  }
+  if (!context.now.trusted || horizon === undefined) return states;
+  const kept = states.map((state) => keepPlanDuringStartSpread(context, horizon, state));
+  const pending = context.site.loads.flatMap((load, i): PendingJob[] => {
+    const state = kept[i];
+    return state?.job === undefined || isDone(state.job) ? [] : [{ load, state, job: state.job }];
+  });
+  const due = pending.filter(({ state, job }) => !job.forcedByDeadline && isReplanDue(context, horizon, state, job));
+  if (due.length === 0) return kept;
   const { budget } = context.site;
-  if (due)
-    if (budget === undefined) planSeparately(context, horizon, pending);
-    else planTogether(context, horizon, pending, budget);
-  for (const { state } of pending) wakeAtPlanChange(context, state.plan);
+  const plans =
+    budget === undefined ? planSeparately(context, horizon, due) : planTogether(context, horizon, pending, budget);
+  return kept.map((state) => {
+    const plan = plans.get(state.name);
+    return plan === undefined ? state : { ...state, plan };
+  });
 }
 
-/** A start that waits out its spread is begun: each newer forecast would move it by a slot and put it off for ever. The one after it plans anew. */
-function keepPlanDuringStartSpread(
-  { now, clockJumped: jumped }: StepContext,
-  horizon: Horizon,
-  state: MutableLoadState,
-) {
-  const { plan, startRequestedAt: edgeAt } = state;
-  if (plan === undefined || edgeAt === undefined || jumped || !readPlanAt(plan, now.wall).run) return;
-  if (plan.fromProfile === (horizon.basis === 'own-profile'))
-    state.plan = { ...plan, generatedAt: horizon.generatedAt };
+/** A start that waits out its spread keeps its plan: each newer forecast would move it by a slot and put it off for ever. The one after it plans anew. */
+function keepPlanDuringStartSpread({ now, clockJumped }: StepContext, horizon: Horizon, state: LoadState): LoadState {
+  const { plan, job, startRequestedAt } = state;
+  if (job === undefined || isDone(job) || plan === undefined || startRequestedAt === undefined) return state;
+  if (clockJumped || !readPlanAt(plan, now.wall).run || plan.fromProfile !== (horizon.basis === 'own-profile'))
+    return state;
+  return { ...state, plan: { ...plan, generatedAt: horizon.generatedAt } };
 }
 
-function isReplanDue(context: StepContext, horizon: Horizon, { plan, level }: MutableLoadState, job: Job): boolean {
+function isReplanDue(context: StepContext, horizon: Horizon, { plan, level }: LoadState, job: Job): boolean {
   if (plan === undefined || plan.by !== job.by || context.clockJumped) return true;
   if (plan.fromProfile !== (horizon.basis === 'own-profile')) return true;
   if (plan.generatedAt !== horizon.generatedAt) return true;
@@ -77,35 +71,38 @@ function isReplanDue(context: StepContext, horizon: Horizon, { plan, level }: Mu
 }
 
 /** The progress the plan foresaw for `now`. */
-function expectedProgress({ doneWhenMade: doneThen, madeAt, runs }: LoadPlan, now: Instant): number {
-  let done: number = doneThen;
-  for (const { from, to } of runs) done += Math.max(0, Math.min(to, now) - Math.max(from, madeAt));
-  return done;
-}
+const expectedProgress = ({ doneWhenMade, madeAt, runs }: LoadPlan, now: Instant): number =>
+  runs.reduce<number>(
+    (done, { from, to }) => done + Math.max(0, Math.min(to, now) - Math.max(from, madeAt)),
+    doneWhenMade,
+  );
 
-function planSeparately(context: StepContext, horizon: Horizon, pending: readonly PendingJob[]) {
-  for (const { load, state, job } of pending) {
-    if (job.forcedByDeadline || !isReplanDue(context, horizon, state, job)) continue;
-    const made = planJob(buildJobRequest(context, horizon, load, state, job));
-    state.plan = buildLoadPlan(context, horizon, job, { made, gap: 0 });
-  }
-}
+type PlansByLoad = ReadonlyMap<string, LoadPlan>;
+
+const planSeparately = (context: StepContext, horizon: Horizon, due: readonly PendingJob[]): PlansByLoad =>
+  new Map(
+    due.map(({ load, state, job }) => {
+      const made = planJob(buildJobRequest(context, horizon, load, state, job));
+      return [load.name, buildLoadPlan(context, horizon, job, { made, gap: 0 })];
+    }),
+  );
 
 function planTogether(
   context: StepContext,
   horizon: Horizon,
   pending: readonly PendingJob[],
-  budget: NonNullable<StepContext['site']['budget']>,
-) {
+  budget: Kilowatt,
+): PlansByLoad {
   const shares = pending.map(({ load, state, job }) => {
     const request = buildJobRequest(context, horizon, load, state, job);
-    // A latched job takes its power from now on, whatever it costs.
+    // A forced job takes its power from now on, whatever it costs.
     return { job: job.forcedByDeadline ? { ...request, by: forcedEnd(context, job) } : request, power: load.powerKw };
   });
   const { plans, cost, lowerBound } = planSite(shares, budget);
   const gap = lowerBound > 0 ? Math.max(0, cost / lowerBound - 1) : 0;
-  for (const [i, { state, job }] of pending.entries())
-    state.plan = buildLoadPlan(context, horizon, job, { made: plans[i], gap });
+  return new Map(
+    pending.map(({ load, job }, i) => [load.name, buildLoadPlan(context, horizon, job, { made: plans[i], gap })]),
+  );
 }
 
 const forcedEnd = ({ now }: StepContext, job: Job) => Math.min(job.by, now.wall + remainingNeed(job)) as Instant;
@@ -115,25 +112,23 @@ interface MadePlan {
   readonly gap: number;
 }
 
-function buildLoadPlan({ now }: StepContext, horizon: Horizon, job: Job, { made, gap }: MadePlan): LoadPlan {
-  return {
-    generatedAt: horizon.generatedAt,
-    fromProfile: horizon.basis === 'own-profile',
-    by: job.by,
-    madeAt: now.wall,
-    doneWhenMade: job.done,
-    runs: made?.runs ?? [],
-    cost: made?.cost ?? 0,
-    optimalityGap: gap,
-  };
-}
+const buildLoadPlan = ({ now }: StepContext, horizon: Horizon, job: Job, { made, gap }: MadePlan): LoadPlan => ({
+  generatedAt: horizon.generatedAt,
+  fromProfile: horizon.basis === 'own-profile',
+  by: job.by,
+  madeAt: now.wall,
+  doneWhenMade: job.done,
+  runs: made?.runs ?? [],
+  cost: made?.cost ?? 0,
+  optimalityGap: gap,
+});
 
 /** The job as the planner needs it, from the present level and the guards as they stand. */
-export function buildJobRequest(
+function buildJobRequest(
   context: StepContext,
   horizon: Horizon,
   load: LoadConfig,
-  state: MutableLoadState,
+  state: LoadState,
   job: Job,
 ): JobRequest {
   const { wall, uptime } = context.now;
@@ -173,13 +168,8 @@ function meanMagnitude({ values }: Horizon): number {
   return count === 0 ? 0 : sum / count;
 }
 
-function wakeAtPlanChange(context: StepContext, plan: LoadPlan | undefined) {
-  if (plan === undefined) return;
-  const next = nextPlanChange(plan.runs, context.now.wall);
-  if (next !== undefined) wakeAtWall(context, next);
-}
-
-const nextPlanChange = (runs: readonly PlannedRun[], now: Instant): Instant | undefined => {
+/** When the plan's runs begin or end next. */
+export const nextPlanChange = (runs: readonly PlannedRun[], now: Instant): Instant | undefined => {
   for (const { from, to } of runs) {
     if (from > now) return from;
     if (to > now) return to;

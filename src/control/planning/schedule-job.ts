@@ -1,10 +1,11 @@
-/** When a job runs, in wall time, given the values ahead: puts the job on the grid of the outlook and asks the planner. */
+/** The door to planning: when a job runs, in wall time, given the values ahead. */
 
 import {
   computeEmissions,
   computeEnergy,
   type Duration,
   days,
+  hours,
   type Instant,
   type Kilogram,
   type Kilowatt,
@@ -28,10 +29,10 @@ export interface JobRequest {
   readonly remaining: Duration;
   readonly minOn: Duration;
   readonly minOff: Duration;
-  /** In the outlook's value times slots. */
+  /** In the horizon's value times slots. */
   readonly startCost: number;
   readonly maxStarts: number;
-  /** More starts than that, up to `most`, when they come at moments that fit. */
+  /** More starts than that, up to `maximum`, when they come at moments that fit. */
   readonly extraStarts?: { readonly maximum: number; readonly fits: (starts: readonly Instant[]) => boolean };
   readonly running: boolean;
   /** Since the present mode began. */
@@ -47,7 +48,7 @@ export interface JobPlan {
   readonly starts: number;
 }
 
-/** Values by slot for any instant of an outlook. */
+/** Values by slot for any instant of a horizon. */
 interface HorizonGrid {
   readonly period: number;
   /** What a slot counts as: its value, and what running in it gives away. */
@@ -55,10 +56,10 @@ interface HorizonGrid {
 }
 
 /**
- * Past its last point an outlook repeats the day before, or its mean where it is shorter than a day, and before its first point
+ * Past its last point a horizon repeats the day before, or its mean where it is shorter than a day, and before its first point
  * it holds the first; a missing point holds the one before it, two in a row are unknown and not run in.
  */
-function buildGrid({ values, period, uncertainty: spread }: Horizon, uncertaintyWeight: number): HorizonGrid {
+function buildGrid({ values, period, uncertainty }: Horizon, uncertaintyWeight: number): HorizonGrid {
   const day = Math.max(1, Math.round(days(1) / period));
   const last = values.length;
   const mean = last < day ? meanOfKnown(values) : Number.NaN;
@@ -72,9 +73,9 @@ function buildGrid({ values, period, uncertainty: spread }: Horizon, uncertainty
     const back = slot - day * Math.ceil((slot - last + 1) / day);
     return back < 0 ? mean : (known(back) ?? Number.NaN);
   };
-  if (spread === undefined || spread.length === 0) return { period, value: valueAtSlot };
-  const most = Math.max(...spread.map((off) => uncertaintyWeight * off));
-  const off = (slot: number) => spread[Math.min(Math.max(0, slot), spread.length - 1)] ?? 0;
+  if (uncertainty === undefined || uncertainty.length === 0) return { period, value: valueAtSlot };
+  const most = Math.max(...uncertainty.map((off) => uncertaintyWeight * off));
+  const off = (slot: number) => uncertainty[Math.min(Math.max(0, slot), uncertainty.length - 1)] ?? 0;
   return { period, value: (slot) => valueAtSlot(slot) + most - uncertaintyWeight * off(slot) };
 }
 
@@ -98,11 +99,11 @@ function meanOfKnown(values: readonly number[]): number {
 
 /** The cheapest runs, or undefined when the job cannot be met from here under its rules. Plans that need starts which do not fit are tried again with fewer. */
 export function planJob(job: JobRequest): JobPlan | undefined {
-  const { maxStarts, extraStarts: more } = job;
-  let most = more?.maximum ?? maxStarts;
-  while (more !== undefined && most > maxStarts) {
+  const { maxStarts, extraStarts } = job;
+  let most = extraStarts?.maximum ?? maxStarts;
+  while (extraStarts !== undefined && most > maxStarts) {
     const plan = planOnGrid({ ...job, maxStarts: most });
-    if (plan === undefined || plan.starts <= maxStarts || more.fits(listStarts(plan, job))) return plan;
+    if (plan === undefined || plan.starts <= maxStarts || extraStarts.fits(listStarts(plan, job))) return plan;
     most = plan.starts - 1;
   }
   return planOnGrid(job);
@@ -111,39 +112,53 @@ export function planJob(job: JobRequest): JobPlan | undefined {
 const listStarts = ({ runs }: JobPlan, { running, now }: JobRequest): Instant[] =>
   runs.map(({ from }) => from).filter((from) => !(running && from <= now));
 
+/** The cheapest of the ways to spend the rest of the present slot, each followed by the best plan from the next boundary on. */
 function planOnGrid(job: JobRequest): JobPlan | undefined {
+  if (job.remaining <= 0) return { runs: [], cost: 0, starts: 0 };
   const { horizon, now, by } = job;
   const grid = buildGrid(horizon, computeUncertaintyWeight(job));
   const { period } = grid;
   const current = Math.floor((now - horizon.from) / period);
-  const start = horizon.from + current * period;
-  const spent = now - start;
+  const spent = now - (horizon.from + current * period);
   const first = spent > 0 ? current + 1 : current;
-  const boundary = horizon.from + first * period;
-  if (job.remaining <= 0) return { runs: [], cost: 0, starts: 0 };
-
   const slots = buildSlotRequest(job, grid, first);
-  const scale = period / 3_600_000;
-  const onClock = (plan: SlotPlan): PlannedRun[] =>
-    plan.runs.map(({ from, to }) => ({
-      from: (boundary + Math.round(from * period)) as Instant,
-      to: (boundary + Math.round(to * period)) as Instant,
-    }));
-  if (spent === 0) {
-    const plan = planSlots(slots);
-    return plan && { runs: onClock(plan), cost: plan.cost * scale, starts: plan.starts };
-  }
-
-  const idle = planIdleHead(job, slots, period - spent);
-  const run = planRunningHead(job, slots, { grid, slot: current, length: Math.min(period - spent, by - now) });
-  const best = pickCheaper(idle && { plan: idle, cost: idle.cost, starts: idle.starts, head: 0 }, run);
+  const openings =
+    spent === 0
+      ? [{ slots, cost: 0, starts: 0, head: 0 }]
+      : [
+          openIdle(job, slots, period - spent),
+          openRunning(job, slots, { grid, slot: current, length: Math.min(period - spent, by - now) }),
+        ];
+  const best = openings.map((opening) => opening && completePlan(opening)).reduce(pickCheaper);
   if (best === undefined) return undefined;
-  const later = onClock(best.plan);
+  const boundary = horizon.from + first * period;
+  const later = best.plan.runs.map(({ from, to }) => ({
+    from: (boundary + Math.round(from * period)) as Instant,
+    to: (boundary + Math.round(to * period)) as Instant,
+  }));
   return {
     runs: best.head === 0 ? later : joinRuns({ from: now, to: (now + best.head) as Instant }, later),
-    cost: best.cost * scale,
+    cost: (best.cost * period) / hours(1),
     starts: best.starts,
   };
+}
+
+/** One way to spend the rest of the present slot, with what it costs, and the job that is then left. */
+interface Opening {
+  readonly slots: SlotPlanRequest;
+  readonly cost: number;
+  readonly starts: number;
+  /** How long it runs from now, before the plan goes on. */
+  readonly head: number;
+}
+
+interface OpenedPlan extends Opening {
+  readonly plan: SlotPlan;
+}
+
+function completePlan(opening: Opening): OpenedPlan | undefined {
+  const plan = planSlots(opening.slots);
+  return plan && { ...opening, plan, cost: opening.cost + plan.cost, starts: opening.starts + plan.starts };
 }
 
 /** The job from the next boundary on, as if the rest of the present slot did not matter. */
@@ -169,19 +184,11 @@ function buildSlotRequest(job: JobRequest, { period, value }: HorizonGrid, first
   };
 }
 
-/** The plan that is idle for the rest of the present slot, where the minimum time allows it. */
-function planIdleHead(job: JobRequest, slots: SlotPlanRequest, head: number): SlotPlan | undefined {
+/** Idle for the rest of the present slot, where the minimum time allows it. */
+function openIdle(job: JobRequest, slots: SlotPlanRequest, length: number): Opening | undefined {
   if (job.running && job.age < job.minOn) return undefined;
-  const age = job.running ? head : job.age + head;
-  return planSlots({ ...slots, running: false, age: age / job.horizon.period });
-}
-
-interface HeadedPlan {
-  readonly plan: SlotPlan;
-  readonly cost: number;
-  readonly starts: number;
-  /** How long it runs from now, before the plan goes on. */
-  readonly head: number;
+  const age = (job.running ? length : job.age + length) / job.horizon.period;
+  return { slots: { ...slots, running: false, age }, cost: 0, starts: 0, head: 0 };
 }
 
 interface RestOfSlot {
@@ -190,14 +197,10 @@ interface RestOfSlot {
   readonly length: number;
 }
 
-/** The plan that runs for the rest of the present slot, where the minimum time, the starts and the window allow it. */
-function planRunningHead(
-  job: JobRequest,
-  slots: SlotPlanRequest,
-  { grid, slot, length }: RestOfSlot,
-): HeadedPlan | undefined {
-  const { now, from, remaining, running, age, minOn, minOff, startCost, maxStarts, horizon, isTaken } = job;
-  const period = grid.period;
+/** Running for the rest of the present slot, where the minimum time, the starts and the window allow it. */
+function openRunning(job: JobRequest, slots: SlotPlanRequest, { grid, slot, length }: RestOfSlot): Opening | undefined {
+  const { now, from, remaining, running, age, minOn, minOff, maxStarts, horizon, isTaken } = job;
+  const { period } = grid;
   const weight = grid.value(slot);
   const forced = running && age < minOn;
   const taken = isTaken?.((horizon.from + slot * period) as Instant) === true;
@@ -206,34 +209,21 @@ function planRunningHead(
 
   const starts = running ? 0 : 1;
   const ran = running ? age : 0;
-  const paid = Number.isNaN(weight) ? 0 : weight;
-  const opening = running ? 0 : startCost;
-  const left = remaining - length;
-  if (left <= 0) {
-    const run = Math.max(remaining, minOn - ran);
-    const beyond = Math.max(0, run - length) / period;
-    const extra = slots.weights.slice(0, Math.ceil(beyond)).reduce((sum, w) => sum + (w || 0), 0);
-    const cost = opening + (paid * Math.min(length, run)) / period + extra;
-    return { plan: { runs: [], cost: 0, starts: 0 }, cost, starts, head: run };
+  const cost =
+    (running ? 0 : job.startCost) + ((weight || 0) * Math.min(length, Math.max(remaining, minOn - ran))) / period;
+  if (remaining > length) {
+    const rest = { need: (remaining - length) / period, maxStarts: maxStarts - starts };
+    return { slots: { ...slots, ...rest, running: true, age: (ran + length) / period }, cost, starts, head: length };
   }
-  const plan = planSlots({
-    ...slots,
-    need: left / period,
-    maxStarts: maxStarts - starts,
-    running: true,
-    age: (ran + length) / period,
-  });
-  if (plan === undefined) return undefined;
-  return {
-    plan,
-    cost: opening + (paid * length) / period + plan.cost,
-    starts: starts + plan.starts,
-    head: length,
-  };
+  // The job is done within this slot; its minimum time may go on beyond it.
+  const head = Math.max(remaining, minOn - ran);
+  const beyond = slots.weights.slice(0, Math.ceil(Math.max(0, head - length) / period));
+  const extra = beyond.reduce((sum, w) => sum + (w || 0), 0);
+  return { slots: { ...slots, need: 0 }, cost: cost + extra, starts, head };
 }
 
 /** Ties go to fewer starts, then to the one that runs now, which finishes no later. */
-function pickCheaper(idle: HeadedPlan | undefined, run: HeadedPlan | undefined): HeadedPlan | undefined {
+function pickCheaper(idle: OpenedPlan | undefined, run: OpenedPlan | undefined): OpenedPlan | undefined {
   if (idle === undefined || run === undefined) return idle ?? run;
   const rounding = 1e-10 * (Math.abs(idle.cost) + Math.abs(run.cost));
   if (Math.abs(idle.cost - run.cost) > rounding) return idle.cost < run.cost ? idle : run;
@@ -246,7 +236,7 @@ function joinRuns(head: PlannedRun, later: readonly PlannedRun[]): PlannedRun[] 
   return [head, ...later];
 }
 
-/** The CO2 of `power` over these runs at the outlook's rates, whose unit the caller has made sure is lb/MWh. */
+/** The CO2 of `power` over these runs at the horizon's rates, whose unit the caller has made sure is lb/MWh. */
 export function computeJobEmissions(
   { from, period, values }: Horizon,
   runs: readonly PlannedRun[],

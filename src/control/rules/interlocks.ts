@@ -1,4 +1,4 @@
-/** Which wishes the equipment must wait for, and until when: block limits, minimum times, start budgets, the start spread, holds. */
+/** What protects the equipment: minimum on and off times, start budgets, block limits, minimum state times, and the start spread. */
 
 import { hashFraction } from '../../domain/hash-fraction.ts';
 import { idleLevel, isRunning, isSgReady } from '../../domain/levels.ts';
@@ -13,19 +13,17 @@ import {
   effectiveMinOff,
   effectiveMinOn,
   levelSince,
-  type MutableLoadState,
   presentLevel,
   runningSince,
   type StepContext,
   toWallTime,
-  wakeAtUptime,
 } from './step-context.ts';
 
-/** What a load is told once the guards have been asked. */
+/** The level a load may have now. */
 export interface Permitted {
   readonly request: LevelRequest;
   readonly level: Level;
-  /** The guard that holds the wish back, if one does. */
+  /** What holds the request back, if anything does. */
   readonly interlock?: DecisionReason;
   readonly until?: Instant;
 }
@@ -36,14 +34,13 @@ interface InterlockDelay {
   readonly until: Uptime;
 }
 
-/** A safety trip passes every guard; any other wish is bent or delayed by each guard in turn. */
+/** A safety trip passes every interlock; any other request is changed or delayed by each in turn. */
 export function applyInterlocks(
   context: StepContext,
   load: LoadConfig,
-  state: MutableLoadState,
+  state: LoadState,
   request: LevelRequest,
 ): Permitted {
-  markStartRequest(context, state, request);
   if (request.priority === 1) return { request, level: request.level };
   const fallback = fallbackLevel(context, load, state);
   let level = request.level;
@@ -61,24 +58,22 @@ export function applyInterlocks(
   }
   if (delay === undefined) return { request, level };
   if (delay.until === Infinity) return { request, level, interlock: delay.interlock };
-  wakeAtUptime(context, delay.until);
   return { request, level, interlock: delay.interlock, until: toWallTime(context, delay.until) };
 }
 
-/** The level while a wish waits: the present one, except that a block is let go when its time is over. */
+/** The level while a request waits: the present one, except that a block is let go when its time is over. */
 function fallbackLevel(context: StepContext, load: LoadConfig, state: LoadState): Level {
   const present = presentLevel(state) ?? idleLevel(load);
   if (present !== 'block') return present;
   const release = (levelSince(state) + load.maxBlock) as Uptime;
-  wakeAtUptime(context, release);
   return context.now.uptime < release ? present : 'normal';
 }
 
-/** Starts that the shared signal causes are spread from the moment it first asked for one. */
-function markStartRequest(context: StepContext, state: MutableLoadState, { level, priority }: LevelRequest) {
-  const requestsStart = isRunning(level) && (priority === 7 || priority === 8) && !isRunning(presentLevel(state));
-  if (!requestsStart) state.startRequestedAt = undefined;
-  else state.startRequestedAt ??= context.now.uptime;
+/** Keeps since when the shared signal asks for a start: the start spread counts from there. */
+export function withStartRequest({ now }: StepContext, state: LoadState, { level, priority }: LevelRequest): LoadState {
+  const asks = isRunning(level) && (priority === 7 || priority === 8) && !isRunning(presentLevel(state));
+  if (asks === (state.startRequestedAt !== undefined)) return state;
+  return { ...state, startRequestedAt: asks ? now.uptime : undefined };
 }
 
 /** A block ends after `maxBlock`, and none is begun when the day's are used up. */
@@ -124,21 +119,21 @@ function checkMinimumTimes(
 const mustFinishRun = (load: LoadConfig, state: LoadState, { priority, why }: LevelRequest) =>
   priority > 6 && why !== 'output-fault' && hasNoPauseLeft(load, state);
 
-/** What the index or a window starts leaves one start of the day for the deadline guard. */
+/** What the index or a window starts leaves one start of the day for the deadline. */
 const reservedStarts = (load: LoadConfig, { job }: LoadState, { priority }: LevelRequest) =>
   job !== undefined && !isDone(job) && (priority === 8 || priority === 9) && load.maxStartsPerDay > 1 ? 1 : 0;
 
-/** Within the jitter, and never so late that the deadline guard would have to speak first. */
+/** Within `startSpread`, and never so late that the deadline would force the start first. */
 function startSpreadEnd(context: StepContext, load: LoadConfig, state: LoadState): Uptime {
-  const { startRequestedAt: edgeAt, job } = state;
-  if (edgeAt === undefined) return context.now.uptime;
-  const slack =
-    job === undefined ? Infinity : Math.max(0, latestStart(context, load, state, job) - toWallTime(context, edgeAt));
+  const { startRequestedAt, job } = state;
+  if (startRequestedAt === undefined) return context.now.uptime;
+  const requestedAt = toWallTime(context, startRequestedAt);
+  const slack = job === undefined ? Infinity : Math.max(0, latestStart(context, load, state, job) - requestedAt);
   const share = hashFraction(context.site.device, load.name, job?.by ?? '');
-  return (edgeAt + Math.floor(share * Math.min(load.startSpread, slack))) as Uptime;
+  return (startRequestedAt + Math.floor(share * Math.min(load.startSpread, slack))) as Uptime;
 }
 
-/** An SG-Ready state stands for its hold time before the next, whatever the two are; only a block's end does not wait. */
+/** An SG-Ready state stands for its minimum state time before the next, whatever the two are; only a block's end does not wait. */
 function checkHoldTime(
   context: StepContext,
   load: LoadConfig,

@@ -1,4 +1,4 @@
-/** Which job a load has, how far it is, and when it can wait no longer; never when it best runs. */
+/** Which job a load has, how far it is, and from when on it must run to meet its deadline. */
 
 import { isRunning } from '../../domain/levels.ts';
 import type { Goal, LoadConfig } from '../../domain/load-types.ts';
@@ -7,18 +7,9 @@ import type { ClockReading } from '../../domain/ports.ts';
 import { type Duration, days, hours, type Instant } from '../../domain/units.ts';
 import type { Job, LoadState } from '../state/control-state.ts';
 import { startAllowedFrom } from './start-budget.ts';
-import {
-  DEFAULT_SLOT,
-  effectiveMinOff,
-  type MutableLoadState,
-  presentLevel,
-  runningSince,
-  type StepContext,
-  wakeAtUptime,
-  wakeAtWall,
-} from './step-context.ts';
+import { DEFAULT_SLOT, effectiveMinOff, presentLevel, runningSince, type StepContext } from './step-context.ts';
 
-/** The deadline guard leaves this much room for a load that runs slower than it should. */
+/** Room for a load that runs slower than it should. */
 export const DEADLINE_MARGIN = 1.05;
 /** No goal lies further ahead: a week, and a day for the zone. */
 const MAX_JOB_LEAD = days(8);
@@ -30,70 +21,60 @@ export const remainingNeed = ({ need, done }: Job) => Math.max(0, need - done) a
 
 export const isDone = (job: Job) => job.done >= job.need;
 
-/** Ends a job at its deadline, takes up what was asked for, and arms what the week's goals say. */
-export function armJob(context: StepContext, load: LoadConfig, state: MutableLoadState) {
-  if (!context.now.trusted) return;
-  const { wall } = context.now;
-  if (state.job !== undefined && wall >= state.job.by) {
-    state.previousJob = state.job;
-    dropJob(state);
-  }
-  if (state.pendingArm !== undefined) armByCommand(context, load, state, state.pendingArm);
-  if (state.job?.source !== 'command') armBySchedule(context, load, state);
-  if (state.job !== undefined) wakeAtWall(context, state.job.by);
+/** Ends a job at its deadline, begins one that was ordered, and arms what the week's goals say. */
+export function armJob(context: StepContext, load: LoadConfig, state: LoadState): LoadState {
+  const { wall, trusted } = context.now;
+  if (!trusted) return state;
+  const isOver = state.job !== undefined && wall >= state.job.by;
+  const kept = isOver ? { ...dropJob(state), previousJob: state.job } : state;
+  const ordered = kept.pendingArm === undefined ? kept : armByCommand(context, load, kept, kept.pendingArm);
+  return ordered.job?.source === 'command' ? ordered : armBySchedule(context, load, ordered);
 }
 
-export function dropJob(state: MutableLoadState) {
-  state.job = undefined;
-  state.plan = undefined;
-}
+export const dropJob = (state: LoadState): LoadState =>
+  state.job === undefined && state.plan === undefined ? state : { ...state, job: undefined, plan: undefined };
+
+const beginJob = (state: LoadState, job: Omit<Job, 'forcedByDeadline'>): LoadState => ({
+  ...state,
+  job: { ...job, forcedByDeadline: false },
+  plan: undefined,
+});
 
 function armByCommand(
   context: StepContext,
   load: LoadConfig,
-  state: MutableLoadState,
-  pendingArm: NonNullable<LoadState['pendingArm']>,
-) {
+  state: LoadState,
+  order: NonNullable<LoadState['pendingArm']>,
+): LoadState {
   const { wall } = context.now;
-  state.pendingArm = undefined;
-  const need = pendingArm.need ?? (load.goal && computeNeed(load, load.goal));
-  const by = pendingArm.by ?? (load.goal && findNextDeadline(context.site.timezone, load.goal.by, wall));
-  if (need === undefined || by === undefined || !(need > 0) || !(by > wall) || by > wall + MAX_JOB_LEAD) return;
-  state.plan = undefined;
-  state.job = { by, from: wall, need, done: 0 as Duration, starts: 0, forcedByDeadline: false, source: 'command' };
+  const idle = { ...state, pendingArm: undefined };
+  const need = order.need ?? (load.goal && computeNeed(load, load.goal));
+  const by = order.by ?? (load.goal && findNextDeadline(context.site.timezone, load.goal.by, wall));
+  if (need === undefined || by === undefined || !(need > 0) || !(by > wall) || by > wall + MAX_JOB_LEAD) return idle;
+  return beginJob(idle, { by, from: wall, need, done: 0 as Duration, starts: 0, source: 'command' });
 }
 
-function armBySchedule(context: StepContext, load: LoadConfig, state: MutableLoadState) {
+function armBySchedule(context: StepContext, load: LoadConfig, state: LoadState): LoadState {
   const { goal } = load;
   if (goal?.armedBy !== 'schedule') return dropJob(state);
-  if (state.job !== undefined && !context.clockJumped && !context.isFirstStep) return;
+  if (state.job !== undefined && !context.clockJumped && !context.isFirstStep) return state;
   const { timezone } = context.site;
   const by = findNextDeadline(timezone, goal.by, context.now.wall);
   if (by === undefined) return dropJob(state);
   const need = computeNeed(load, goal);
-  if (state.job?.by === by) {
-    if (state.job.need !== need) state.job = { ...state.job, need, forcedByDeadline: false };
-    return;
-  }
+  if (state.job?.by === by)
+    return state.job.need === need ? state : { ...state, job: { ...state.job, need, forcedByDeadline: false } };
   const from =
     goal.from === undefined
       ? (findPreviousDeadline(timezone, goal.by, by) ?? context.now.wall)
       : findPreviousOccurrence(timezone, goal.from, by);
   // A clock that steps back over a deadline finds the job it had there, with what was delivered.
   const previous = state.previousJob?.by === by ? state.previousJob : undefined;
-  state.plan = undefined;
-  state.job = {
-    by,
-    from,
-    need,
-    done: previous?.done ?? (0 as Duration),
-    starts: previous?.starts ?? 0,
-    forcedByDeadline: false,
-    source: 'schedule',
-  };
+  const done = previous?.done ?? (0 as Duration);
+  return beginJob(state, { by, from, need, done, starts: previous?.starts ?? 0, source: 'schedule' });
 }
 
-/** How long a start must wait for the guards; for a load that runs, how long it would have to after a stop. */
+/** How long a start must wait for the interlocks; for a load that runs, how long it would have to after a stop. */
 function computeStartWait(context: StepContext, load: LoadConfig, state: LoadState): number {
   const { uptime } = context.now;
   const running = isRunning(presentLevel(state));
@@ -114,47 +95,49 @@ export function hasNoPauseLeft({ maxInterruptions = Number.POSITIVE_INFINITY }: 
   return job !== undefined && !isDone(job) && job.starts > maxInterruptions && isRunning(presentLevel(state));
 }
 
-/** Latches a job that can wait no longer; from then on it runs until done. Asks to be woken when that may happen. */
-export function forceByDeadline(context: StepContext, load: LoadConfig, state: MutableLoadState) {
+/** From its latest start on a job is forced: it then runs until it is done. */
+export function forceByDeadline(context: StepContext, load: LoadConfig, state: LoadState): LoadState {
   const { job } = state;
-  if (job === undefined) return;
-  if (isDone(job)) {
-    if (job.forcedByDeadline) state.job = { ...job, forcedByDeadline: false };
-    return;
-  }
-  const running = isConfirmedRunning(state);
-  if (running) wakeAtUptime(context, (context.now.uptime + Math.ceil(remainingNeed(job))) as typeof context.now.uptime);
-  if (job.forcedByDeadline || !context.now.trusted) return;
+  if (job === undefined) return state;
+  if (isDone(job)) return job.forcedByDeadline ? { ...state, job: { ...job, forcedByDeadline: false } } : state;
+  if (job.forcedByDeadline || !context.now.trusted) return state;
   const { wall } = context.now;
-  const latest = latestStart(context, load, state, job);
-  if (wall >= job.from && wall >= latest) state.job = { ...job, forcedByDeadline: true };
-  else
-    wakeAtWall(context, Math.max(job.from, running ? 0 : latestStartWhenReached(context, load, state, job)) as Instant);
+  const isDue = wall >= job.from && wall >= latestStart(context, load, state, job);
+  return isDue ? { ...state, job: { ...job, forcedByDeadline: true } } : state;
 }
 
-/** The latest start as it will look when it comes: a guard's wait shrinks as time passes, a stop's does not. */
-function latestStartWhenReached(context: StepContext, load: LoadConfig, state: LoadState, job: Job): number {
-  const wait = isRunning(presentLevel(state)) ? 0 : computeStartWait(context, load, state);
-  return latestStart(context, load, state, job) + wait;
+/** When a job ends, may begin, will be done, must be forced, or can no longer be delivered in full. */
+export function listJobMoments(context: StepContext, load: LoadConfig, state: LoadState): readonly Instant[] {
+  const { job } = state;
+  const { wall, trusted } = context.now;
+  if (job === undefined) return [];
+  const moments: number[] = [job.by, job.from];
+  const running = isConfirmedRunning(state);
+  if (running && !isDone(job)) moments.push(wall + Math.ceil(remainingNeed(job)));
+  if (!running) moments.push(job.by - remainingNeed(job) + 1);
+  if (trusted && !job.forcedByDeadline) {
+    // A pause or a start budget that delays a start shrinks as time passes, what a stop would cost does not.
+    const wait = isRunning(presentLevel(state)) ? 0 : computeStartWait(context, load, state);
+    moments.push(latestStart(context, load, state, job) + wait);
+  }
+  return moments as Instant[];
 }
 
-/** What will be missing at the deadline, even if the load runs from now on. Asks to be woken when that begins. */
+/** What will be missing at the deadline, even if the load runs from now on. */
 export function computeShortfall(context: StepContext, load: LoadConfig, state: LoadState, job: Job): Duration {
   if (!context.now.trusted) return 0 as Duration;
-  const running = isRunning(presentLevel(state));
   const { wall } = context.now;
-  const start = Math.max(job.from, running ? wall : wall + computeStartWait(context, load, state));
-  if (!isConfirmedRunning(state)) wakeAtWall(context, (job.by - remainingNeed(job) + 1) as Instant);
-  return Math.max(0, remainingNeed(job) - Math.max(0, job.by - start)) as Duration;
+  const start = isRunning(presentLevel(state)) ? wall : wall + computeStartWait(context, load, state);
+  return Math.max(0, remainingNeed(job) - Math.max(0, job.by - Math.max(job.from, start))) as Duration;
 }
 
 /** Confirmed running, and not told to stop. */
 const isConfirmedRunning = (state: LoadState) => isRunning(state.level) && isRunning(presentLevel(state));
 
 /** Counts the running time since the last step, none of it before the job begins; what a stop takes to be carried out is not counted. */
-export function countProgress(state: MutableLoadState, passed: Duration, { wall, trusted }: ClockReading) {
+export function countProgress(state: LoadState, passed: Duration, { wall, trusted }: ClockReading): LoadState {
   const { job } = state;
-  if (job === undefined || !isConfirmedRunning(state)) return;
+  if (job === undefined || !isConfirmedRunning(state)) return state;
   const within = trusted ? Math.min(passed, wall - job.from) : passed;
-  if (within > 0) state.job = { ...job, done: (job.done + within) as Duration };
+  return within > 0 ? { ...state, job: { ...job, done: (job.done + within) as Duration } } : state;
 }

@@ -1,12 +1,12 @@
-/** Which loads may draw when the site's power does not suffice for all; never how much one of them draws. */
+/** Shares out the site's power where it does not suffice for all loads. */
 
-import { idleLevel, isRunning, isSgReady } from '../../domain/levels.ts';
+import { idleLevel, isRunning } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
-import type { Instant, Uptime } from '../../domain/units.ts';
+import type { Instant } from '../../domain/units.ts';
+import type { LoadState } from '../state/control-state.ts';
 import type { Permitted } from './interlocks.ts';
 import { hasNoPauseLeft, remainingNeed } from './jobs.ts';
-import type { MutableLoadState, StepContext } from './step-context.ts';
-import { effectiveMinOn, levelSince, presentLevel, runningSince, wakeAtUptime, wakeAtWall } from './step-context.ts';
+import { minimumTimeEnd, presentLevel, type StepContext } from './step-context.ts';
 
 interface PowerClaim {
   readonly index: number;
@@ -19,12 +19,12 @@ interface PowerClaim {
 const POWER_TOLERANCE = 1e-9;
 
 /**
- * Power goes to the loads that cannot be stopped, then by rung, then by deadline, then to those that run already. A load that
+ * Power goes to the loads that cannot be stopped, then by priority, then by deadline, then to those that run already. A load that
  * must make room stops first; the one it makes room for starts when that is confirmed.
  */
 export function applyPowerBudget(
   context: StepContext,
-  states: readonly MutableLoadState[],
+  states: readonly LoadState[],
   permitted: readonly Permitted[],
 ): readonly Permitted[] {
   const { budget, loads } = context.site;
@@ -36,11 +36,13 @@ export function applyPowerBudget(
     return [{ index, load, permitted: one, draws: mayDraw(state) }];
   });
   const requesting = sortClaims(
-    claims.filter(({ permitted: settled }) => isRunning(settled.level)),
+    claims.filter((claim) => isRunning(claim.permitted.level)),
     states,
   );
   const keepRunning = requesting.filter(
-    ({ index, load }) => mustKeepRunning(context, states[index], load) || mayFinishRun(context, states, index),
+    ({ index, load }) =>
+      mustKeepRunning(context, load, states[index]) ||
+      context.now.wall <= (runTurnEnd(context, states, index) ?? -Infinity),
   );
   let granted = sumPower(keepRunning);
   let drawn = sumPower(claims.filter(({ draws }) => draws));
@@ -58,38 +60,37 @@ export function applyPowerBudget(
   return result;
 }
 
-const mayDraw = ({ level, pending }: MutableLoadState) =>
+const mayDraw = ({ level, pending }: LoadState) =>
   isRunning(level) || isRunning(pending?.level) || pending?.mayDraw === true;
 
 /** Kept running by its least running time, whether it still wants to or not. */
-function mustKeepRunning(context: StepContext, state: MutableLoadState | undefined, load: LoadConfig): boolean {
-  if (state === undefined || !isRunning(presentLevel(state))) return false;
-  const holdEnd = isSgReady(load) ? levelSince(state) + load.minStateTime : 0;
-  const end = Math.max(runningSince(state) + effectiveMinOn(load), holdEnd) as Uptime;
-  wakeAtUptime(context, end);
-  return context.now.uptime < end;
-}
+const mustKeepRunning = ({ now }: StepContext, load: LoadConfig, state: LoadState | undefined): boolean =>
+  state !== undefined && isRunning(presentLevel(state)) && now.uptime < (minimumTimeEnd(load, state) ?? 0);
 
-/** A run without a pause left ends before its turn is over, when whoever can wait no longer is done in time after it all the same. */
-function mayFinishRun(context: StepContext, states: readonly MutableLoadState[], index: number): boolean {
-  const [load, state] = [context.site.loads[index], states[index]];
-  if (load === undefined || state?.job === undefined || !hasNoPauseLeft(load, state)) return false;
+/**
+ * Until when a run without a pause left keeps its power: until whoever must run by its deadline could no longer be done in time
+ * after it. Undefined for a load that can pause.
+ */
+export function runTurnEnd({ site }: StepContext, states: readonly LoadState[], index: number): Instant | undefined {
+  const [load, state] = [site.loads[index], states[index]];
+  if (site.budget === undefined || load === undefined || state?.job === undefined || !hasNoPauseLeft(load, state))
+    return undefined;
   const own = remainingNeed(state.job);
-  return states.every(({ job }, other) => {
-    if (other === index || job?.forcedByDeadline !== true || context.site.loads[other]?.observeOnly) return true;
-    const latest = (job.by - remainingNeed(job) - own) as Instant;
-    wakeAtWall(context, (latest + 1) as Instant);
-    return context.now.wall <= latest;
-  });
+  const others = states.flatMap(({ job }, i) =>
+    i === index || job?.forcedByDeadline !== true || site.loads[i]?.observeOnly
+      ? []
+      : [job.by - remainingNeed(job) - own],
+  );
+  return Math.min(...others, Infinity) as Instant;
 }
 
 const sumPower = (claims: readonly PowerClaim[]) => claims.reduce((sum, { load }) => sum + load.powerKw, 0);
 
-const sortClaims = (claims: readonly PowerClaim[], states: readonly MutableLoadState[]) =>
+const sortClaims = (claims: readonly PowerClaim[], states: readonly LoadState[]) =>
   [...claims].sort((a, b) => compareClaims(a, b, states));
 
 /** Negative when `a` comes first. */
-function compareClaims(a: PowerClaim, b: PowerClaim, states: readonly MutableLoadState[]): number {
+function compareClaims(a: PowerClaim, b: PowerClaim, states: readonly LoadState[]): number {
   const deadline = ({ index }: PowerClaim) => states[index]?.job?.by ?? Infinity;
   return (
     a.permitted.request.priority - b.permitted.request.priority ||

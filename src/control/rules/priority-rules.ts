@@ -1,9 +1,9 @@
-/** What each load would do if nothing held it back: the rungs that express a wish, the first that speaks wins. Never how to get there. */
+/** Which level each load asks for: the rules in order of priority, of which the first that applies decides. */
 
 import { idleLevel, isRunning, runLevel, toSupportedLevel } from '../../domain/levels.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import { checkWindow } from '../../domain/local-time.ts';
-import { type Instant, minutes, type Percentile } from '../../domain/units.ts';
+import type { Instant, Percentile } from '../../domain/units.ts';
 import type { Basis, CurrentIndex } from '../../signal/signal-view.ts';
 import type { DecisionReason, RulePriority } from '../control-types.ts';
 import { readPlanAt } from '../planning/replan.ts';
@@ -14,10 +14,9 @@ import {
   getValidHorizon,
   getValidIndex,
   presentLevel,
+  STARTUP_GRACE,
   type StepContext,
   toWallTime,
-  wakeAtUptime,
-  wakeAtWall,
 } from './step-context.ts';
 
 export interface LevelRequest {
@@ -32,10 +31,6 @@ export interface LevelRequest {
   readonly next?: { readonly level: Level; readonly at: Instant };
 }
 
-/** How long a start waits for news, and an untrusted clock for its time source, before the fail-safe level. */
-const STARTUP_GRACE = minutes(10);
-
-/** The wish of the first rung that speaks. */
 export function evaluateRules(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest {
   return (
     safetyRule(context, load, state) ??
@@ -66,7 +61,6 @@ function overrideRule(
   rule: RuleIdentity,
 ): LevelRequest | undefined {
   if (override === undefined) return undefined;
-  wakeAtUptime(context, override.until);
   const until = toWallTime(context, override.until);
   return { level: toSupportedLevel(load, override.level), ...rule, basis: findDecisionBasis(context, load), until };
 }
@@ -76,35 +70,31 @@ function deadlineRule(context: StepContext, load: LoadConfig, { job }: LoadState
   return { level: runLevel(load), why: 'must-run', priority: 6, basis: findDecisionBasis(context, load) };
 }
 
-/** Without a clock no datum can be placed: the boot level at first, then the fail-safe level. */
+/** Without a clock no data can be placed in time: the initial level at first, then the fail-safe level. */
 function untrustedClockRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
   if (context.now.trusted) return undefined;
-  const { clockUntrustedSince: since, clockTrusted: vouched } = context.startup;
-  const graceEnds = (since + STARTUP_GRACE) as typeof since;
-  const waiting = !vouched && context.now.uptime < graceEnds;
-  if (waiting) wakeAtUptime(context, graceEnds);
+  const { clockUntrustedSince, clockTrusted } = context.startup;
+  const waiting = !clockTrusted && context.now.uptime < clockUntrustedSince + STARTUP_GRACE;
   const level = waiting ? startupLevel(load, state) : load.failSafe;
   return { level, why: 'untrusted-clock', priority: 10, basis: 'fail-safe' };
 }
 
-/** A restart within the same boot keeps what it finds, but for what an override left; otherwise the boot level. */
+/** A restart within the same boot keeps the level it finds, except one an override left; otherwise the initial level. */
 const startupLevel = (load: LoadConfig, state: LoadState) =>
   state.staleOverride ? load.initialLevel : (presentLevel(state) ?? load.initialLevel);
 
 function outputFaultRule(context: StepContext, load: LoadConfig, { faultUntil }: LoadState): LevelRequest | undefined {
   if (faultUntil === undefined || context.now.uptime >= faultUntil) return undefined;
-  wakeAtUptime(context, faultUntil);
   const until = toWallTime(context, faultUntil);
   return { level: load.failSafe, why: 'output-fault', priority: 10, basis: 'fail-safe', until };
 }
 
-/** After a start nothing is concluded from silence until a first word, or the end of patience. */
+/** After a start a missing signal means nothing until the first one has come or the grace time is over. */
 function startupRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
-  const { signalReceived: heard, startedAt } = context.startup;
-  if (heard || getValidHorizon(context) !== undefined || getValidIndex(context) !== undefined) return undefined;
-  const graceEnds = (startedAt + STARTUP_GRACE) as typeof startedAt;
-  if (context.now.uptime >= graceEnds) return undefined;
-  wakeAtUptime(context, graceEnds);
+  const { signalReceived, startedAt } = context.startup;
+  if (signalReceived || getValidHorizon(context) !== undefined || getValidIndex(context) !== undefined)
+    return undefined;
+  if (context.now.uptime >= startedAt + STARTUP_GRACE) return undefined;
   return { level: startupLevel(load, state), why: 'boot', priority: 10, basis: 'fail-safe' };
 }
 
@@ -135,12 +125,9 @@ function requestFromPlan(context: StepContext, load: LoadConfig, plan: LoadPlan,
 
 function thresholdRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
   const { job } = state;
-  // Without a plan a job takes what the index calls clean; the deadline guard sees to the rest.
+  // Without a plan a job takes what the index calls clean; the deadline rule sees to the rest.
   if (job === undefined && load.goal !== undefined) return undefined;
-  if (job !== undefined && context.now.wall < job.from) {
-    wakeAtWall(context, job.from);
-    return undefined;
-  }
+  if (job !== undefined && context.now.wall < job.from) return undefined;
   const index = getValidIndex(context);
   if (index === undefined) return undefined;
   const running = isRunning(presentLevel(state));
@@ -187,7 +174,6 @@ function windowRule(context: StepContext, load: LoadConfig, { job }: LoadState):
   if (load.window === undefined) return undefined;
   const { wall } = context.now;
   const { inside, changesAt } = checkWindow(context.site.timezone, load.window, wall);
-  wakeAtWall(context, changesAt);
   const early = job !== undefined && wall < job.from;
   const run = inside && !early;
   return {

@@ -1,30 +1,25 @@
-/** One step's surroundings: the moment, the signal, and the earliest time anything said it would change. Decides nothing. */
+/** What one step knows: the moment, the signal, what is unknown since the start; and how it reads a load's state. */
 
 import { isRunning, isSgReady } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
-import { type Duration, hours, type Instant, minutes, type Uptime } from '../../domain/units.ts';
+import { type Duration, type Instant, minutes, type Uptime } from '../../domain/units.ts';
 import type { Basis, CurrentIndex, Horizon, SignalView } from '../../signal/signal-view.ts';
 import type { ControlEvent, Site } from '../control-types.ts';
 import type { LoadState } from '../state/control-state.ts';
-
-/** A load's state while a step works on it. */
-export type MutableLoadState = { -readonly [Key in keyof LoadState]: LoadState[Key] };
 
 export interface StepContext {
   readonly site: Site;
   readonly eventKind: ControlEvent['kind'];
   readonly now: ClockReading;
   readonly view: SignalView | undefined;
-  /** The wall clock has moved by more than the monotonic one allows, or has just been vouched for. */
+  /** The wall clock has moved by more than the monotonic one allows, or has just been synchronised. */
   readonly clockJumped: boolean;
   /** The first step after a start. */
   readonly isFirstStep: boolean;
   readonly startup: Startup;
-  /** On the monotonic clock; only ever lowered. */
-  earliestWakeUp: number;
   /** By when each load's job must be done for the others to have their turn, where that is before its deadline. */
-  latestFinish: ReadonlyMap<string, Instant>;
+  readonly latestFinish: ReadonlyMap<string, Instant>;
 }
 
 /** What is not yet known since the start. */
@@ -32,48 +27,28 @@ export interface Startup {
   readonly startedAt: Uptime;
   /** A signal event has come. */
   readonly signalReceived: boolean;
-  /** The wall clock has been vouched for. */
+  /** The wall clock has been trusted. */
   readonly clockTrusted: boolean;
-  /** Since when the wall clock is not vouched for. */
+  /** Since when the wall clock is not trusted; now while it is. */
   readonly clockUntrustedSince: Uptime;
 }
 
-/** Without any news, a step at least this often notices a clock that was set. */
-const MAX_SLEEP = hours(1);
-
-export const buildStepContext = (parts: Omit<StepContext, 'earliestWakeUp' | 'latestFinish'>): StepContext => ({
-  ...parts,
-  latestFinish: new Map(),
-  earliestWakeUp: parts.now.uptime + MAX_SLEEP,
-});
-
-/** Asks for a step at `at`, when that is to come. */
-export function wakeAtUptime(context: StepContext, at: Uptime) {
-  if (at > context.now.uptime && at < context.earliestWakeUp) context.earliestWakeUp = at;
-}
-
-export function wakeAtWall(context: StepContext, at: Instant) {
-  if (at > context.now.wall) wakeAtUptime(context, toUptime(context, at));
-}
+/** How long a start waits for news, and an untrusted clock for its time source, before the fail-safe level. */
+export const STARTUP_GRACE = minutes(10);
 
 export const toWallTime = ({ now }: StepContext, at: Uptime) => (now.wall + (at - now.uptime)) as Instant;
 export const toUptime = ({ now }: StepContext, at: Instant) => (now.uptime + (at - now.wall)) as Uptime;
 
-/** The index while it may drive anything; asks to be woken when that ends. */
-export function getValidIndex(context: StepContext): CurrentIndex | undefined {
-  const index = context.view?.index;
-  if (index === undefined || context.now.wall >= index.validUntil) return undefined;
-  wakeAtWall(context, index.validUntil);
-  wakeAtWall(context, index.startsUntil);
-  return index;
+/** The index while it may drive anything. */
+export function getValidIndex({ view, now }: StepContext): CurrentIndex | undefined {
+  const index = view?.index;
+  return index === undefined || now.wall >= index.validUntil ? undefined : index;
 }
 
-/** The values ahead while they may drive anything; asks to be woken when that ends. */
-export function getValidHorizon(context: StepContext): Horizon | undefined {
-  const horizon = context.view?.horizon;
-  if (horizon === undefined || context.now.wall >= horizon.validUntil) return undefined;
-  wakeAtWall(context, horizon.validUntil);
-  return horizon;
+/** The values ahead while they may drive anything. */
+export function getValidHorizon({ view, now }: StepContext): Horizon | undefined {
+  const horizon = view?.horizon;
+  return horizon === undefined || now.wall >= horizon.validUntil ? undefined : horizon;
 }
 
 /** The best data valid now: what a decision cites that no data caused. */
@@ -84,21 +59,30 @@ export function findDecisionBasis(context: StepContext, load: LoadConfig): Basis
 }
 
 /** The level a load has or is about to have. */
-export const presentLevel = (load: LoadState) => load.pending?.level ?? load.level;
+export const presentLevel = (state: LoadState) => state.pending?.level ?? state.level;
 
 /** Since when the present running or pausing lasts; a command counts from when it was given. */
-export const runningSince = (load: LoadState): Uptime =>
-  load.pending !== undefined && isRunning(load.pending.level) !== isRunning(load.level)
-    ? load.pending.at
-    : load.runningSince;
+export const runningSince = (state: LoadState): Uptime =>
+  state.pending !== undefined && isRunning(state.pending.level) !== isRunning(state.level)
+    ? state.pending.at
+    : state.runningSince;
 
-export const levelSince = (load: LoadState): Uptime => load.pending?.at ?? load.levelSince;
+export const levelSince = (state: LoadState): Uptime => state.pending?.at ?? state.levelSince;
 
-/** The least running time: an SG-Ready signal must stand for its hold time to count at all. */
+/** The least running time: an SG-Ready signal must stand for its minimum state time to count at all. */
 export const effectiveMinOn = (load: LoadConfig): Duration =>
   isSgReady(load) && load.minStateTime > load.minOn ? load.minStateTime : load.minOn;
 export const effectiveMinOff = (load: LoadConfig): Duration =>
   isSgReady(load) && load.minStateTime > load.minOff ? load.minStateTime : load.minOff;
 
-/** How old the slots are where nothing else says so. */
+/** When the least time of the present level ends; undefined while the level is not known. */
+export function minimumTimeEnd(load: LoadConfig, state: LoadState): Uptime | undefined {
+  const present = presentLevel(state);
+  if (present === undefined) return undefined;
+  const least = isRunning(present) ? effectiveMinOn(load) : effectiveMinOff(load);
+  const stateEnd = isSgReady(load) ? levelSince(state) + load.minStateTime : 0;
+  return Math.max(runningSince(state) + least, stateEnd) as Uptime;
+}
+
+/** Length of a slot where no signal says otherwise. */
 export const DEFAULT_SLOT = minutes(5);

@@ -1,104 +1,103 @@
 /** What an event, a restart or the passing of time makes of a load's state, before anything is decided. */
 
 import { isRunning, toSupportedLevel } from '../../domain/levels.ts';
-import type { Level } from '../../domain/load-types.ts';
+import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
-import { type Duration, hours, type Uptime } from '../../domain/units.ts';
-import type { ControlEvent, Site } from '../control-types.ts';
+import { durationBetween, hours, type Uptime } from '../../domain/units.ts';
+import type { ControlEvent } from '../control-types.ts';
 import { countProgress, dropJob } from '../rules/jobs.ts';
 import { keepLastDay } from '../rules/start-budget.ts';
-import type { MutableLoadState } from '../rules/step-context.ts';
-import type { ControlState } from './control-state.ts';
+import type { ActiveOverride, ControlState, LoadState } from './control-state.ts';
 import { confirmLevel, countStart, recordFailure } from './switching.ts';
 
 const MAX_OVERRIDE = hours(24);
 
 /** Brings a load from the last step to this one: a boot counts as a switch, running time is progress, old starts are forgotten. */
-export function advanceLoad(state: ControlState, draft: MutableLoadState, now: ClockReading) {
-  if (state.restart === 'other-boot') rebaseUptimes(state.lastMoment, draft, now);
-  if (state.restart === 'same-boot') assumeApplied(draft, now.uptime);
-  if (state.restart === 'no' && state.lastMoment !== undefined)
-    countProgress(draft, (now.uptime - state.lastMoment.uptime) as Duration, now);
-  draft.starts = keepLastDay(draft.starts, now.uptime);
-  draft.blocks = keepLastDay(draft.blocks, now.uptime);
-  const { uptime } = now;
-  const hadOverride = hasOverride(draft);
-  if (draft.local !== undefined && draft.local.until <= uptime) draft.local = undefined;
-  if (draft.remote !== undefined && draft.remote.until <= uptime) draft.remote = undefined;
-  if (hadOverride && !hasOverride(draft)) draft.staleOverride = true;
-  if (draft.retryAt !== undefined && draft.retryAt <= uptime) draft.retryAt = undefined;
-  if (draft.faultUntil !== undefined && draft.faultUntil <= uptime) draft.faultUntil = undefined;
+export function advanceLoad(control: ControlState, state: LoadState, now: ClockReading): LoadState {
+  const { restart, lastMoment } = control;
+  if (restart === 'other-boot') return expireTimes(rebaseUptimes(lastMoment, state, now), now.uptime);
+  if (restart === 'same-boot') return expireTimes(assumeApplied(state, now), now.uptime);
+  if (lastMoment === undefined) return expireTimes(state, now.uptime);
+  return expireTimes(countProgress(state, durationBetween(lastMoment.uptime, now.uptime), now), now.uptime);
 }
 
-const hasOverride = ({ local, remote }: MutableLoadState) => local !== undefined || remote !== undefined;
+const hasOverride = ({ local, remote }: LoadState) => local !== undefined || remote !== undefined;
 
-/** Moves uptimes of another boot onto this one's clock. Only a wall clock vouched for at both ends excuses the time between. */
-function rebaseUptimes(last: ClockReading | undefined, draft: MutableLoadState, now: ClockReading) {
-  draft.runningSince = now.uptime;
-  draft.levelSince = now.uptime;
-  draft.startRequestedAt = undefined;
-  if (last === undefined) return;
+function expireTimes(state: LoadState, uptime: Uptime): LoadState {
+  const overrideAt = (one: ActiveOverride | undefined) => (one !== undefined && one.until <= uptime ? undefined : one);
+  const timeAt = (at: Uptime | undefined) => (at !== undefined && at <= uptime ? undefined : at);
+  const left = {
+    starts: keepLastDay(state.starts, uptime),
+    blocks: keepLastDay(state.blocks, uptime),
+    local: overrideAt(state.local),
+    remote: overrideAt(state.remote),
+    retryAt: timeAt(state.retryAt),
+    faultUntil: timeAt(state.faultUntil),
+  };
+  // Nothing expires in nearly every step, and a copy of the whole state costs as much as a rule.
+  if (Object.entries(left).every(([key, value]) => state[key as keyof typeof left] === value)) return state;
+  const isReleased = hasOverride(state) && left.local === undefined && left.remote === undefined;
+  return { ...state, ...left, staleOverride: state.staleOverride || isReleased };
+}
+
+/** Moves uptimes of another boot onto this one's clock. Only a wall clock trusted at both ends excuses the time between. */
+function rebaseUptimes(last: ClockReading | undefined, state: LoadState, now: ClockReading): LoadState {
+  const booted = { ...state, runningSince: now.uptime, levelSince: now.uptime, startRequestedAt: undefined };
+  if (last === undefined) return booted;
   const away = last.trusted && now.trusted ? Math.max(0, now.wall - last.wall) : 0;
   const toThisBoot = (at: Uptime) => (at - last.uptime + now.uptime - away) as Uptime;
-  draft.starts = draft.starts.map(toThisBoot);
-  if (draft.pending !== undefined && isRunning(draft.pending.level)) countStart(draft, toThisBoot(draft.pending.at));
-  draft.pending = undefined;
-  draft.blocks = draft.blocks.map(toThisBoot);
-  if (draft.local !== undefined) draft.local = { ...draft.local, until: toThisBoot(draft.local.until) };
-  if (draft.remote !== undefined) draft.remote = { ...draft.remote, until: toThisBoot(draft.remote.until) };
-  draft.faultUntil = undefined;
+  const rebaseOverride = (one: ActiveOverride | undefined) => one && { ...one, until: toThisBoot(one.until) };
+  const rebased: LoadState = {
+    ...booted,
+    pending: undefined,
+    starts: state.starts.map(toThisBoot),
+    blocks: state.blocks.map(toThisBoot),
+    local: rebaseOverride(state.local),
+    remote: rebaseOverride(state.remote),
+    faultUntil: undefined,
+  };
+  const { pending } = state;
+  return isRunning(pending?.level) ? countStart(rebased, toThisBoot(pending?.at ?? last.uptime)) : rebased;
 }
 
-/** A command that was under way when the process ended is taken as done, just now; the output's own word comes after. */
-function assumeApplied(draft: MutableLoadState, at: Uptime) {
-  const { pending } = draft;
-  draft.pending = undefined;
-  if (pending !== undefined) confirmLevel(draft, pending.level, at);
-}
+/** A command given just before the process ended counts as carried out now; the output's own report comes after. */
+const assumeApplied = (state: LoadState, now: ClockReading): LoadState =>
+  state.pending === undefined ? state : confirmLevel({ ...state, pending: undefined }, state.pending.level, now);
 
 type LoadEvent = Extract<ControlEvent, { readonly load: string }>;
 
-export function applyEvent(site: Site, draft: MutableLoadState, event: LoadEvent, now: ClockReading) {
-  const load = site.loads.find(({ name }) => name === draft.name);
-  if (load === undefined) return;
+export function applyEvent(load: LoadConfig, state: LoadState, event: LoadEvent, now: ClockReading): LoadState {
   switch (event.kind) {
     case 'confirmed':
-      return confirmLevel(draft, toSupportedLevel(load, event.level), now.uptime);
+      return confirmLevel(state, toSupportedLevel(load, event.level), now);
     case 'failed':
-      return recordFailure(draft, event.disagreements, now.uptime);
+      return recordFailure(state, event.disagreements, now);
     case 'override': {
-      if (!(event.for > 0)) return;
+      if (!(event.for > 0)) return state;
       const until = (now.uptime + Math.min(event.for, MAX_OVERRIDE)) as Uptime;
-      draft[event.source] = { level: event.level, until };
-      return;
+      return { ...state, [event.source]: { level: event.level, until } };
     }
     case 'arm':
-      draft.pendingArm = { need: event.need, by: event.by };
-      return;
-    case 'clear':
-      if (hasOverride(draft)) draft.staleOverride = true;
-      draft.local = undefined;
-      draft.remote = undefined;
-      draft.pendingArm = undefined;
-      if (draft.job?.source === 'command') dropJob(draft);
-      return;
+      return { ...state, pendingArm: { need: event.need, by: event.by } };
+    case 'clear': {
+      const kept = state.job?.source === 'command' ? dropJob(state) : state;
+      const staleOverride = state.staleOverride || hasOverride(state);
+      return { ...kept, local: undefined, remote: undefined, staleOverride, pendingArm: undefined };
+    }
     case 'safety':
-      draft.tripped = event.tripped;
-      return;
+      return { ...state, tripped: event.tripped };
   }
 }
 
-/** A load that is found running as it was left has run on while nobody looked. */
+/** A load that is found running as it was left has run on while the agent was away. */
 export function applyFound(
-  site: Site,
-  state: ControlState,
-  draft: MutableLoadState,
-  { found, now }: { found: Level | undefined; now: ClockReading },
-) {
-  const load = site.loads.find(({ name }) => name === draft.name);
-  if (load === undefined || found === undefined) return;
+  load: LoadConfig,
+  { restart, lastMoment }: ControlState,
+  state: LoadState,
+  { found, now }: { readonly found: Level; readonly now: ClockReading },
+): LoadState {
   const level = toSupportedLevel(load, found);
-  if (state.restart === 'same-boot' && state.lastMoment !== undefined && isRunning(level))
-    countProgress(draft, (now.uptime - state.lastMoment.uptime) as Duration, now);
-  confirmLevel(draft, level, now.uptime);
+  const ranOn = restart === 'same-boot' && lastMoment !== undefined && isRunning(level);
+  const counted = ranOn ? countProgress(state, durationBetween(lastMoment.uptime, now.uptime), now) : state;
+  return confirmLevel(counted, level, now);
 }

@@ -1,4 +1,4 @@
-/** What the core remembers between two steps, and its form on disk; decides nothing. */
+/** What the control core remembers between two steps, and its form on disk. */
 
 import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
@@ -15,7 +15,7 @@ export interface ActiveOverride {
   readonly until: Uptime;
 }
 
-/** Told and not yet confirmed. */
+/** Sent and not yet confirmed. */
 export interface PendingCommand {
   readonly level: Level;
   readonly at: Uptime;
@@ -31,20 +31,20 @@ export interface Job {
   /** Running time counted so far, from confirmed levels, on the monotonic clock. */
   readonly done: Duration;
   readonly starts: number;
-  /** The deadline guard has taken over: it runs until done or until the deadline. */
+  /** It must run now to meet its deadline, and runs until done or until the deadline. */
   readonly forcedByDeadline: boolean;
   readonly source: 'schedule' | 'command';
 }
 
 export interface LoadPlan {
-  /** Of the outlook it was made from; a plan is made once for each. */
+  /** Of the horizon it was made from; a plan is made once for each. */
   readonly generatedAt: Instant;
   readonly fromProfile: boolean;
   readonly by: Instant;
   readonly madeAt: Instant;
   /** The job's progress when it was made. */
   readonly doneWhenMade: Duration;
-  /** Empty when no plan could be made: the deadline guard will see to it. */
+  /** Empty when no plan could be made: the deadline then forces the job. */
   readonly runs: readonly PlannedRun[];
   /** Value times hours. */
   readonly cost: number;
@@ -66,18 +66,18 @@ export interface LoadState {
   readonly blocks: readonly Uptime[];
   readonly local: ActiveOverride | undefined;
   readonly remote: ActiveOverride | undefined;
-  /** Its present level is that of an override which is over, and nothing has wanted it since. */
+  /** Its present level is that of an override which is over, and no rule has asked for it since. */
   readonly staleOverride: boolean;
   readonly tripped: boolean;
   readonly retryAt: Uptime | undefined;
   readonly faultUntil: Uptime | undefined;
-  /** An `arm` that waits for a clock to be trusted. */
+  /** An `arm` that waits for a trusted clock. */
   readonly pendingArm: { readonly need: Duration | undefined; readonly by: Instant | undefined } | undefined;
   readonly job: Job | undefined;
   /** The job before, should the clock step back into it. */
   readonly previousJob: Job | undefined;
   readonly plan: LoadPlan | undefined;
-  /** Since when the signal has wanted a start: the spread counts from here. */
+  /** Since when the signal has asked for a start: the start spread counts from here. */
   readonly startRequestedAt: Uptime | undefined;
   /** The last one made; the owner may show it at any time. */
   readonly decision: Decision | undefined;
@@ -92,9 +92,10 @@ export interface ControlState {
   readonly startedAt: Uptime;
   /** A signal event has come since the start. */
   readonly signalReceived: boolean;
-  /** The wall clock has been vouched for since the start. */
+  /** The wall clock has been trusted since the start. */
   readonly clockTrusted: boolean;
   readonly clockUntrustedSince: Uptime | undefined;
+  /** Of the last signal event; not saved. */
   readonly view: SignalView | undefined;
   /** In the order of the configuration. */
   readonly loads: readonly LoadState[];
@@ -162,23 +163,17 @@ export function initialState(site: Site, saved: ControlState | undefined, sameBo
     ...createControlState(loads),
     lastMoment: saved?.lastMoment,
     restart: keepsUptimes ? 'same-boot' : 'other-boot',
-    view: saved?.view,
   };
 }
 
-const NAN_TEXT = 'NaN';
+/** JSON text; the same state gives the same bytes. The view is left out: it is built anew from the signal data, and would be most of every write. */
+export const encodeControlState = (state: ControlState): string => JSON.stringify({ ...state, view: undefined });
 
-/** JSON text; the same state gives the same bytes. */
-export const encodeControlState = (state: ControlState): string =>
-  JSON.stringify(state, (_key, value: unknown) =>
-    typeof value === 'number' && Number.isNaN(value) ? NAN_TEXT : value,
-  );
-
-/** The state of a text written by `saveState`. Anything else is `unreadable`, never an exception. */
+/** The state of a text written by `encodeControlState`. Anything else is `unreadable`, never an exception. */
 export function decodeControlState(text: string): ControlState | UnreadableState {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text, (_key, value: unknown) => (value === NAN_TEXT ? Number.NaN : value));
+    parsed = JSON.parse(text);
   } catch {
     return rejectState('it is not JSON');
   }

@@ -1,4 +1,4 @@
-/** Whether a value read from disk has the shape of the core's state; repairs nothing. */
+/** Checks that a value read from disk has the shape of the control state. */
 
 /** The name of the first thing that is wrong, or undefined. */
 type ShapeCheck = (value: unknown, at: string) => string | undefined;
@@ -9,7 +9,6 @@ const checkThat =
     holds(value) ? undefined : `${at} is not ${wanted}`;
 
 const number = checkThat('a number', (value) => typeof value === 'number' && Number.isFinite(value));
-const numberOrNaN = checkThat('a number', (value) => typeof value === 'number');
 const text = checkThat('a text', (value) => typeof value === 'string');
 const boolean = checkThat('true or false', (value) => typeof value === 'boolean');
 const oneOf = (...names: readonly string[]) =>
@@ -43,7 +42,6 @@ const objectOf =
     return undefined;
   };
 
-const MAX_VALUES = 10_000;
 const MAX_EVENTS = 2_000;
 const level = oneOf('off', 'on', 'block', 'normal', 'recommend', 'force');
 const override = objectOf({ level, until: number });
@@ -66,33 +64,6 @@ const plan = objectOf({
   cost: number,
   optimalityGap: number,
 });
-const view = objectOf({
-  changesAt: number,
-  index: optionalOf(
-    objectOf({
-      value: number,
-      basis: oneOf('live-index', 'fresh-forecast', 'ageing-forecast'),
-      at: number,
-      startsUntil: number,
-      validUntil: number,
-      flat: boolean,
-      quality: oneOf('full', 'degraded'),
-    }),
-  ),
-  rate: optionalOf(objectOf({ value: number, at: number, until: number })),
-  horizon: optionalOf(
-    objectOf({
-      basis: oneOf('fresh-forecast', 'ageing-forecast', 'own-profile'),
-      from: number,
-      period: checkThat('a length', (value) => typeof value === 'number' && value > 0 && Number.isFinite(value)),
-      values: arrayOf(numberOrNaN, MAX_VALUES),
-      uncertainty: optionalOf(arrayOf(number, MAX_VALUES)),
-      units: text,
-      generatedAt: number,
-      validUntil: number,
-    }),
-  ),
-});
 const load = objectOf({
   name: text,
   level: optionalOf(level),
@@ -103,7 +74,7 @@ const load = objectOf({
   blocks: arrayOf(number, MAX_EVENTS),
   local: optionalOf(override),
   remote: optionalOf(override),
-  staleOverride: optionalOf(boolean),
+  staleOverride: boolean,
   tripped: boolean,
   retryAt: optionalOf(number),
   faultUntil: optionalOf(number),
@@ -122,7 +93,6 @@ const state = objectOf({
   signalReceived: boolean,
   clockTrusted: boolean,
   clockUntrustedSince: optionalOf(number),
-  view: optionalOf(view),
   loads: arrayOf(load, 1_000),
 });
 

@@ -4,6 +4,7 @@ import type { ClockReading } from '../../domain/ports.ts';
 import { days, type Instant, minutes, PERCENTILE_UNITS, type Percentile, RATE_UNITS } from '../../domain/units.ts';
 import type { Forecast, LiveIndex } from '../../service/api/response-types.ts';
 import { buildSignalView } from '../../signal/freshness.ts';
+import { countRanks } from '../../signal/percentile-index.ts';
 import {
   emptySignalData,
   type SignalData,
@@ -47,18 +48,14 @@ function buildRecordedIndex(record: RecordedSeries, row: number): LiveIndex {
   const { forecasts, values } = record.series;
   const nowcast = forecasts[row * FORECAST_POINTS] ?? Number.NaN;
   const present = Number.isNaN(nowcast) ? (values[row] ?? 0) : nowcast;
-  let below = 0;
-  let equal = 0;
-  let pool = 0;
+  const pool: number[] = [];
   for (let k = 0; k < SLOTS_PER_DAY; k++) {
     const issued = k < FORECAST_POINTS ? (forecasts[row * FORECAST_POINTS + k] ?? Number.NaN) : Number.NaN;
     const value = Number.isNaN(issued) ? computeWeekMean(record, row, k) : issued;
-    if (Number.isNaN(value)) continue;
-    pool++;
-    if (value < present) below++;
-    else if (value === present) equal++;
+    if (!Number.isNaN(value)) pool.push(value);
   }
-  const value = (100 * (below + equal / 2)) / Math.max(1, pool);
+  const { below, equal } = countRanks(pool, present);
+  const value = (100 * (below + equal / 2)) / Math.max(1, pool.length);
   return {
     ...recordedFields,
     units: PERCENTILE_UNITS,
