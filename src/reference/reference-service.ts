@@ -1,10 +1,11 @@
-/** The reference service as one object: put together from its options, listening, counted, closed. All it says is a function of seed and clock. */
+/** The reference service as one object: made from its options, it listens, counts and closes; its answers are a function of seed and clock. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { isLoopback } from '../domain/loopback.ts';
 import { openAccounts } from './accounts/accounts.ts';
+import { createAttemptLimits } from './accounts/attempt-limits.ts';
 import type { PlanName } from './accounts/plans.ts';
 import { createRollingWindows } from './accounts/rolling-window.ts';
 import { createTokens } from './accounts/tokens.ts';
@@ -12,6 +13,8 @@ import { changeRequest, changeResponse, findReplacement } from './faults/fault-a
 import { type ActiveFault, createActiveFaults, type FaultRule, selectStrikingRules } from './faults/fault-rules.ts';
 import { sendWithFault } from './faults/fault-wire.ts';
 import { type AuthErrors, buildProfile, type ProfileName } from './http/profile.ts';
+import { watchReader } from './http/reader-pace.ts';
+import { createReadyAnswers } from './http/ready-answers.ts';
 import { readRequest } from './http/request.ts';
 import { errorResponse } from './http/response.ts';
 import type { ApiRequest, Counts, ServiceParts } from './http/route-types.ts';
@@ -23,13 +26,21 @@ import { findRecordedSpan, readSeries, type Series, SeriesError } from './world/
 const MINUTE = 60_000;
 /** Specification 8. */
 const REQUEST_LIMIT = 3_000;
-const LOGIN_LIMIT = 100;
 const LIMIT_WINDOW = 5 * MINUTE;
 /** The earlier interface, without a token: 25 an hour an address. */
 const ANONYMOUS_LIMIT = 25;
 const MAX_COUNTED_NAMES = 100;
-/** Longer than most callers keep an idle connection, so that it is they who close it. */
-const KEEP_ALIVE_TIMEOUT = 65_000;
+const SERVER_LIMITS = {
+  /** Longer than most clients keep an idle connection, so that it is they who close it. */
+  keepAliveTimeout: 65_000,
+  /** For a whole request, 64 KiB at most: about a kilobyte a second at least. */
+  requestTimeout: 60_000,
+  headersTimeout: 20_000,
+  connectionsCheckingInterval: 5_000,
+};
+
+const formatOrigin = (isTls: boolean, address: string, port: number) =>
+  `${isTls ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${port}`;
 
 export interface ReferenceOptions {
   readonly seed: number;
@@ -49,7 +60,7 @@ export interface ReferenceOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly faults?: readonly FaultRule[];
   readonly extras?: boolean;
-  /** Told of what the service could not answer for, such as a full disk; the caller gets a 500. */
+  /** Is called with what the service failed at, such as a full disk; the client gets a 500. */
   readonly onError?: (error: unknown) => void;
   /** Each border of the map is made of 2 to this power pieces, 5 unless said otherwise. */
   readonly mapDetail?: number;
@@ -70,28 +81,30 @@ export interface ReferenceService {
 async function openServiceParts(options: ReferenceOptions, series: Series | undefined): Promise<ServiceParts> {
   const accounts = await openAccounts(options.data);
   const givenAccounts = (options.accounts ?? []).map((account) =>
-    accounts.create({ ...account, email: `${account.username}@example.invalid`, org: null }, { replace: true }),
+    accounts.give({ ...account, email: `${account.username}@example.invalid`, org: null }),
   );
   await Promise.all(givenAccounts);
   const region = options.series?.region ?? PREVIEW_REGION;
+  const { mapDetail = 5 } = options;
   const catalogue = createCatalogue({
     seed: options.seed,
-    mapDetail: options.mapDetail ?? 5,
+    mapDetail,
     ...(series === undefined ? {} : { recorded: { region, series } }),
   });
   if (!catalogue.co2_moer.regions.has(region)) throw new SeriesError(`its region "${region}" is not one of co2_moer`);
   return {
     seed: options.seed,
     catalogue,
+    mapDetail,
     accounts,
     tokens: createTokens(),
     requestLimits: createRollingWindows(REQUEST_LIMIT, LIMIT_WINDOW),
-    loginLimits: createRollingWindows(LOGIN_LIMIT, LIMIT_WINDOW),
+    attemptLimits: createAttemptLimits(),
     anonymousLimits: createRollingWindows(ANONYMOUS_LIMIT, 60 * MINUTE),
     newPlan: options.newPlan ?? 'free',
     profile: buildProfile(options.profile ?? 'specification', options),
     counts: { requests: 0, logins: 0, refusedLogins: 0, statuses: {}, paths: {} },
-    forecastCache: { issued: Number.NaN, byKey: new Map() },
+    readyAnswers: createReadyAnswers(),
   };
 }
 
@@ -100,10 +113,16 @@ interface HttpExchange {
   readonly response: ServerResponse;
 }
 
-const setDateHeader = (response: ServerResponse, now: number) =>
-  response.setHeader('date', new Date(now).toUTCString());
+let dateSecond = Number.NaN;
+let dateText = '';
+/** The `Date` header, made once a second. */
+function setDateHeader(response: ServerResponse, now: number): void {
+  const second = Math.floor(now / 1_000);
+  if (second !== dateSecond) [dateSecond, dateText] = [second, new Date(now).toUTCString()];
+  response.setHeader('date', dateText);
+}
 
-/** Answers a call through whatever faults strike it. */
+/** Answers a request, with the faults that strike it. */
 async function respond(
   service: ServiceParts,
   exchange: HttpExchange,
@@ -111,6 +130,11 @@ async function respond(
   rules: readonly FaultRule[],
 ): Promise<void> {
   const { request, response } = exchange;
+  if (rules.length === 0) {
+    const plain = await answerRequest(service, apiRequest);
+    increment(service.counts.statuses, String(plain.status));
+    return sendResponse(request, response, plain);
+  }
   const changedRequest = rules.reduce(changeRequest, apiRequest);
   setDateHeader(response, changedRequest.now);
   const replacement = rules
@@ -133,9 +157,15 @@ interface ListenerOptions {
   readonly clock: () => number;
   readonly activeFaults: () => readonly ActiveFault[];
   readonly onError: (error: unknown) => void;
+  /** The address of the service, while it listens on one. */
+  readonly origin: () => string | undefined;
 }
 
-function createListener(service: ServiceParts, { clock, activeFaults, onError }: ListenerOptions) {
+/** The address that a client reached when the service listens on all of them. */
+const readLocalOrigin = ({ socket }: IncomingMessage) =>
+  formatOrigin('encrypted' in socket, socket.localAddress ?? 'localhost', socket.localPort ?? 0);
+
+function createListener(service: ServiceParts, { clock, activeFaults, onError, origin }: ListenerOptions) {
   return async (request: IncomingMessage, response: ServerResponse) => {
     const now = clock();
     service.counts.requests += 1;
@@ -144,12 +174,12 @@ function createListener(service: ServiceParts, { clock, activeFaults, onError }:
     if (service.profile.sendsRequestId)
       response.setHeader('x-request-id', `${(service.seed >>> 0).toString(16)}-${service.counts.requests}`);
     try {
-      const apiRequest = await readRequest(request, now);
+      const apiRequest = await readRequest(request, { now, origin: origin() ?? readLocalOrigin(request) });
       if ('status' in apiRequest) return await sendResponse(request, response, apiRequest);
       increment(service.counts.paths, apiRequest.path);
       await respond(service, { request, response }, apiRequest, selectStrikingRules(activeFaults(), apiRequest));
     } catch (error) {
-      // The caller went away in the middle: nobody is left to tell.
+      // The client has gone away: nobody reads an answer.
       if (response.destroyed || request.socket.destroyed) return;
       onError(error);
       if (response.headersSent) response.destroy();
@@ -165,9 +195,13 @@ export async function createReferenceService(options: ReferenceOptions): Promise
   const service = await openServiceParts(options, series);
   let faults = createActiveFaults(options.faults ?? []);
   const { clock, onError = () => {} } = options;
-  const listener = createListener(service, { clock, onError, activeFaults: () => faults });
-  const server: Server = options.tls === undefined ? createServer(listener) : createTlsServer(options.tls, listener);
-  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT;
+  let origin: string | undefined;
+  const listener = createListener(service, { clock, onError, activeFaults: () => faults, origin: () => origin });
+  const server: Server =
+    options.tls === undefined
+      ? createServer(SERVER_LIMITS, listener)
+      : createTlsServer({ ...SERVER_LIMITS, ...options.tls }, listener);
+  server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => watchReader(socket));
   return {
     listen({ host = '127.0.0.1', port = 0 } = {}) {
       if (options.tls === undefined && !isLoopback(host))
@@ -177,8 +211,9 @@ export async function createReferenceService(options: ReferenceOptions): Promise
         server.listen(port, host, () => {
           server.off('error', reject);
           const at = server.address() as AddressInfo;
-          const name = at.family === 'IPv6' ? `[${at.address}]` : at.address;
-          resolve({ url: `${options.tls === undefined ? 'http' : 'https'}://${name}:${at.port}` });
+          const url = formatOrigin(options.tls !== undefined, at.address, at.port);
+          origin = /^(0\.0\.0\.0|::)$/.test(at.address) ? undefined : url;
+          resolve({ url });
         });
       });
     },

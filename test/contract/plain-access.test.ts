@@ -66,6 +66,7 @@ describe('4.1 GET /v3/my-access', () => {
           train_end: '2025-06-30',
           type: 'proxy',
         },
+        ...['2024', '2023', '2022'].map((year) => expect.objectContaining({ model: `${year}-03-01` })),
       ],
     });
   });
@@ -161,10 +162,10 @@ describe('3 and 9: the life of a model', () => {
 
   //  moment                  default        others that give new forecasts   labels told
   const rows: readonly (readonly [string, string, readonly string[], readonly string[]])[] = [
-    ['2026-02-28T12:00:00Z', '2025-03-01', [], ['2025-03-01', '2024-03-01']],
-    ['2026-03-01T00:00:00Z', '2025-03-01', ['2026-03-01'], ['2026-03-01', '2025-03-01', '2024-03-01']], // preview
-    ['2026-03-31T00:00:00Z', '2026-03-01', ['2025-03-01'], ['2026-03-01', '2025-03-01', '2024-03-01']], // overlap
-    ['2026-04-14T00:00:00Z', '2026-03-01', [], ['2026-03-01', '2025-03-01']], // discontinued
+    ['2024-02-28T12:00:00Z', '2023-03-01', [], ['2023-03-01', '2022-03-01']],
+    ['2024-03-01T00:00:00Z', '2023-03-01', ['2024-03-01'], ['2024-03-01', '2023-03-01', '2022-03-01']], // preview
+    ['2024-03-31T00:00:00Z', '2024-03-01', ['2023-03-01'], ['2024-03-01', '2023-03-01', '2022-03-01']], // overlap
+    ['2024-04-14T00:00:00Z', '2024-03-01', [], ['2024-03-01', '2023-03-01', '2022-03-01']], // discontinued
   ];
   it.each(rows)('at %s the default is %s', async (time, standard, others, labels) => {
     expect(await labelsAt(time)).toEqual(labels);
@@ -180,13 +181,16 @@ describe('3 and 9: the life of a model', () => {
     }
   });
   it('a discontinued model answers for its history and is empty after it', async () => {
-    const at = async (time: string) => {
-      const fields = { region: 'PSCO', signal_type: 'co2_moer', model: '2025-03-01', start: time, end: time };
+    const at = async (time: string, model = '2025-03-01') => {
+      const fields = { region: 'PSCO', signal_type: 'co2_moer', model, start: time, end: time };
       return (await service.get(`/v3/historical?${encodeQuery(fields)}`)).json.data.length;
     };
     expect(await at('2026-04-13T23:55:00Z')).toBe(1);
     expect(await at('2026-04-14T00:00:00Z')).toBe(0);
     expect(await at('2020-01-01T00:00:00Z')).toBe(1);
+    // So do older ones, each up to its own end.
+    expect(await at('2023-04-13T23:55:00Z', '2022-03-01')).toBe(1);
+    expect(await at('2023-04-14T00:00:00Z', '2022-03-01')).toBe(0);
   });
   it('a preview reaches back as far as the default', async () => {
     service.setTime(Date.parse('2026-03-10T00:00:00Z'));
@@ -210,7 +214,7 @@ describe('3 and 9: the life of a model', () => {
     expect(json.meta.last_updated).toBe(inZone(`${map}T00:00:00+00:00`));
   });
   it('an unknown model is 400', async () => {
-    expect((await forecast('2024-03-01')).status).toBe(400);
+    expect((await forecast('2021-03-01')).status).toBe(400);
   });
   it('a retrain keeps the label and moves the training dates', async () => {
     const trained = async (time: string) => {

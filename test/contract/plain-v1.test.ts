@@ -206,8 +206,19 @@ describe('4.5 GET datapoints', () => {
   it('a time that is none is 400', async () => {
     expect((await get('datapoints/?ba=CAISO&start_at=soon')).status).toBe(400);
   });
-  it('a path without its slash is 404', async () => {
-    expect((await get('datapoints?ba=CAISO')).status).toBe(404);
+  it('a path without its slash is sent to the one with it', async () => {
+    const { status, headers } = await sendPlainRequest(`${service.url}/api/v1/datapoints?ba=CAISO`);
+    expect([status, headers.location]).toEqual([301, '/api/v1/datapoints/?ba=CAISO']);
+  });
+  it('a parameter given twice is 400', async () => {
+    const { status, json } = await get('datapoints/?ba=CAISO&ba=PJM');
+    expect([status, json]).toEqual([400, { ba: ['Given more than once.'] }]);
+  });
+  it('links stand on the address of the service, whatever Host the client names', async () => {
+    const headers = { authorization: `Token ${tokens.get('pro')}`, host: 'evil.example' };
+    const path = '/api/v1/datapoints/?ba=CAISO&page_size=1';
+    const { next, results } = JSON.parse((await sendPlainRequest(service.url + path, { headers })).text);
+    expect([next, results[0].url].every((link: string) => link.startsWith(`${service.url}/`))).toBe(true);
   });
   it('a page holds 100,000 at the most, whatever its size, and names the next', async () => {
     const headers = { authorization: `Token ${tokens.get('pro')}` };

@@ -134,7 +134,7 @@ describe('the v1 token of an account given at each start', () => {
     const tokens: (string | undefined)[] = [];
     for (const password of [home.password, home.password, 'Other-word-2']) {
       const accounts = await openAccounts(where());
-      await accounts.create({ ...home, password }, { replace: true });
+      await accounts.give({ ...home, password });
       tokens.push(accounts.findByName('home')?.apiToken);
     }
     expect(tokens[0]).toMatch(/^[0-9a-f]{40}$/);
@@ -144,7 +144,7 @@ describe('the v1 token of an account given at each start', () => {
   it('a new plan takes effect', async () => {
     await (await openAccounts(folder)).create(home);
     const accounts = await openAccounts(folder);
-    await accounts.create({ ...home, plan: 'pro' }, { replace: true });
+    await accounts.give({ ...home, plan: 'pro' });
     expect((await accounts.verify('home', home.password))?.plan).toBe('pro');
   });
 });

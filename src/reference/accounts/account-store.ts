@@ -1,6 +1,5 @@
-/** Where accounts are kept: `accounts.json` and the outbox of a data directory, or nowhere. Makes no account. */
+/** Keeps accounts: in `accounts.json` and the outbox of a data directory, or nowhere. */
 
-import { createHash, randomBytes } from 'node:crypto';
 import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectory } from '../../platform/make-directory.ts';
@@ -20,30 +19,27 @@ export interface Account {
 }
 
 export interface AccountStore {
-  /** What was kept when it was opened. */
+  /** The accounts that the directory held. */
   readonly accounts: readonly Account[];
-  /** One after another; each writes the whole list as it is by then. */
+  /** Saves run one after another; each writes the whole list as it is by then. */
   save(accounts: () => readonly Account[]): Promise<void>;
   /** Puts a mail into the outbox. */
   writeMail(text: string, now: number): Promise<void>;
-  /** For a new account of the name. */
-  createSalt(username: string): Buffer;
 }
 
-/** Keeps nothing. The salt is the name's, so that an account given anew at each start keeps its token. */
+/** Keeps nothing. */
 export const memoryAccountStore: AccountStore = {
   accounts: [],
   save: () => Promise.resolve(),
   writeMail: () => Promise.resolve(),
-  createSalt: (username) => createHash('sha256').update(username).digest().subarray(0, 16),
 };
 
-/** What keeps the accounts of a directory from being used, with the cure. */
+/** Why the accounts of a directory cannot be used, with the cure. */
 export class AccountsError extends Error {
   override readonly name = 'AccountsError';
 }
 
-/** Durable under its name, or not there at all; what a killed process left half written is written over. */
+/** Durable under its name, or not there at all; the half-written file of a killed process is written over. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const part = `${path}.part`;
   const file = await open(part, 'w', 0o600);
@@ -117,6 +113,5 @@ export async function openAccountStore(directory: string): Promise<AccountStore>
       const name = `${formatServiceTime(now).slice(0, 19).replaceAll(':', '')}-${process.pid}-${mailCount}.txt`;
       return replaceFile(join(directory, 'outbox', name), text);
     },
-    createSalt: () => randomBytes(16),
   };
 }

@@ -1,7 +1,7 @@
-/** Who may log in: salted scrypt hashes under names, and the rules for passwords and addresses. Knows no path, no token and no file. */
+/** Who may log in: salted scrypt hashes under names, and the rules for passwords and e-mail addresses. */
 
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import { type Account, memoryAccountStore, openAccountStore } from './account-store.ts';
+import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { type Account, type AccountStore, memoryAccountStore, openAccountStore } from './account-store.ts';
 import type { PlanName } from './plans.ts';
 
 export interface NewAccount {
@@ -15,8 +15,10 @@ export interface NewAccount {
 export interface Accounts {
   findByName(username: string): Account | undefined;
   findByApiToken(apiToken: string): Account | undefined;
-  /** False when the name is taken and not to be replaced. */
-  create(account: NewAccount, options?: { readonly replace?: boolean }): Promise<boolean>;
+  /** False when the name is taken. */
+  create(account: NewAccount): Promise<boolean>;
+  /** An account of the command line, in place of a stored one of its name. */
+  give(account: NewAccount): Promise<void>;
   /** The account when name and password fit. Takes as long for an unknown name as for a wrong password. */
   verify(username: string, password: string): Promise<Account | undefined>;
   /** Writes the reset mail to the outbox; without a data directory nothing is kept. */
@@ -42,44 +44,96 @@ const encodeSecrets = (key: Buffer, salt: Buffer) => ({
   apiToken: key.subarray(KEY_BYTES).toString('hex'),
 });
 
+/** Passwords that were right before, or were given at the start: digests by a key that dies with the process. */
+function createKnownPasswords() {
+  const key = randomBytes(KEY_BYTES);
+  const digests = new Map<string, Buffer>();
+  const digest = (password: string) => createHmac('sha256', key).update(password).digest();
+  return {
+    add: (username: string, password: string) => digests.set(username, digest(password)),
+    forget: (username: string) => digests.delete(username),
+    matches(username: string, password: string) {
+      const known = digests.get(username);
+      return known !== undefined && timingSafeEqual(known, digest(password));
+    },
+  };
+}
+
+/** Accounts under their names and tokens; a change is kept in the store before it counts. */
+function createAccountBook(store: AccountStore) {
+  const byName = new Map(store.accounts.map((account) => [account.username, account]));
+  const byToken = new Map(store.accounts.map((account) => [account.apiToken, account]));
+  const put = (username: string, account: Account | undefined) => {
+    const before = byName.get(username);
+    if (before !== undefined) byToken.delete(before.apiToken);
+    if (account === undefined) byName.delete(username);
+    else {
+      byName.set(username, account);
+      byToken.set(account.apiToken, account);
+    }
+    return before;
+  };
+  return {
+    byName,
+    byToken,
+    async save(account: Account) {
+      const before = put(account.username, account);
+      try {
+        await store.save(() => [...byName.values()]);
+      } catch (error) {
+        // An account that could not be kept was not made: the client may try again under the same name.
+        put(account.username, before);
+        throw error;
+      }
+    },
+  };
+}
+
 /** Opens the accounts of `directory`, or an empty book in memory. */
 export async function openAccounts(directory: string | undefined): Promise<Accounts> {
   const store = directory === undefined ? memoryAccountStore : await openAccountStore(directory);
-  const byName = new Map(store.accounts.map((account) => [account.username, account]));
+  const { byName, byToken, save } = createAccountBook(store);
+  const known = createKnownPasswords();
   const decoySalt = randomBytes(16);
   const decoyHash = randomBytes(KEY_BYTES).toString('hex');
 
   const verify = async (username: string, password: string) => {
     const account = byName.get(username);
+    if (known.matches(username, password)) return account;
     const salt = account === undefined ? decoySalt : Buffer.from(account.salt, 'hex');
     const { hash } = encodeSecrets(await deriveKey(password, salt), salt);
     const isMatch = timingSafeEqual(Buffer.from(hash, 'hex'), Buffer.from(account?.hash ?? decoyHash, 'hex'));
-    return account !== undefined && isMatch ? account : undefined;
+    if (account === undefined || !isMatch) return undefined;
+    known.add(username, password);
+    return account;
   };
-  const saveAccount = async (account: Account) => {
-    const before = byName.get(account.username);
-    byName.set(account.username, account);
-    try {
-      await store.save(() => [...byName.values()]);
-    } catch (error) {
-      // What could not be kept was not made: the caller may try again under the same name.
-      if (before === undefined) byName.delete(account.username);
-      else byName.set(account.username, before);
-      throw error;
-    }
+  const create = async ({ username, password, ...rest }: NewAccount, replace: boolean) => {
+    if (byName.has(username) && !replace) return false;
+    const same = replace ? await verify(username, password) : undefined;
+    const salt = randomBytes(16);
+    const { hash, apiToken, salt: salted } = same ?? encodeSecrets(await deriveKey(password, salt), salt);
+    // Another may have taken the name in the meantime.
+    if (byName.has(username) && !replace) return false;
+    known.forget(username);
+    await save({ username, ...rest, apiToken, salt: salted, hash });
+    return true;
   };
   return {
     findByName: (username) => byName.get(username),
-    findByApiToken: (apiToken) => [...byName.values()].find((account) => account.apiToken === apiToken),
-    async create({ username, password, ...rest }, { replace = false } = {}) {
-      if (byName.has(username) && !replace) return false;
-      const known = replace ? await verify(username, password) : undefined;
-      const salt = store.createSalt(username);
-      const { hash, apiToken, salt: salted } = known ?? encodeSecrets(await deriveKey(password, salt), salt);
-      // Another may have taken the name in the meantime.
-      if (byName.has(username) && !replace) return false;
-      await saveAccount({ username, ...rest, apiToken, salt: salted, hash });
-      return true;
+    findByApiToken: (apiToken) => byToken.get(apiToken),
+    create: (account) => create(account, false),
+    async give(account) {
+      if (directory !== undefined) await create(account, true);
+      else {
+        // Nothing of it is stored, so nothing has to withstand a thief of the store: a thousand accounts begin in milliseconds.
+        const { username, password, ...rest } = account;
+        const apiToken = createHash('sha256')
+          .update(`v1 ${username} ${password}`)
+          .digest('hex')
+          .slice(0, 2 * TOKEN_BYTES);
+        known.add(username, password);
+        await save({ username, ...rest, apiToken, salt: decoySalt.toString('hex'), hash: decoyHash });
+      }
     },
     verify,
     mailReset: (account, now) => store.writeMail(formatResetMail(account), now),

@@ -1,6 +1,6 @@
 /** What faults do to the map and to names of regions: moved borders, a region renamed wherever it stands. Draws no border of its own. */
 
-import { type ApiResponse, okResponse } from '../http/response.ts';
+import { type ApiResponse, jsonResponse, okResponse } from '../http/response.ts';
 import type { ApiRequest } from '../http/route-types.ts';
 import { formatBody } from '../http/send-response.ts';
 import { formatServiceTime, parseServiceTime, readZone } from '../http/service-times.ts';
@@ -82,5 +82,7 @@ export function renameInResponse(request: ApiRequest, answer: ApiResponse, rule:
   const value = JSON.parse(renameInText(formatBody(answer), rule));
   const mapped =
     request.path === '/v3/maps' && answer.status === 200 ? renewMapDate(value as MapDocument, rule) : value;
-  return { ...answer, body: { kind: 'json', value: mapped } };
+  // It is another map than the one that the tag names.
+  const headers = Object.entries(answer.headers ?? {}).filter(([name]) => name !== 'etag');
+  return jsonResponse(answer.status, mapped, Object.fromEntries(headers));
 }

@@ -1,4 +1,4 @@
-/** Reads query parameters one by one and collects what is wrong with them. A value read with a problem is a harmless filler. */
+/** Reads query parameters one by one and collects what is wrong with them; a value read with a problem is a harmless filler. */
 
 import type { InputProblem } from './response.ts';
 import { parseServiceTime } from './service-times.ts';
@@ -20,6 +20,10 @@ export interface QueryReader {
   reject(name: string, message: string): void;
 }
 
+/** Parameters that a query has more than once. */
+export const findRepeatedNames = (query: URLSearchParams) =>
+  new Set([...query.keys()].filter((name, i, all) => all.indexOf(name) !== i));
+
 const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 export function createQueryReader(query: URLSearchParams): QueryReader {
@@ -27,6 +31,7 @@ export function createQueryReader(query: URLSearchParams): QueryReader {
   const addProblem = (name: string, message: string, kind: InputProblem['kind'] = 'value_error') => {
     problems.push({ in: 'query', name, message, kind });
   };
+  for (const name of findRepeatedNames(query)) addProblem(name, 'is given more than once');
   const findText = (name: string) => {
     const value = query.get(name);
     return value === null || value.trim() === '' || value === 'null' ? undefined : value.trim();

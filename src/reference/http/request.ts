@@ -1,47 +1,60 @@
-/** From a request on the wire to the call that the paths see, or its refusal when it is too large. Answers nothing else. */
+/** Reads a request from the wire: its target, its query and its body; what is too large becomes the refusal. */
 
 import type { IncomingMessage } from 'node:http';
-import { V1_PREFIX } from '../routes/v1-routes.ts';
+import { V1_PREFIX } from './methods.ts';
 import { type ApiResponse, errorResponse } from './response.ts';
 import type { ApiRequest } from './route-types.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 /** Below what node:http itself would take, so that the refusal has words. */
 const MAX_TARGET_LENGTH = 8 * 1024;
+const NO_BODY = Buffer.alloc(0);
 
 /** The whole body, or undefined when it is too long. */
 async function readRequestBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (length === undefined && encoding === undefined) return NO_BODY;
   const chunks: Buffer[] = [];
-  let length = 0;
+  let received = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES * 16) return undefined;
-    // A little too much is read to its end, so that the refusal can be heard.
-    if (length <= MAX_BODY_BYTES) chunks.push(chunk);
+    received += chunk.length;
+    if (received > MAX_BODY_BYTES * 16) return undefined;
+    // A body that is a little too long is read to its end, so that the client reads the refusal.
+    if (received <= MAX_BODY_BYTES) chunks.push(chunk);
   }
-  return length > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks);
+  return received > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks);
 }
 
-/** The call of a request, or the refusal of one that is too large. */
-export async function readRequest(request: IncomingMessage, now: number): Promise<ApiRequest | ApiResponse> {
+/** Path and query of a target; in absolute form (RFC 9112, 3.2.2) the scheme and the authority say nothing new. */
+function splitTarget(target: string): readonly [path: string, query: string] {
+  const relative = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '') || '/';
+  const queryStart = relative.indexOf('?');
+  const path = queryStart < 0 ? relative : relative.slice(0, queryStart);
+  return [path === '' ? '/' : path, queryStart < 0 ? '' : relative.slice(queryStart + 1)];
+}
+
+/** The request, or the refusal of one that is too large. */
+export async function readRequest(
+  request: IncomingMessage,
+  { now, origin }: Pick<ApiRequest, 'now' | 'origin'>,
+): Promise<ApiRequest | ApiResponse> {
   const target = request.url ?? '/';
   if (target.length > MAX_TARGET_LENGTH)
     return errorResponse(414, 'uri_too_long', `The address has more than ${MAX_TARGET_LENGTH} characters.`);
   const body = await readRequestBody(request);
   if (body === undefined)
     return errorResponse(413, 'too_large', `The body has more than ${MAX_BODY_BYTES} bytes.`, { connection: 'close' });
-  const queryStart = target.indexOf('?');
-  const path = queryStart < 0 ? target : target.slice(0, queryStart);
-  const scheme = 'encrypted' in request.socket ? 'https' : 'http';
+  const [path, query] = splitTarget(target);
   return {
     method: request.method ?? 'GET',
-    // The earlier interface ends every path in a slash; the others are known with one and without.
-    path: path.startsWith(V1_PREFIX) ? path : path.replace(/(.)\/$/, '$1'),
-    query: new URLSearchParams(queryStart < 0 ? '' : target.slice(queryStart + 1)),
+    // Paths of v1 end in a slash; the others are known with one and without.
+    path: path.startsWith(V1_PREFIX) || path.length < 2 || !path.endsWith('/') ? path : path.slice(0, -1),
+    query: new URLSearchParams(query),
     headers: request.headers,
     body,
     now,
-    address: request.socket.remoteAddress ?? '',
-    origin: `${scheme}://${request.headers.host ?? 'localhost'}`,
+    // An IPv4 client of a service that listens on IPv6 too.
+    address: (request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
+    origin,
   };
 }

@@ -1,12 +1,12 @@
-/** The shapes of answers: values, ready bytes, streams, and every error body of the service. Sends nothing. */
+/** The shapes of answers: values, ready bytes, streams, and every error body of the service. */
 
 import type { AuthErrors, Profile } from './profile.ts';
 
 export type ResponseBody =
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'text'; readonly text: string; readonly type: string }
-  /** Ready JSON with its gzip made once. */
-  | { readonly kind: 'ready'; readonly bytes: Buffer; readonly gzipped: Buffer }
+  /** Ready JSON; its gzip is made once. */
+  | { readonly kind: 'ready'; readonly bytes: Buffer; readonly gzipped: () => Buffer }
   /** JSON in pieces, made while it is sent. */
   | { readonly kind: 'pieces'; readonly pieces: Iterable<string> };
 
@@ -16,6 +16,7 @@ export interface ApiResponse {
   readonly body: ResponseBody;
 }
 
+export const NO_TEXT = { kind: 'text', text: '', type: 'text/html; charset=utf-8' } as const;
 const DOCS_URL = 'https://reference.invalid/docs';
 /** Characters a streamed piece grows to. */
 const PIECE_LENGTH = 65_536;
@@ -93,8 +94,8 @@ export const outOfScope = (profile: Profile, path: string, region?: string) =>
 
 export const notFound = (path: string) => errorResponse(404, 'not_found', `There is nothing at ${path}.`);
 
-export const methodNotAllowed = (path: string, allowed: string) =>
-  errorResponse(405, 'method_not_allowed', `${path} takes ${allowed} only.`, { allow: allowed });
+/** Another address of the service. */
+export const redirectTo = (location: string): ApiResponse => ({ status: 301, headers: { location }, body: NO_TEXT });
 
 /** `wait` in milliseconds; `Retry-After` in whole seconds, at least 1. */
 export const tooManyRequests = (what: string, wait: number) => {

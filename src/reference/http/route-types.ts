@@ -1,17 +1,19 @@
-/** What every path is given: the call, and the parts of the service it may use. Types only. */
+/** What every path is given: the request, and the parts of the service that it may use. */
 
 import type { Account } from '../accounts/account-store.ts';
 import type { Accounts } from '../accounts/accounts.ts';
+import type { AttemptLimits } from '../accounts/attempt-limits.ts';
 import type { PlanName } from '../accounts/plans.ts';
 import type { RollingWindows } from '../accounts/rolling-window.ts';
 import type { Tokens } from '../accounts/tokens.ts';
 import type { Catalogue } from '../world/catalogue.ts';
 import type { Profile } from './profile.ts';
+import type { ReadyAnswers } from './ready-answers.ts';
 import type { ApiResponse } from './response.ts';
 
 export interface ApiRequest {
   readonly method: string;
-  /** Without the query, and without a slash at its end outside the earlier interface. */
+  /** Without the query, and outside v1 without a slash at its end. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -20,7 +22,7 @@ export interface ApiRequest {
   readonly now: number;
   /** Of the caller. */
   readonly address: string;
-  /** Scheme and host the caller used, for links. */
+  /** Scheme, host and port of the service for the links of v1: its own address, never the `Host` of a client. */
   readonly origin: string;
   /** In place of the account's own, while a fault changes it. */
   readonly plan?: PlanName;
@@ -29,22 +31,17 @@ export interface ApiRequest {
 export interface ServiceParts {
   readonly seed: number;
   readonly catalogue: Catalogue;
+  /** Each border of the map is made of 2 to this power pieces. */
+  readonly mapDetail: number;
   readonly accounts: Accounts;
   readonly tokens: Tokens;
   readonly requestLimits: RollingWindows;
-  readonly loginLimits: RollingWindows;
+  readonly attemptLimits: AttemptLimits;
   readonly anonymousLimits: RollingWindows;
   readonly newPlan: PlanName;
   readonly profile: Profile;
   readonly counts: Counts;
-  /** Forecasts of one issue, ready to be sent again. */
-  readonly forecastCache: { issued: number; readonly byKey: Map<string, ReadyForecast> };
-}
-
-/** An answer's bytes, plain and zipped. */
-export interface ReadyForecast {
-  readonly bytes: Buffer;
-  readonly gzipped: Buffer;
+  readonly readyAnswers: ReadyAnswers;
 }
 
 /** What has been served since the start. */

@@ -1,12 +1,13 @@
-/** From a call to its answer: path, method, authentication, request budget, then the path's own work. Sends nothing. */
+/** Finds the answer of a request: path, method, authentication, request limit, then the path's own work. */
 
 import { login, register, requestPasswordReset } from '../routes/account-routes.ts';
 import { fuelMix } from '../routes/fuel-mix.ts';
 import { myAccess } from '../routes/my-access.ts';
 import { maps, regionFromLoc } from '../routes/place-routes.ts';
 import { forecast, historical, pastForecasts, signalIndex } from '../routes/signal-routes.ts';
-import { answerV1Request, V1_PREFIX } from '../routes/v1-routes.ts';
-import { type ApiResponse, methodNotAllowed, notFound, tooManyRequests, unauthorised } from './response.ts';
+import { answerV1Request } from '../routes/v1-routes.ts';
+import { answerOtherMethod, V1_PREFIX } from './methods.ts';
+import { type ApiResponse, notFound, tooManyRequests, unauthorised } from './response.ts';
 import type { ApiRequest, AuthorizedRoute, PublicRoute, ServiceParts } from './route-types.ts';
 
 type Route =
@@ -52,9 +53,10 @@ async function answerAuthorized(
   return handler(service, request, request.plan === undefined ? account : { ...account, plan: request.plan });
 }
 
-/** Answers one call. Authentication comes before validation. */
+/** Authentication comes before validation. */
 export async function answerRequest(service: ServiceParts, request: ApiRequest): Promise<ApiResponse> {
   if (request.path.startsWith(V1_PREFIX)) return answerV1Request(service, request);
+  if (request.path === '*') return answerOtherMethod(request, 'GET') ?? notFound('*');
   const { path } = request;
   const found =
     service.profile.extras && path === '/v3/fuel-mix'
@@ -63,6 +65,7 @@ export async function answerRequest(service: ServiceParts, request: ApiRequest):
         ? routes[path]
         : undefined;
   if (found === undefined) return notFound(request.path);
-  if (request.method !== found.method) return methodNotAllowed(request.path, found.method);
+  const other = answerOtherMethod(request, found.method);
+  if (other !== undefined) return other;
   return 'open' in found ? found.open(service, request) : answerAuthorized(service, request, found.authorized);
 }

@@ -1,7 +1,7 @@
-/** Puts an answer on the wire: headers on the service's clock, gzip for who asks, pieces at the reader's pace. Decides no content. */
+/** Puts an answer on the wire: gzip for who accepts it, 304 for who holds it, no body to HEAD, pieces at the reader's pace. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { PassThrough, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, gzipSync } from 'node:zlib';
 import type { ApiResponse } from './response.ts';
@@ -9,10 +9,39 @@ import type { ApiResponse } from './response.ts';
 /** Shorter bodies gain nothing. */
 const MIN_GZIP_BYTES = 1_024;
 
-const acceptsGzip = (request: IncomingMessage) =>
-  /(^|[\s,])(gzip|\*)\s*(;\s*q=(1(\.0*)?|0\.\d*[1-9]\d*)\s*)?\s*(,|$)/i.test(
-    String(request.headers['accept-encoding'] ?? ''),
+/** A long body is written in slices, so that the pace of its reader can be seen. */
+const SLICE_BYTES = 65_536;
+
+function* sliceBytes(bytes: Buffer): Generator<Buffer> {
+  for (let from = 0; from < bytes.length; from += SLICE_BYTES) yield bytes.subarray(from, from + SLICE_BYTES);
+}
+
+/** Whether gzip is wanted at least as much as no coding (RFC 9110, 12.5.3). */
+function acceptsGzip(request: IncomingMessage): boolean {
+  const header = request.headers['accept-encoding'];
+  if (header === undefined) return false;
+  const weights = new Map(
+    String(header)
+      .toLowerCase()
+      .split(',')
+      .map((part) => {
+        const [coding = '', ...parameters] = part.split(';').map((word) => word.trim());
+        const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
+        return [coding, Number(weight) || 0] as const;
+      }),
   );
+  const wanted = weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0;
+  return wanted > 0 && wanted >= (weights.get('identity') ?? 0);
+}
+
+/** Whether the client names the tag of this answer, by the weak comparison (RFC 9110, 13.1.2). */
+function isHeldByClient(request: IncomingMessage, { status, headers }: ApiResponse): boolean {
+  const known = request.headers['if-none-match'];
+  const tag = headers?.etag;
+  if (tag === undefined || known === undefined || status !== 200) return false;
+  const opaque = (text: string) => text.trim().replace(/^W\//, '');
+  return known.split(',').some((each) => opaque(each) === '*' || opaque(each) === opaque(tag));
+}
 
 /** The body as one text, for whoever must change it. */
 export function formatBody({ body }: ApiResponse): string {
@@ -34,22 +63,29 @@ export async function sendResponse(
   answer: ApiResponse,
 ): Promise<void> {
   const { body } = answer;
-  const gzip = acceptsGzip(request);
   response.statusCode = answer.status;
-  response.setHeader('content-type', body.kind === 'text' ? body.type : 'application/json; charset=utf-8');
   response.setHeader('vary', 'accept-encoding');
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
+  if (isHeldByClient(request, answer)) {
+    response.statusCode = 304;
+    response.end();
+    return;
+  }
+  response.setHeader('content-type', body.kind === 'text' ? body.type : 'application/json; charset=utf-8');
 
+  const gzip = acceptsGzip(request);
   if (body.kind === 'pieces') {
-    const pieces = Readable.from(body.pieces);
     if (gzip) response.setHeader('content-encoding', 'gzip');
-    await pipeline(pieces, gzip ? createGzip() : new PassThrough(), response);
+    const pieces = Readable.from(request.method === 'HEAD' ? [] : body.pieces);
+    await (gzip && request.method !== 'HEAD' ? pipeline(pieces, createGzip(), response) : pipeline(pieces, response));
     return;
   }
   const plain = body.kind === 'ready' ? body.bytes : Buffer.from(formatBody(answer));
   const zipped = gzip && plain.length >= MIN_GZIP_BYTES;
-  const bytes = zipped ? (body.kind === 'ready' ? body.gzipped : gzipSync(plain)) : plain;
+  const bytes = zipped ? (body.kind === 'ready' ? body.gzipped() : gzipSync(plain)) : plain;
   if (zipped) response.setHeader('content-encoding', 'gzip');
-  response.setHeader('content-length', bytes.length);
-  response.end(bytes);
+  if (answer.status !== 204) response.setHeader('content-length', bytes.length);
+  if (request.method === 'HEAD') response.end();
+  else if (bytes.length <= SLICE_BYTES) response.end(bytes);
+  else await pipeline(Readable.from(sliceBytes(bytes)), response);
 }

@@ -1,6 +1,7 @@
-/** Register, login and password reset (specification 4.1). Decides nothing about data. */
+/** Register, login and password reset (specification 4.1). */
 
 import { findPasswordMistake, isEmail } from '../accounts/accounts.ts';
+import { createQueryReader } from '../http/query-parameters.ts';
 import {
   type InputProblem,
   jsonResponse,
@@ -12,6 +13,8 @@ import {
 import type { ApiRequest, PublicRoute } from '../http/route-types.ts';
 
 const MAX_FIELD_LENGTH = 200;
+const TOO_MANY_LOGINS = 'At most 100 logins in 5 minutes';
+const TOO_MANY_STORED = 'At most 20 registrations and reset mails an hour from one address';
 
 interface Registration {
   readonly username: string;
@@ -57,9 +60,11 @@ function parseRegistration(body: Buffer): Registration | readonly InputProblem[]
 }
 
 /** `POST /register`: JSON body only. */
-export const register: PublicRoute = async ({ accounts, newPlan, profile }, request) => {
+export const register: PublicRoute = async ({ accounts, attemptLimits, newPlan, profile }, request) => {
   const registration = parseRegistration(request.body);
   if (!('username' in registration)) return unprocessable(profile, registration);
+  const wait = attemptLimits.countStored(request.address, request.now);
+  if (wait !== undefined) return tooManyRequests(TOO_MANY_STORED, wait);
   const isCreated = await accounts.create({ ...registration, plan: newPlan });
   if (!isCreated) return jsonResponse(400, { error: profile.usernameTaken(registration.username) });
   return okResponse({ ok: 'User created', user: registration.username });
@@ -78,25 +83,30 @@ function parseBasicCredentials(
 }
 
 /** `GET /login`. */
-export const login: PublicRoute = async ({ accounts, tokens, loginLimits: logins, profile, counts }, request) => {
+export const login: PublicRoute = async ({ accounts, tokens, attemptLimits, profile, counts }, request) => {
   const credentials = parseBasicCredentials(request);
   counts.logins += 1;
-  const wait = logins.countOrWait(credentials?.username.slice(0, MAX_FIELD_LENGTH) ?? request.address, request.now);
-  if (wait !== undefined) return tooManyRequests('At most 100 logins in 5 minutes', wait);
+  const { address, now } = request;
+  const wait = attemptLimits.countLogin(address, credentials?.username.slice(0, MAX_FIELD_LENGTH), now);
+  if (wait !== undefined) return tooManyRequests(TOO_MANY_LOGINS, wait);
   const account =
     credentials === undefined ? undefined : await accounts.verify(credentials.username, credentials.password);
   if (account === undefined) {
     counts.refusedLogins += 1;
     return unauthorised(profile.authErrors, 'Wrong username or password.', 'Basic');
   }
-  return okResponse({ token: tokens.issue(account.username, request.now) });
+  const goodWait = attemptLimits.countGoodLogin(address, account.username, now);
+  if (goodWait !== undefined) return tooManyRequests(TOO_MANY_LOGINS, goodWait);
+  return okResponse({ token: tokens.issue(account.username, now) });
 };
 
 /** `GET /password`: a reset mail is sent. */
-export const requestPasswordReset: PublicRoute = async ({ accounts, profile }, request) => {
-  const username = request.query.get('username');
-  if (username === null || username === '')
-    return unprocessable(profile, [{ in: 'query', name: 'username', message: 'field required', kind: 'missing' }]);
+export const requestPasswordReset: PublicRoute = async ({ accounts, attemptLimits, profile }, request) => {
+  const query = createQueryReader(request.query);
+  const username = query.text('username');
+  if (query.problems.length > 0) return unprocessable(profile, query.problems);
+  const wait = attemptLimits.countStored(request.address, request.now);
+  if (wait !== undefined) return tooManyRequests(TOO_MANY_STORED, wait);
   const account = accounts.findByName(username);
   if (account === undefined)
     return jsonResponse(400, { error: `There is no account named ${username.slice(0, MAX_FIELD_LENGTH)}.` });

@@ -1,7 +1,7 @@
 /** `/v3/region-from-loc` and `/v3/maps` (specification 4.2). */
 
+import { createHash } from 'node:crypto';
 import { hasMapAccess } from '../accounts/plans.ts';
-import type { ZoneText } from '../http/profile.ts';
 import { createQueryReader } from '../http/query-parameters.ts';
 import { errorResponse, listResponse, okResponse, outOfScope, unprocessable } from '../http/response.ts';
 import type { AuthorizedRoute } from '../http/route-types.ts';
@@ -22,12 +22,6 @@ export const regionFromLoc: AuthorizedRoute = ({ catalogue, profile }, request) 
   return okResponse({ region: region.name, region_full_name: region.fullName, signal_type: type });
 };
 
-/** Maps change with each yearly model label, so `last_updated` is the newest label's date. */
-const buildMapMeta = (signal: Signal, now: number, zone: ZoneText) => ({
-  last_updated: formatServiceTime(findNewestRelease(signal.monthDay, now), zone),
-  signal_type: signal.type,
-});
-
 function* generateFeatures(signal: Signal): Generator<string> {
   for (const [region, polygons] of signal.shapes()) {
     const properties = { region, region_full_name: signal.regions.get(region)?.fullName ?? region };
@@ -36,12 +30,17 @@ function* generateFeatures(signal: Signal): Generator<string> {
   }
 }
 
-export const maps: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
+export const maps: AuthorizedRoute = ({ catalogue, mapDetail, profile }, request, account) => {
   const query = createQueryReader(request.query);
   const type = query.oneOf('signal_type', signalTypes);
   if (query.problems.length > 0) return unprocessable(profile, query.problems);
   if (!hasMapAccess(account.plan)) return outOfScope(profile, '/v3/maps');
   const signal = catalogue[type];
-  const meta = JSON.stringify(buildMapMeta(signal, request.now, profile.zone));
-  return listResponse('{"type":"FeatureCollection","features":[', generateFeatures(signal), `],"meta":${meta}}`);
+  // Maps change with each yearly model label, so `last_updated` is the newest label's date.
+  const lastUpdated = formatServiceTime(findNewestRelease(signal.monthDay, request.now), profile.zone);
+  const meta = JSON.stringify({ last_updated: lastUpdated, signal_type: type });
+  const list = listResponse('{"type":"FeatureCollection","features":[', generateFeatures(signal), `],"meta":${meta}}`);
+  // Weak: the same map is sent plain and zipped. Private: not every plan includes it.
+  const tag = createHash('sha256').update(`${mapDetail} ${meta}`).digest('base64url').slice(0, 16);
+  return { ...list, headers: { etag: `W/"${tag}"`, 'cache-control': 'private, no-cache' } };
 };

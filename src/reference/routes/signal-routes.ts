@@ -1,9 +1,8 @@
 /** Forecast, past forecasts, history and index (specification 4.3 and 4.4): checks the request, gates it by plan, and words the answer. */
 
-import { gzipSync } from 'node:zlib';
 import { createQueryReader, type QueryReader } from '../http/query-parameters.ts';
 import { type ApiResponse, listResponse, okResponse } from '../http/response.ts';
-import type { AuthorizedRoute, ReadyForecast, ServiceParts } from '../http/route-types.ts';
+import type { AuthorizedRoute } from '../http/route-types.ts';
 import { formatServiceTime } from '../http/service-times.ts';
 import { type Catalogue, type DataPath, type Signal, type SignalType, signalTypes } from '../world/catalogue.ts';
 import {
@@ -18,8 +17,6 @@ import {
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** Ready forecasts kept: one a place, model and horizon, dropped with the next period. */
-const MAX_READY_FORECASTS = 400;
 
 /** The signal of a request, which must have the path. */
 function readSignal(query: QueryReader, catalogue: Catalogue, path: DataPath, fallback?: SignalType): Signal {
@@ -43,44 +40,34 @@ const formatPoints = (from: number, values: Float64Array, { signal: { period }, 
   return `[${parts.join(',')}]`;
 };
 
-/** The answer's bytes, made once for each issue. */
-function findReadyForecast(
-  { forecastCache }: ServiceParts,
-  scope: RequestScope,
-  issued: number,
-  count: number,
-): ReadyForecast {
-  if (forecastCache.issued !== issued || forecastCache.byKey.size >= MAX_READY_FORECASTS) forecastCache.byKey.clear();
-  forecastCache.issued = issued;
-  const { signal, region, model } = scope;
-  const key = `${signal.type} ${region.name} ${model.date} ${count}`;
-  const found = forecastCache.byKey.get(key);
-  if (found !== undefined) return found;
-  const values = new Float64Array(count);
-  region.source().fillForecast(issued, model, values);
-  const meta = buildMeta(scope, { generatedAt: issued, generatedPeriod: signal.generatedPeriod });
-  const bytes = Buffer.from(`{"data":${formatPoints(issued, values, scope)},"meta":${JSON.stringify(meta)}}`);
-  const ready = { bytes, gzipped: gzipSync(bytes, { level: 6 }) };
-  forecastCache.byKey.set(key, ready);
-  return ready;
-}
+/** How long the answers of an issue stand. */
+const spanIssue = ({ generatedPeriod }: Signal, issued: number) => ({
+  validFrom: issued,
+  validUntil: issued + generatedPeriod,
+});
 
 /** `/v3/forecast`: the newest forecast; a discontinued model has none. */
-export const forecast: AuthorizedRoute = (service, request, account) => {
-  const { profile } = service;
+export const forecast: AuthorizedRoute = ({ catalogue, profile, readyAnswers }, request, account) => {
   const query = createQueryReader(request.query);
   const horizon = query.integer('horizon_hours', 0, 72, 24);
   const path = 'v3/forecast';
-  const signal = readSignal(query, service.catalogue, path);
+  const signal = readSignal(query, catalogue, path);
   const scope = resolveScope(query, signal, { path, account, now: request.now, profile });
   if (isRefusal(scope)) return scope;
-  const { until } = scope.model;
-  if (request.now >= until) {
-    const generatedAt = computeIssueTime(signal, until - 1);
-    return okResponse({ data: [], meta: buildMeta(scope, { generatedAt, generatedPeriod: signal.generatedPeriod }) });
+  const { region, model } = scope;
+  const { generatedPeriod } = signal;
+  if (request.now >= model.until) {
+    const generatedAt = computeIssueTime(signal, model.until - 1);
+    return okResponse({ data: [], meta: buildMeta(scope, { generatedAt, generatedPeriod }) });
   }
-  const ready = findReadyForecast(service, scope, computeIssueTime(signal, request.now), countPoints(signal, horizon));
-  return { status: 200, body: { kind: 'ready', ...ready } };
+  return readyAnswers(`${path} ${signal.type} ${region.name} ${model.date} ${horizon}`, request.now, () => {
+    const generatedAt = computeIssueTime(signal, request.now);
+    const values = new Float64Array(countPoints(signal, horizon));
+    region.source().fillForecast(generatedAt, model, values);
+    const meta = buildMeta(scope, { generatedAt, generatedPeriod });
+    const text = `{"data":${formatPoints(generatedAt, values, scope)},"meta":${JSON.stringify(meta)}}`;
+    return { text, ...spanIssue(signal, generatedAt) };
+  });
 };
 
 const dataResponse = (points: Iterable<string>, meta: unknown): ApiResponse =>
@@ -129,33 +116,50 @@ interface HistoryOptions {
   readonly lastUpdated: boolean;
   /** Strict: only what was updated after it. */
   readonly updatedSince: number;
+  /** Is called with each moment at which the answer will change. */
+  readonly onChangeAhead: (at: number) => void;
 }
 
 function* generateHistory({ signal, region, model, zone }: RequestScope, options: HistoryOptions): Generator<string> {
   const source = region.source();
-  const end = Math.min(options.end, options.now);
-  for (let time = roundUpTo(options.start, signal.period); time <= end; time += signal.period) {
+  for (let time = roundUpTo(options.start, signal.period); time <= options.end; time += signal.period) {
     const point = source.findPoint(time, options.now, model);
-    if (point === undefined || point.lastUpdated <= options.updatedSince) continue;
+    // A point to come stands for all after it: they are published in their order.
+    if (point === undefined && time + source.delay > options.now) return options.onChangeAhead(time + source.delay);
+    if (point === undefined) continue;
+    options.onChangeAhead(point.changesAt);
+    if (point.lastUpdated <= options.updatedSince) continue;
     const updated = options.lastUpdated ? `,"last_updated":"${formatServiceTime(point.lastUpdated, zone)}"` : '';
     const marker = options.marker ? `,"imputed_data_used":${point.imputed}` : '';
     yield `{"point_time":"${formatServiceTime(time, zone)}","value":${point.value}${updated}${marker}}`;
   }
 }
 
-/** `/v3/historical`. */
-export const historical: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
+/** `/v3/historical`. A range of up to a day is kept ready: it is what many devices of a region ask again and again. */
+export const historical: AuthorizedRoute = ({ catalogue, profile, readyAnswers }, request, account) => {
   const query = createQueryReader(request.query);
   const range = readTimeRange(query, MAX_HISTORY);
   const marker = query.flag('include_imputed_marker');
   const since = query.optionalTime('updated_since');
   const path = 'v3/historical';
-  const scope = resolveScope(query, readSignal(query, catalogue, path), { path, account, now: request.now, profile });
+  const { now } = request;
+  const scope = resolveScope(query, readSignal(query, catalogue, path), { path, account, now, profile });
   if (isRefusal(scope)) return scope;
-  const meta = buildMeta(scope, { modelType: scope.region.modelType });
+  const { signal, region, model } = scope;
+  const meta = buildMeta(scope, { modelType: region.modelType });
   const lastUpdated = profile.alwaysSendsLastUpdated || since !== undefined;
-  const updatedSince = since ?? Number.NEGATIVE_INFINITY;
-  return dataResponse(generateHistory(scope, { ...range, now: request.now, marker, lastUpdated, updatedSince }), meta);
+  const options = { ...range, now, marker, lastUpdated, updatedSince: since ?? Number.NEGATIVE_INFINITY };
+  if (range.end - range.start > DAY)
+    return dataResponse(generateHistory(scope, { ...options, onChangeAhead: () => {} }), meta);
+  const key = `${path} ${signal.type} ${region.name} ${model.date} ${range.start} ${range.end} ${marker} ${since}`;
+  return readyAnswers(key, now, () => {
+    let validUntil = Number.POSITIVE_INFINITY;
+    const onChangeAhead = (at: number) => {
+      validUntil = Math.min(validUntil, at);
+    };
+    const points = [...generateHistory(scope, { ...options, onChangeAhead })];
+    return { text: `{"data":[${points.join(',')}],"meta":${JSON.stringify(meta)}}`, validFrom: now, validUntil };
+  });
 };
 
 /** Mid-rank percentile of the first value among all of them: ties count half. */
@@ -168,21 +172,21 @@ function computeMidRank(values: Float64Array): number {
 }
 
 /** `/v3/signal-index`: the current value among the next 24 h of the forecast, free everywhere. */
-export const signalIndex: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
+export const signalIndex: AuthorizedRoute = ({ catalogue, profile, readyAnswers }, request, account) => {
   const query = createQueryReader(request.query);
   const path = 'v3/signal-index';
   // Some clients omit the signal type.
   const signal = readSignal(query, catalogue, path, profile.extras ? 'co2_moer' : undefined);
   const scope = resolveScope(query, signal, { path, account, now: request.now, profile });
   if (isRefusal(scope)) return scope;
-  const { region, model } = scope;
-  const issued = computeIssueTime(signal, request.now);
-  const meta = buildMeta(scope, { units: 'percentile', modelType: region.modelType });
-  const values = new Float64Array(DAY / signal.period);
-  region.source().fillForecast(issued, model, values);
-  const value = computeMidRank(values);
-  return okResponse({
-    data: Number.isNaN(value) ? [] : [{ point_time: formatServiceTime(issued, scope.zone), value }],
-    meta,
+  const { region, model, zone } = scope;
+  return readyAnswers(`${path} ${region.name} ${model.date}`, request.now, () => {
+    const issued = computeIssueTime(signal, request.now);
+    const values = new Float64Array(DAY / signal.period);
+    region.source().fillForecast(issued, model, values);
+    const value = computeMidRank(values);
+    const data = Number.isNaN(value) ? [] : [{ point_time: formatServiceTime(issued, zone), value }];
+    const meta = buildMeta(scope, { units: 'percentile', modelType: region.modelType });
+    return { text: JSON.stringify({ data, meta }), ...spanIssue(signal, issued) };
   });
 };

@@ -1,4 +1,4 @@
-/** `/api/v1/datapoints/` and `/api/v1/marginal/`: pages of computed points, newest first (specification 2.9, 4.5). Holds no page. */
+/** `/api/v1/datapoints/` and `/api/v1/marginal/`: pages of computed points, newest first (specification 2.9, 4.5). */
 
 import { type ApiResponse, jsonResponse, listResponse, v1Error } from '../http/response.ts';
 import type { ApiRequest, ServiceParts } from '../http/route-types.ts';
@@ -143,6 +143,7 @@ function* generateNewestFirst(
 
 const formatUtcTime = (at: number) => `${new Date(at).toISOString().slice(0, 19)}Z`;
 const buildFleet = (seed: number, { name: region, longitude }: CatalogueRegion): Fleet => ({
+  authority: region,
   archetype: findArchetype(region) ?? 'wind',
   seed: deriveSeed(seed, `fleet ${region}`),
   zone: Math.round(longitude / 15),

@@ -2,12 +2,12 @@
 
 import type { Account } from '../accounts/account-store.ts';
 import { hasMarginalAccess } from '../accounts/plans.ts';
-import { type ApiResponse, jsonResponse, okResponse, v1Error } from '../http/response.ts';
+import { answerOtherMethod, V1_PREFIX } from '../http/methods.ts';
+import { findRepeatedNames } from '../http/query-parameters.ts';
+import { type ApiResponse, jsonResponse, okResponse, redirectTo, v1Error } from '../http/response.ts';
 import type { ApiRequest, PublicRoute, ServiceParts } from '../http/route-types.ts';
 import { authorities } from './v1-authorities.ts';
 import { buildPage, describeDataPoint, describeMarginalPoint } from './v1-points.ts';
-
-export const V1_PREFIX = '/api/v1/';
 
 function parseFields(request: ApiRequest): Readonly<Record<string, unknown>> | undefined {
   const text = request.body.toString('utf8');
@@ -24,7 +24,7 @@ function parseFields(request: ApiRequest): Readonly<Record<string, unknown>> | u
 const readFilledText = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 
 /** `POST /api/v1/obtain-token-auth/`: tells the account's token, never changes it. */
-const obtainToken: PublicRoute = async ({ accounts, loginLimits: logins }, request) => {
+const obtainToken: PublicRoute = async ({ accounts, attemptLimits }, request) => {
   const fields = parseFields(request);
   if (fields === undefined) return v1Error(400, 'The body is not valid JSON.');
   const username = readFilledText(fields.username);
@@ -34,11 +34,14 @@ const obtainToken: PublicRoute = async ({ accounts, loginLimits: logins }, reque
     const missing = [...(username === undefined ? ['username'] : []), ...(password === undefined ? ['password'] : [])];
     return jsonResponse(400, Object.fromEntries(missing.map((name) => [name, required])));
   }
-  const wait = logins.countOrWait(username, request.now);
+  const { address, now } = request;
+  const wait = attemptLimits.countLogin(address, username, now);
   if (wait !== undefined) return throttledResponse(wait);
   const account = await accounts.verify(username, password);
   if (account === undefined)
     return jsonResponse(400, { non_field_errors: ['Unable to login with provided credentials.'] });
+  const goodWait = attemptLimits.countGoodLogin(address, username, now);
+  if (goodWait !== undefined) return throttledResponse(goodWait);
   return okResponse({ token: account.apiToken });
 };
 
@@ -76,21 +79,28 @@ type V1Route = (
   request: ApiRequest,
   account: Account | undefined,
 ) => ApiResponse | Promise<ApiResponse>;
+const TOKEN_PATH = 'obtain-token-auth/';
 const v1Routes: Readonly<Record<string, V1Route>> = {
   'balancing_authorities/': authorities,
   'datapoints/': (service, request) => buildPage(service, request, describeDataPoint),
   'marginal/': answerMarginal,
 };
 
-/** Answers a call under `/api/v1/`; every path ends in a slash. */
+/** Answers a request under `/api/v1/`; every path ends in a slash, and one without it is sent to the one with it. */
 export async function answerV1Request(service: ServiceParts, request: ApiRequest): Promise<ApiResponse> {
   const name = request.path.slice(V1_PREFIX.length);
-  const isTokenRequest = name === 'obtain-token-auth/';
-  const handler = Object.hasOwn(v1Routes, name) ? v1Routes[name] : undefined;
-  if (!isTokenRequest && handler === undefined) return v1Error(404, 'Not found.');
-  const method = isTokenRequest ? 'POST' : 'GET';
-  if (request.method !== method) return v1Error(405, `Method "${request.method}" not allowed.`, { allow: method });
-  if (isTokenRequest || handler === undefined) return obtainToken(service, request);
+  const isRoute = (path: string) => path === TOKEN_PATH || Object.hasOwn(v1Routes, path);
+  if (!isRoute(name)) {
+    if (!isRoute(`${name}/`)) return v1Error(404, 'Not found.');
+    return redirectTo(`${request.path}/${request.query.size === 0 ? '' : `?${request.query}`}`);
+  }
+  const handler = v1Routes[name];
+  const other = answerOtherMethod(request, handler === undefined ? 'POST' : 'GET');
+  if (other !== undefined) return other;
+  if (handler === undefined) return obtainToken(service, request);
+  const repeated = [...findRepeatedNames(request.query)];
+  if (repeated.length > 0)
+    return jsonResponse(400, Object.fromEntries(repeated.map((each) => [each, ['Given more than once.']])));
 
   const caller = findCaller(service, request);
   if (caller !== undefined && 'status' in caller) return caller;

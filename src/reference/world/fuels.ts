@@ -1,4 +1,4 @@
-/** What an authority's plants burn at a moment: generation by fuel, the carbon of it, the demand. Seeded; stores nothing. */
+/** What an authority's plants burn at a moment: generation by fuel, its carbon, and the demand. */
 
 import type { Archetype } from './region-table.ts';
 import { deriveSeed, drawFraction, drawWander } from './seeded-random.ts';
@@ -31,21 +31,37 @@ export interface FuelShare {
 }
 
 export interface Fleet {
+  readonly authority: string;
   readonly archetype: Archetype;
   readonly seed: number;
   /** Hours the local day is ahead of UTC. */
   readonly zone: number;
 }
 
-/** Mean demand of an authority in MW: from hundreds to tens of thousands. */
-const computeMeanDemand = (seed: number) => Math.round(400 * 60 ** drawFraction(seed, 1));
+/** Mean demand in MW of authorities whose size is well known, rounded. */
+const meanDemands: Readonly<Record<string, number>> = {
+  AESO: 9_800,
+  BPAT: 6_400,
+  CAISO: 25_000,
+  ERCOT: 50_000,
+  IESO: 15_500,
+  ISONE: 13_500,
+  MISO: 74_000,
+  NYISO: 17_000,
+  PJM: 90_000,
+  SPP: 31_000,
+};
+
+/** Mean demand of an authority in MW: of the others from hundreds to tens of thousands. */
+const computeMeanDemand = ({ authority, seed }: Fleet) =>
+  meanDemands[authority] ?? Math.round(400 * 60 ** drawFraction(seed, 1));
 
 const computeLocalHour = ({ zone }: Fleet, at: number) => (((at / HOUR + zone) % 24) + 24) % 24;
 
 /** Total demand in MW. */
 export const computeDemand = (fleet: Fleet, at: number) =>
   Math.round(
-    computeMeanDemand(fleet.seed) *
+    computeMeanDemand(fleet) *
       (1 +
         0.18 * Math.sin(((computeLocalHour(fleet, at) - 11) * Math.PI) / 12) +
         0.04 * drawWander(fleet.seed, at / (3 * HOUR))),
@@ -61,7 +77,7 @@ function computeFuelShare(fuel: string, mean: number, fleet: Fleet, at: number):
 
 /** Generation by fuel in MW, one decimal; its sum is about the demand. */
 export function computeFuelMix(fleet: Fleet, at: number): readonly FuelShare[] {
-  const size = computeMeanDemand(fleet.seed);
+  const size = computeMeanDemand(fleet);
   return Object.entries(generationShares[fleet.archetype]).map(([fuel, mean]) => ({
     fuel,
     gen_MW: Math.round(10 * size * computeFuelShare(fuel, mean, fleet, at)) / 10,

@@ -7,8 +7,10 @@ const DAY = 86_400_000;
 const PREVIEW_DAYS = 30;
 const OVERLAP_DAYS = 14;
 const RETRAIN_DAYS = 180;
-/** Discontinued labels that still answer for their history. */
-const DISCONTINUED_KEPT = 1;
+/** The year of the first label; every label since then answers for its history. */
+const FIRST_YEAR = 2022;
+/** A clock in the year 9999 must not make a list of 8,000 labels. */
+const MOST_LABELS = 20;
 export const BACKFILL_FROM = Date.UTC(2019, 0, 1);
 
 export type ModelPhase = 'preview' | 'default' | 'overlap' | 'discontinued';
@@ -54,14 +56,21 @@ function buildModel(monthDay: string, year: number, now: number): Model {
   };
 }
 
-/** All models of a signal that answer at `now`, newest label first. */
+/** The models of a day, which are the same all day. */
+const modelsOfDay = new Map<string, { readonly day: number; readonly models: readonly Model[] }>();
+
+/** All models of a signal that answer at `now`, newest label first. Before the first label's time there is one default. */
 export function listModels(monthDay: string, now: number): readonly Model[] {
+  const day = Math.floor(now / DAY);
+  const kept = modelsOfDay.get(monthDay);
+  if (kept?.day === day) return kept.models;
   const year = new Date(now).getUTCFullYear();
-  const all = [year, year - 1, year - 2, year - 3, year - 4]
-    .map((y) => buildModel(monthDay, y, now))
-    .filter(({ released }) => released <= now);
-  const live = all.filter(({ phase }) => phase !== 'discontinued');
-  return [...live, ...all.filter(({ phase }) => phase === 'discontinued').slice(0, DISCONTINUED_KEPT)];
+  const oldest = Math.max(Math.min(FIRST_YEAR, year - 2), year - MOST_LABELS);
+  const models = Array.from({ length: year - oldest + 1 }, (_, i) => buildModel(monthDay, year - i, now)).filter(
+    ({ released }) => released <= now,
+  );
+  modelsOfDay.set(monthDay, { day, models });
+  return models;
 }
 
 /** The model answered with when none is asked for. */

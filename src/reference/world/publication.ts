@@ -11,6 +11,8 @@ export interface PublishedPoint {
   readonly value: number;
   readonly lastUpdated: number;
   readonly imputed: boolean;
+  /** When the point will be shown otherwise; infinite for one that is settled. */
+  readonly changesAt: number;
 }
 
 /** How long after `point_time` a place publishes: most within a minute, some within the hour, a few hours at worst. */
@@ -46,14 +48,21 @@ export function findPublishedPoint(
       value: late ? grid.trueRate(slot) : grid.expectedRate(slot),
       lastUpdated: late ? known : first,
       imputed: !late,
+      changesAt: filledIn && !late ? known : Number.POSITIVE_INFINITY,
     };
   }
+  const settled = {
+    value: grid.trueRate(slot),
+    lastUpdated: first,
+    imputed: false,
+    changesAt: Number.POSITIVE_INFINITY,
+  };
   const hour = Math.floor(time / HOUR);
   if (drawFraction(seed, hour * 8 + 5) < RESTATED_SHARE) {
     const corrected = first + (6 + Math.floor(114 * drawFraction(seed, hour * 8 + 6))) * HOUR;
-    if (now >= corrected) return { value: grid.trueRate(slot), lastUpdated: corrected, imputed: false };
+    if (now >= corrected) return { ...settled, lastUpdated: corrected };
     const slip = 1 + 0.3 * (drawFraction(seed, hour * 8 + 7) - 0.5);
-    return { value: grid.trueRate(slot) * slip, lastUpdated: first, imputed: false };
+    return { ...settled, value: settled.value * slip, changesAt: corrected };
   }
-  return { value: grid.trueRate(slot), lastUpdated: first, imputed: false };
+  return settled;
 }

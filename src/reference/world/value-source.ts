@@ -1,4 +1,4 @@
-/** Where values come from: the seeded grid of a place or a recorded series, under one interface. Rounds; never writes JSON. */
+/** Where the values of a region come from: its seeded grid or a recorded series, behind one interface. */
 
 import type { Model } from './model-timetable.ts';
 import { BACKFILL_FROM } from './model-timetable.ts';
@@ -11,6 +11,8 @@ export interface ValueSource {
   /** First and last time forecasts are known to have been issued. */
   readonly since: number;
   readonly until: number;
+  /** How long after its time a point is published, milliseconds. */
+  readonly delay: number;
   /** The point at `time` (a whole period) as shown at `now`; undefined when there is none or it is not out yet. */
   findPoint(time: number, now: number, model: Model): PublishedPoint | undefined;
   /** Fills `values` with the forecast issued at `issued`, one a period from there; NaN where nothing is known. */
@@ -37,13 +39,14 @@ export function createSeededSource(
   return {
     since: BACKFILL_FROM,
     until: Number.POSITIVE_INFINITY,
+    delay,
     findPoint(time, now, model) {
       if (time < BACKFILL_FROM || time >= model.until) return undefined;
       const point = findPublishedPoint(grid, seed, delay, time, now);
       if (point === undefined) return undefined;
       // A backfill counts as an update of everything before the model's release.
       const lastUpdated = Math.max(point.lastUpdated, time < model.released ? model.released : 0);
-      return { value: roundToTenth(point.value * findSeam(model)), lastUpdated, imputed: point.imputed };
+      return { ...point, value: roundToTenth(point.value * findSeam(model)), lastUpdated };
     },
     fillForecast(issued, model, values) {
       const from = Math.floor(issued / SLOT);
@@ -62,12 +65,13 @@ export function createRecordedSource(series: Series, delay: number): ValueSource
   return {
     since: (series.slots[0] ?? 0) * SLOT,
     until: (series.slots.at(-1) ?? 0) * SLOT,
+    delay,
     findPoint(time, now, model) {
       if (now < time + delay || time >= model.until) return undefined;
       const value = findRecordedRate(series, Math.floor(time / SLOT));
-      return value === undefined
-        ? undefined
-        : { value: roundToFourDecimals(value), lastUpdated: time + delay, imputed: false };
+      if (value === undefined) return undefined;
+      const changesAt = Number.POSITIVE_INFINITY;
+      return { value: roundToFourDecimals(value), lastUpdated: time + delay, imputed: false, changesAt };
     },
     fillForecast(issued, _model, values) {
       const forecastAhead = createRecordedForecast(series, Math.floor(issued / SLOT));
