@@ -1,4 +1,4 @@
-/** `/v3/my-access`: what an account's plan opens, with the models behind it (specification 2.7). Opens nothing itself. */
+/** `/v3/my-access`: what an account's plan opens, with the models behind it (specification 2.7). */
 
 import type { Account } from '../accounts/account-store.ts';
 import { hasDataAccess, hasMapAccess, type PlanName } from '../accounts/plans.ts';
@@ -7,7 +7,7 @@ import { createQueryReader } from '../http/query-parameters.ts';
 import { badRequest, okResponse } from '../http/response.ts';
 import type { AuthorizedRoute } from '../http/route-types.ts';
 import { type CatalogueRegion, type DataPath, type Signal, signalTypes } from '../world/catalogue.ts';
-import { describeModel, listModels } from '../world/model-timetable.ts';
+import { describeModel, listModels, omitOldModels } from '../world/model-timetable.ts';
 import { FUEL_MIX, FUEL_MIX_MODEL, FUEL_MIX_PATH } from './fuel-mix.ts';
 
 function listOpenPaths(signal: Signal, region: string, plan: PlanName): readonly string[] {
@@ -17,7 +17,7 @@ function listOpenPaths(signal: Signal, region: string, plan: PlanName): readonly
   return data.length === 0 ? [] : [...data, 'v3/region-from-loc', ...maps];
 }
 
-/** A row of the description: a signal type, the places behind it, and what is open in each of them. */
+/** One signal type of the answer, and what is open in each of its regions. */
 interface AccessRow {
   readonly type: string;
   readonly signal: Signal;
@@ -47,16 +47,18 @@ function listAccessRows(signals: readonly Signal[], { plan }: Account, profile: 
 
 function describeRegion({ signal, modelType, openPaths }: AccessRow, region: CatalogueRegion, now: number) {
   const { since, until } = region.source();
-  const models = listModels(signal.monthDay, now).map((model) =>
-    describeModel(model, { type: modelType(region), since, until }, now),
-  );
-  const hasModels = (endpoint: string) => endpoint !== 'v3/maps' && endpoint !== 'v3/region-from-loc';
+  const models = listModels(signal.monthDay, now);
+  const listModelsOf = (endpoint: string) => {
+    if (endpoint === 'v3/maps' || endpoint === 'v3/region-from-loc') return [];
+    const ofEndpoint = /historical|fuel-mix/.test(endpoint) ? models : omitOldModels(models);
+    return ofEndpoint.map((model) => describeModel(model, { type: modelType(region), since, until }, now));
+  };
   return {
     region: region.name,
     region_full_name: region.fullName,
     parent: region.parent,
     data_point_period_seconds: signal.period / 1_000,
-    endpoints: openPaths(region).map((endpoint) => ({ endpoint, models: hasModels(endpoint) ? models : [] })),
+    endpoints: openPaths(region).map((endpoint) => ({ endpoint, models: listModelsOf(endpoint) })),
   };
 }
 

@@ -1,4 +1,4 @@
-/** The timetable of data models: which labels exist at a moment of the service's clock, in which phase, trained on what (specification 3 and 9). */
+/** The timetable of data models: the labels at a moment of the service's clock, their phases and training (specification 3, 9). */
 
 import { formatServiceDate } from '../http/service-times.ts';
 
@@ -8,7 +8,7 @@ const PREVIEW_DAYS = 30;
 const OVERLAP_DAYS = 14;
 const RETRAIN_DAYS = 180;
 /** The year of the first label; every label since then answers for its history. */
-const FIRST_YEAR = 2022;
+const FIRST_YEAR = 2023;
 /** A clock in the year 9999 must not make a list of 8,000 labels. */
 const MOST_LABELS = 20;
 export const BACKFILL_FROM = Date.UTC(2019, 0, 1);
@@ -49,7 +49,7 @@ function buildModel(monthDay: string, year: number, now: number): Model {
     date: `${year}-${monthDay}`,
     phase,
     released,
-    // The end is told once the next model has taken over.
+    // The end is known once the next model has taken over.
     until: now < superseded ? Number.POSITIVE_INFINITY : until,
     trainStart: retrained ? `${year - 3}-07-01` : `${year - 3}-01-01`,
     trainEnd: retrained ? `${year}-06-30` : `${year - 1}-12-31`,
@@ -73,6 +73,10 @@ export function listModels(monthDay: string, now: number): readonly Model[] {
   return models;
 }
 
+/** Of a list, newest first, what is told where only new data count: the live labels and the last that ended. */
+export const omitOldModels = (models: readonly Model[]) =>
+  models.slice(0, models.findIndex(({ phase }) => phase === 'discontinued') + 1 || models.length);
+
 /** The model answered with when none is asked for. */
 export function findDefaultModel(models: readonly Model[]): Model {
   const found = models.find(({ phase }) => phase === 'default');
@@ -94,7 +98,7 @@ export interface ModelSource {
   readonly until: number;
 }
 
-/** A model as my-access tells it, with bare dates, the last one that of its last point (specification 2.7). */
+/** A model in my-access, with bare dates, `data_end` that of its last point (specification 2.7). */
 export const describeModel = (model: Model, { type, since, until }: ModelSource, now: number) => ({
   model: model.date,
   data_start: formatServiceDate(since),
