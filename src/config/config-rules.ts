@@ -1,4 +1,4 @@
-/** Which values do not go together. Looks at drafts that may have gaps; changes nothing. */
+/** The rules between options; a draft may lack options that could not be read. */
 
 import { formatDuration } from '../domain/duration-text.ts';
 import type { Goal } from '../domain/load-types.ts';
@@ -21,7 +21,7 @@ function checkThresholds(
     report(`${forceBelow} is above onBelow ${onBelow}; it must be at or below`, 'forceBelow');
   if (output === undefined || levelSetOf(output) === 'sg-ready') return;
   for (const [key, value] of Object.entries({ blockAbove, forceBelow }))
-    if (value !== undefined) report(`${value} needs an output of kind sg-ready; take it out`, key);
+    if (value !== undefined) report(`${value} needs an output of kind sg-ready; remove it`, key);
 }
 
 function checkLevels({ output, failSafe, initialLevel }: LoadDraft, report: ReportMistake): void {
@@ -29,7 +29,7 @@ function checkLevels({ output, failSafe, initialLevel }: LoadDraft, report: Repo
   const known = levelSetOf(output) === 'sg-ready' ? ['normal', 'recommend'] : ['off', 'on'];
   for (const [key, level] of Object.entries({ failSafe, initialLevel }))
     if (level !== undefined && !known.includes(level))
-      report(`"${level}" is no safe level of an output of kind ${output.kind}; expected ${known.join(' or ')}`, key);
+      report(`"${level}" is not a safe level of an output of kind ${output.kind}; expected ${known.join(' or ')}`, key);
 }
 
 function checkTimes({ output, minOn, minStateTime, maxBlock, window }: LoadDraft, report: ReportMistake): void {
@@ -44,7 +44,7 @@ function checkTimes({ output, minOn, minStateTime, maxBlock, window }: LoadDraft
   if (output !== undefined && levelSetOf(output) === 'sg-ready' && minStateTime !== undefined && maxBlock !== undefined)
     if (minStateTime > maxBlock)
       report(
-        `${formatDuration(minStateTime)} is longer than maxBlock ${formatDuration(maxBlock)}; a block could not end`,
+        `${formatDuration(minStateTime)} is longer than maxBlock ${formatDuration(maxBlock)}; a block could not end: shorten it`,
         'minStateTime',
       );
 }
@@ -71,10 +71,14 @@ function checkGoal({ goal, powerKw, minOn }: LoadDraft, report: ReportMistake): 
     goal.need.kind === 'time'
       ? formatDuration(goal.need.time)
       : `${goal.need.energy}kWh at ${powerKw} kW takes ${Math.ceil(inHours(time) * 10) / 10} h, which`;
-  report(`${needText} is longer than ${spanText} (${formatDuration(span)}); it could never be done`, 'goal', 'need');
+  report(
+    `${needText} is longer than ${spanText} (${formatDuration(span)}); shorten it or widen the goal`,
+    'goal',
+    'need',
+  );
 }
 
-/** The wires and topics a load holds, each with the key it is written under. */
+/** The lines and topics that a load uses, each with its key. */
 function listResources({ output }: LoadDraft): readonly (readonly [string, string])[] {
   if (output === undefined) return [];
   switch (output.kind) {
@@ -95,7 +99,7 @@ function checkSharedResources(loads: readonly LoadDraft[], report: ReportMistake
     for (const [resource, key] of listResources(load)) {
       const owner = owners.get(resource);
       if (owner !== undefined)
-        report(`${resource} is used by loads.${owner} already`, 'loads', load.name, 'output', key);
+        report(`loads.${owner} uses ${resource} already; choose another`, 'loads', load.name, 'output', key);
       else owners.set(resource, load.name);
     }
 }
@@ -107,9 +111,12 @@ function checkSite(
 ): void {
   for (const { name, powerKw, output } of loads) {
     if (budgetKw !== undefined && powerKw !== undefined && powerKw > budgetKw)
-      report(`${budgetKw} is below loads.${name}.powerKw ${powerKw}; that load could never run`, 'budgetKw');
+      report(
+        `${budgetKw} is below loads.${name}.powerKw ${powerKw}; that load could never run: raise budgetKw`,
+        'budgetKw',
+      );
     if (output?.kind === 'mqtt' && !writtenKeys.has('mqtt'))
-      report('an output over MQTT needs the section mqtt with the url of a broker', 'loads', name, 'output');
+      report('an MQTT output needs the section mqtt with the url of a broker', 'loads', name, 'output');
   }
   if (mqtt?.passwordFile !== undefined && mqtt.usernameFile === undefined)
     report('missing; a passwordFile needs it', 'mqtt', 'usernameFile');
@@ -119,10 +126,10 @@ function checkSite(
   }
 }
 
-/** `written`: the keys of the file at its top. */
+/** `writtenKeys`: the top-level keys of the file. */
 export function checkRules(draft: ConfigDraft, writtenKeys: ReadonlySet<string>, report: ReportMistake): void {
   for (const load of draft.loads ?? []) {
-    const here: ReportMistake = (says, ...under) => report(says, 'loads', load.name, ...under);
+    const here: ReportMistake = (text, ...under) => report(text, 'loads', load.name, ...under);
     for (const rule of [checkThresholds, checkLevels, checkTimes, checkGoal]) rule(load, here);
   }
   checkSharedResources(draft.loads ?? [], report);

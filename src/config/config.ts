@@ -1,4 +1,4 @@
-/** What the agent is told: the checked configuration, every default filled in. Plain options take their types from the rows of `options.ts`. */
+/** The checked configuration with every default; its types come from the rows of `options.ts`. */
 
 import type { LoadConfig } from '../domain/load-types.ts';
 import type { ConfigValues, MQTT, SERVICE } from './options.ts';
@@ -7,7 +7,6 @@ import type { SectionValues } from './value-type.ts';
 export type ServiceConfig = SectionValues<typeof SERVICE>;
 export type MqttConfig = SectionValues<typeof MQTT>;
 
-/** The options at the top are the rows `OPTIONS`. */
 export interface Config extends Omit<ConfigValues, 'loads'> {
   readonly loads: readonly LoadConfig[];
 }

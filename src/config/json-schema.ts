@@ -1,4 +1,4 @@
-/** The configuration as a JSON schema, for editors: what each row takes. What does not go together only `rules.ts` knows. */
+/** The JSON schema of the configuration, for editors; the rules between options are in `config-rules.ts`. */
 
 import { OPTIONS } from './options.ts';
 import { buildSectionSchema } from './read-section.ts';

@@ -5,7 +5,7 @@ import type { MqttOutputConfig } from '../domain/load-types.ts';
 export type MqttDeviceFields = Partial<Omit<MqttOutputConfig, 'kind' | 'preset'>>;
 
 interface Preset {
-  /** What `topic` is, by example. */
+  /** An example of `topic`. */
   readonly topic: string;
   readonly about: string;
   /** `channel` counts as the device does. */
@@ -17,12 +17,12 @@ const onOffPayloads = (on: string, off: string): MqttDeviceFields => ({ onPayloa
 export const presets = {
   switch: {
     topic: 'home/heater/set',
-    about: 'any device that takes `on` and `off` on the topic itself',
+    about: 'any device that accepts `on` and `off` on the topic itself',
     make: (topic) => ({ commandTopic: topic, ...onOffPayloads('on', 'off') }),
   },
   openevse: {
     topic: 'openevse-1a2b',
-    about: 'OpenEVSE by manual override; `clear` hands it back',
+    about: 'OpenEVSE by manual override; `clear` returns control to the charger',
     make: (topic) => ({
       commandTopic: `${topic}/override/set`,
       ...onOffPayloads('{"state":"active"}', '{"state":"disabled"}'),
@@ -35,7 +35,7 @@ export const presets = {
   },
   'openevse-claim': {
     topic: 'openevse-1a2b',
-    about: 'OpenEVSE by claim, the polite way; `release` lets the charger decide',
+    about: 'OpenEVSE by claim (recommended); `release` returns control to the charger',
     make: (topic) => ({
       commandTopic: `${topic}/claim/set`,
       ...onOffPayloads('{"state":"active"}', '{"state":"disabled"}'),
@@ -48,7 +48,7 @@ export const presets = {
   },
   'go-e': {
     topic: 'go-eCharger/123456',
-    about: 'go-eCharger, API v2; writes must be enabled in the charger, some firmware wants a leading /',
+    about: 'go-eCharger, API v2; enable writes in the charger; some firmware needs a leading /',
     make: (topic) => ({
       commandTopic: `${topic}/frc/set`,
       ...onOffPayloads('2', '1'),
@@ -106,7 +106,7 @@ export const presets = {
   },
   evcc: {
     topic: 'evcc/loadpoints/1',
-    about: 'a load point of evcc; `pv` hands it back',
+    about: 'a load point of evcc; `pv` returns control to evcc',
     make: (topic) => ({
       commandTopic: `${topic}/mode/set`,
       ...onOffPayloads('now', 'off'),
@@ -133,7 +133,7 @@ export const presets = {
 
 export type PresetName = keyof typeof presets;
 export const presetNames = Object.keys(presets) as readonly PresetName[];
-/** The presets whose devices count their relays. */
+/** The presets of devices with several relays. */
 const CHANNEL_PRESETS: readonly PresetName[] = ['tasmota', 'shelly-gen1', 'shelly-gen2'];
 
 export interface MqttOutputOptions extends MqttDeviceFields {

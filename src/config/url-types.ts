@@ -1,4 +1,4 @@
-/** Checks the addresses of the service and of the broker. Never quotes what may be a password, never connects. */
+/** The types of the addresses of service and broker; they never quote text that may be a password. */
 
 import { isLoopback } from '../domain/loopback.ts';
 import { quoteValue, type RawValue, type ReportMistake, type ValueType } from './value-type.ts';
@@ -8,7 +8,7 @@ const MAX_URL_LENGTH = 2048;
 interface UrlRule {
   readonly expects: string;
   readonly protocols: readonly string[];
-  /** The mistake of an address that is well formed, or undefined. */
+  /** The mistake of a well-formed address, or undefined. */
   readonly findMistake: (url: URL) => string | undefined;
   readonly normalize: (url: URL, written: string) => string;
 }
@@ -22,13 +22,13 @@ function parseUrl(raw: RawValue): URL | undefined {
   }
 }
 
-const createUrlType = ({ expects, protocols, findMistake: refuse, normalize: text }: UrlRule): ValueType<string> => ({
+const createUrlType = ({ expects, protocols, findMistake, normalize }: UrlRule): ValueType<string> => ({
   expects,
   schema: { type: 'string', pattern: `^(${protocols.join('|')})://[^\\s@/]+(/\\S*)?$`, maxLength: MAX_URL_LENGTH },
   read: (raw: RawValue, report: ReportMistake) => {
     const url = parseUrl(raw);
     if (url !== undefined && (url.username !== '' || url.password !== '' || /:\/\/[^/]*@/.test(String(raw)))) {
-      report('holds credentials; take them out and give usernameFile and passwordFile');
+      report('contains credentials; remove them and give usernameFile and passwordFile');
       return undefined;
     }
     const isExpectedUrl = url !== undefined && url.hostname !== '' && protocols.includes(url.protocol.slice(0, -1));
@@ -37,9 +37,9 @@ const createUrlType = ({ expects, protocols, findMistake: refuse, normalize: tex
       report(`${mayHoldSecret ? 'the text' : quoteValue(raw)} is not ${expects}`);
       return undefined;
     }
-    const refused = refuse(url);
-    if (refused !== undefined) report(`${quoteValue(raw)} ${refused}`);
-    return refused === undefined ? text(url, String(raw)) : undefined;
+    const mistake = findMistake(url);
+    if (mistake !== undefined) report(`${quoteValue(raw)} ${mistake}`);
+    return mistake === undefined ? normalize(url, String(raw)) : undefined;
   },
 });
 

@@ -1,4 +1,4 @@
-/** The kinds of values the configuration is made of. Each says what it takes; none knows which option it serves. */
+/** The value types of the configuration: numbers, names, durations, times, topics. */
 
 import { findNearestWord } from '../domain/did-you-mean.ts';
 import { DURATION_PATTERN, formatDuration, parseDuration } from '../domain/duration-text.ts';
@@ -46,7 +46,7 @@ interface NumberRange {
   readonly whole?: true;
 }
 
-/** A number of the range as `make` brands it. `hint` adds to the sentence when the number lies outside. */
+/** A number of the range, branded by `make`. `hint` is appended to the error of a number outside the range. */
 function createNumberType<T>(
   range: NumberRange,
   make: (n: number) => T | undefined,
@@ -105,7 +105,7 @@ export const gpioPairType: ValueType<readonly [number, number]> = {
     const [a, b] = raw.map((one, i) => gpioLineType.read(one, (says) => report(says, String(i))));
     if (a === undefined || b === undefined) return undefined;
     if (a !== b) return [a, b];
-    report(`GPIO ${a} is there twice; each of the two contacts needs a line of its own`);
+    report(`GPIO ${a} is given twice; each contact needs its own line`);
     return undefined;
   },
 };
@@ -129,7 +129,7 @@ export function enumType<const T extends string>(...words: readonly T[]): ValueT
   };
 }
 
-/** Names become topics, file names and identifiers: a small alphabet that needs quoting nowhere. */
+/** Names become topics, file names and identifiers: an alphabet that needs no quoting anywhere. */
 export const NAME_PATTERN = /^[a-z0-9_-]{1,64}$/;
 export const nameType: ValueType<string> = createValueType(
   'a name of 1 to 64 small letters a-z, digits, _ and -',
@@ -148,7 +148,7 @@ function createTextType(expects: string, longest: number): ValueType<string> {
 }
 export const pathType = createTextType('the path of a file or directory', 4096);
 export const textType = createTextType('a line of text', 128);
-/** An empty message would delete a retained value, and some devices take it for a question. */
+/** An empty message would delete a retained value, and some devices read it as a query. */
 export const payloadType = createTextType('a line of text that is not empty', 1024);
 
 const TOPIC_PATTERN = '^[^#+$\\u0000-\\u001f\\u007f][^#+\\u0000-\\u001f\\u007f]*$';

@@ -138,7 +138,7 @@ describe('with answers', () => {
       '',
     ];
     const { said } = await init(['--output', file], typed(answers));
-    expect(said).toContain('GPIO 17 is used by loads.water already');
+    expect(said).toContain('loads.water uses GPIO 17 already');
     expect(said).toContain('low line (yes, no) [no]: ');
     expect(said).toContain('"maybe" is not yes or no');
     expect((await configWritten()).loads.map(({ output }) => output)).toEqual([

@@ -109,7 +109,7 @@ describe('gridtide plan --forecast', () => {
       feasible: false,
       shortfallMinutes: missing,
     });
-    expect(err).toMatch(new RegExp(`not possible as asked: ${missing} of \\d+ minutes will be missing`));
+    expect(err).toMatch(new RegExp(`the job does not fit: ${missing} of \\d+ minutes do not fit`));
     expect(err.includes('the forecast ends at 2026-03-02T18:00:00+00:00')).toBe(by === '2026-03-05');
     expect(code).toBe(1);
   });
@@ -137,7 +137,7 @@ describe('gridtide plan --forecast', () => {
       /--forecast is missing[\s\S]*--need soon: expected a duration[\s\S]*--by 07:00: expected a time with a zone/,
     ],
     ['nothing is needed', ['--forecast', 'x', '--need', '0h', '--by', '2026-03-02'], 2, /--need 0: expected more/],
-    ['a need with --config', ['--config', 'x.yaml', '--need', '4h'], 2, /--need: goes with --forecast/],
+    ['a need with --config', ['--config', 'x.yaml', '--need', '4h'], 2, /--need needs --forecast/],
     [
       'a deadline before the forecast',
       ['--forecast', 'SAVED', '--need', '1h', '--by', '2026-02-28'],

@@ -38,7 +38,7 @@ async function read(name: string, stdin: AsyncIterable<Uint8Array> = (async func
 }
 
 it('map info, where nothing is held, leaves nothing behind', async () => {
-  expect((await runCommand(map, ['info', ...state])).err).toContain('no map of co2_moer is held');
+  expect((await runCommand(map, ['info', ...state])).err).toContain('no map of co2_moer in ');
   expect(await readdir(directory)).toEqual([]);
 });
 
@@ -125,7 +125,7 @@ describe('map', () => {
     const { code, err } = await runCommand(map, ['import', '-', ...state], { input: TWO_REGIONS.slice(0, 300), stop });
     expect({ code, err }).toEqual({
       code: 1,
-      err: 'the import was stopped; the map held before, if any, stays in use',
+      err: 'the import was stopped; an earlier map stays in use',
     });
   });
 
@@ -158,7 +158,7 @@ describe('map', () => {
 
   //  what, content, words of the sentence
   const bad: readonly (readonly [string, string | Uint8Array, string])[] = [
-    ['a text cut short', TWO_REGIONS.slice(0, 300), 'ends too early; the map held before, if any, stays in use'],
+    ['a text cut short', TWO_REGIONS.slice(0, 300), 'ends too early; an earlier map stays in use'],
     ['a gzip cut short', gzipSync(TWO_REGIONS).subarray(0, 100), 'did not arrive whole'],
     ['a gzip with a flipped bit', gzipSync(TWO_REGIONS).map((byte, i) => (i === 60 ? byte ^ 8 : byte)), ';'],
     ['a gzip bomb', gzipSync(Buffer.alloc(50_000_000, ' ')), 'ends too early'],
@@ -183,7 +183,7 @@ describe('map', () => {
     [['import'], 2, 'expected one of update, import FILE, info'],
     [['info', '--force'], 2, '--force is an option of update, import'],
     [[], 2, 'expected one of update, import FILE, info'],
-    [['info'], 1, 'no map of co2_moer is held'],
+    [['info'], 1, 'no map of co2_moer in '],
     [['info', '--signal-type', 'co2'], 2, 'expected one of co2_moer'],
     [['import', 'x', '--latitude', '5'], 2, '--longitude is missing'],
     [['import', 'x', '--latitude', '95', '--longitude', '5'], 2, 'latitude 95'],
@@ -220,7 +220,7 @@ describe('region', () => {
 
   it('tells people of a border, or an overlap', async () => {
     await importing(TWO_REGIONS);
-    const told = { code: 0, out: 'WEST  Region WEST\n', err: 'on a border or an overlap: EAST too\n' };
+    const told = { code: 0, out: 'WEST  Region WEST\n', err: 'on a border or an overlap with EAST\n' };
     expect(await at(5, 10)).toEqual(told);
   });
 
@@ -239,7 +239,7 @@ describe('region', () => {
     bytes[page] = (bytes[page] ?? 0) ^ 1;
     await writeFile(path, bytes);
     const { code, err } = await at(5, 5);
-    expect([code, err]).toEqual([1, 'a page of the map index is damaged; gridtide map update brings a new one']);
+    expect([code, err]).toEqual([1, 'a page of the map index is damaged; get a new map with gridtide map update']);
     expect((await importing(TWO_REGIONS)).out).not.toContain('unchanged');
     expect((await at(5, 5)).code).toBe(0);
   });
@@ -276,7 +276,7 @@ describe('region', () => {
   });
 
   const wrong: readonly (readonly [readonly string[], number, string])[] = [
-    [[], 2, 'which place?'],
+    [[], 2, 'the place is missing'],
     [['--latitude', '5'], 2, '--longitude is missing'],
     [['--longitude', '5'], 2, '--latitude is missing'],
     [['--latitude', 'north', '--longitude', '5'], 2, 'expected a number'],
@@ -284,9 +284,9 @@ describe('region', () => {
     [['--latitude=', '--longitude', '5'], 2, '--latitude : expected a number, written in digits'],
     [['--latitude', '-91', '--longitude', '5'], 2, 'latitude -91'],
     [['--latitude', '5', '--longitude', '-1000'], 2, 'longitude -1000'],
-    [['--latitude', '5', '--longitude', '5'], 1, 'no map of co2_moer is held'],
+    [['--latitude', '5', '--longitude', '5'], 1, 'no map of co2_moer in '],
     [['--latitude', '5', '--longitude', '5', '--online'], 2, 'the address of the service is missing'],
-    [['--batch', '--latitude', '5', '--longitude', '5'], 2, '--batch reads the places on stdin'],
+    [['--batch', '--latitude', '5', '--longitude', '5'], 2, '--batch reads places from stdin'],
   ];
   it.each(wrong)('region %j', async (args, code, words) => {
     expect(await runCommand(region, [...args, ...state])).toMatchObject({ code, err: expect.stringContaining(words) });

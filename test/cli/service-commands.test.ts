@@ -99,7 +99,14 @@ describe('where service and account come from', () => {
       ['no address', account, 'login --url here', {}, 2, /--url: "here" is not an address such as/],
       ['no address in the environment', account, 'login', { GRIDTIDE_URL: 'here' }, 2, /^\$GRIDTIDE_URL: "here" is/],
       ['a port without a scheme', account, 'login --url localhost:8080', {}, 2, /is not an address such as https/],
-      ['a password in the address', account, 'login --url http://u:p@127.0.0.1', {}, 2, /holds credentials; take them/],
+      [
+        'a password in the address',
+        account,
+        'login --url http://u:p@127.0.0.1',
+        {},
+        2,
+        /contains credentials; remove them/,
+      ],
       ['a query in the address', account, 'login --url http://127.0.0.1?x=1', {}, 2, /has a query/],
       ['no authority in --ca', account, `login --ca ${import.meta.filename}`, {}, 2, /holds no certificate/],
       ['no password', account, 'login', { GRIDTIDE_PASSWORD: '' }, 2, /the password of pro is missing/],
@@ -120,14 +127,14 @@ describe('where service and account come from', () => {
       ['another action', signal, 'tomorrow', {}, 2, /now, forecast, history, past-forecasts, index/],
       ['one of a prototype', v1, 'constructor', {}, 2, /token, authorities, datapoints, marginal/],
       ['two shapes at once', signal, 'forecast --region PSCO --json --csv', {}, 2, /one of them/],
-      ['no region', signal, 'forecast', {}, 2, /which region/],
+      ['no region', signal, 'forecast', {}, 2, /the region is missing/],
       ['half a place', signal, 'forecast --latitude 39', {}, 2, /longitude is missing/],
       ['no place on earth', signal, 'forecast --latitude 139 --longitude 1', {}, 2, /139/],
       ['open sea', signal, 'forecast --latitude 0 --longitude 0', {}, 1, /no region/],
       ['no start', signal, 'history --region PSCO', {}, 2, /--start is missing/],
       ['no time', signal, 'history --region PSCO --start yesterday', {}, 2, /expected a time with a zone/],
       ['a time without a zone', signal, 'history --region PSCO --start 2026-01-01T00:00', {}, 2, /zone/],
-      ['a start to come', signal, 'history --region PSCO --start 2101-01-01', {}, 2, /is still to come: .* --end/],
+      ['a start to come', signal, 'history --region PSCO --start 2101-01-01', {}, 2, /is in the future; give --end/],
       ['end before start', signal, 'history --region PSCO --start 2026-02-01 --end 2026-01-01', {}, 2, /is before/],
       ['a horizon too far', signal, 'forecast --region PSCO --horizon-hours 73', {}, 2, /0 to 72/],
       ['a signal unheard of', signal, 'forecast --region PSCO --signal-type co3', {}, 2, /co2_moer/],
@@ -174,7 +181,7 @@ describe('where service and account come from', () => {
         /--model is an option of now, forecast/,
       ],
       ['a marker of forecasts', signal, 'past-forecasts --include-imputed-marker', {}, 2, /is an option of history/],
-      ['a moment of the live index', signal, 'index --region PSCO --at 2026-01-01', {}, 2, /goes with --forecast/],
+      ['a moment of the live index', signal, 'index --region PSCO --at 2026-01-01', {}, 2, /--at needs --forecast/],
       ['the table of a list', v1, 'authorities --csv', {}, 2, /--csv is an option of datapoints, marginal/],
       ['an address for a login', account, 'login --email a@b.example', {}, 2, /--email is an option of register/],
     ];
@@ -222,7 +229,7 @@ describe('gridtide account', () => {
       ],
     });
     expect((await run(account, 'access --region PSCO')).out).toMatch(
-      /^signal +region +opens +data models +name\nco2_moer +PSCO +forecast/,
+      /^signal +region +endpoints +data models +name\nco2_moer +PSCO +forecast/,
     );
   });
 
@@ -281,12 +288,14 @@ describe('gridtide signal', () => {
 
   it('now: a model is asked of the rate alone', async () => {
     const { code, out } = await run(signal, 'now --region PSCO --model 2025-03-01');
-    expect([code, out]).toEqual([0, expect.stringMatching(/\nindex [\d.]+ of 100 .*\nno rate is given for now\n$/)]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/\nindex [\d.]+ of 100 .*\nno rate for now\n$/)]);
   });
 
   it('now: as much as there is of another signal', async () => {
     const damage = '--signal-type health_damage --region PSCO';
-    expect((await run(signal, `now ${damage}`)).out).toMatch(/\nno index: .*co2_moer alone\nrate [\d.]+ usd_per_mwh/);
+    expect((await run(signal, `now ${damage}`)).out).toMatch(
+      /\nno index: only co2_moer has one\nrate [\d.]+ usd_per_mwh/,
+    );
     expect(await jsonOf(signal, `now ${damage} --json`)).toMatchObject({ index: null, rate: { units: 'usd_per_mwh' } });
     expect((await run(signal, 'now --signal-type co2_aoer --region CAISO')).code).toBe(1);
   });
@@ -294,7 +303,7 @@ describe('gridtide signal', () => {
   it('a model that makes no new data is said beside the data as well', async () => {
     for (const shape of ['--json', '--csv', '']) {
       const { out, err, code } = await run(signal, `forecast --region PSCO --model 2025-03-01 ${shape}`);
-      expect([code, `${out}${err}`.includes('does this model still make new data?')]).toEqual([0, true]);
+      expect([code, `${out}${err}`.includes('does this model still publish data?')]).toEqual([0, true]);
       expect(out.includes('does this')).toBe(shape === '');
     }
   });
@@ -403,7 +412,7 @@ describe('gridtide signal', () => {
     expect(JSON.parse(late.out)).toMatchObject({ mid: null, pool: 0, quality: 'none' });
     expect(late).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^no index at 2026-06-11 18:00: the file holds 0/),
+      err: expect.stringMatching(/^no index at 2026-06-11 18:00: the file has 0/),
     });
   });
 });
@@ -431,7 +440,7 @@ describe('gridtide v1', () => {
     expect(await run(v1, 'datapoints --ba NOWHERE --csv')).toMatchObject({
       code: 0,
       out: 'time,ba,market,freq,carbon\n',
-      err: expect.stringMatching(/nothing fits what was asked/),
+      err: expect.stringMatching(/no data in this range/),
     });
     const csv = await run(v1, `marginal ${range} --page-size 5 --page 3 --csv`);
     expect(csv.out.trim().split('\n')).toHaveLength(1 + 3);

@@ -268,7 +268,7 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
   invalid(
     'credentials in the address',
     toYaml({ mqtt: { url: 'mqtt://me:secret@localhost' } }),
-    'mqtt.url: holds credentials; take them out and give usernameFile and passwordFile',
+    'mqtt.url: contains credentials; remove them and give usernameFile and passwordFile',
   ),
   invalid(
     'http for a broker',
@@ -306,12 +306,12 @@ const OUTPUT_ROWS: readonly InvalidConfig[] = [
   invalid(
     'the same line twice',
     withLoad({ ...SG, output: { kind: 'sg-ready', pins: [17, 17] } }),
-    'loads.heater.output.pins: GPIO 17 is there twice; each of the two contacts needs a line of its own',
+    'loads.heater.output.pins: GPIO 17 is given twice; each contact needs its own line',
   ),
   unfit(
     'a line of another load',
     toYaml({ loads: { ...BASE.loads, heating: { type: 'heat-pump', output: { kind: 'sg-ready', pins: [27, 17] } } } }),
-    'loads.heating.output.pins: GPIO 17 is used by loads.heater already',
+    'loads.heating.output.pins: loads.heater uses GPIO 17 already; choose another',
   ),
   unfit(
     'a topic of another load',
@@ -322,12 +322,12 @@ const OUTPUT_ROWS: readonly InvalidConfig[] = [
         b: { type: 'tank', output: { kind: 'mqtt', preset: 'zigbee2mqtt', topic: 'x' } },
       },
     }),
-    'loads.b.output.topic: the command topic x/set is used by loads.a already',
+    'loads.b.output.topic: loads.a uses the command topic x/set already; choose another',
   ),
   unfit(
     'MQTT without a broker',
     withOutput({ kind: 'mqtt', topic: 'a' }),
-    'loads.heater.output: an output over MQTT needs the section mqtt with the url of a broker',
+    'loads.heater.output: an MQTT output needs the section mqtt with the url of a broker',
   ),
   invalid('a wildcard', mqtt({ topic: 'a/#' }), `loads.heater.output.topic: "a/#" is not ${TOPIC}`),
   invalid('a NUL in a topic', mqtt({ topic: 'a\u0000b' }), `loads.heater.output.topic: "a?b" is not ${TOPIC}`),
@@ -372,17 +372,17 @@ const RULE_ROWS: readonly InvalidConfig[] = [
   unfit(
     'a block without SG-Ready',
     withLoad({ blockAbove: 90 }),
-    'loads.heater.blockAbove: 90 needs an output of kind sg-ready; take it out',
+    'loads.heater.blockAbove: 90 needs an output of kind sg-ready; remove it',
   ),
   unfit(
     'normal for a relay',
     withLoad({ failSafe: 'normal' }),
-    'loads.heater.failSafe: "normal" is no safe level of an output of kind relay; expected off or on',
+    'loads.heater.failSafe: "normal" is not a safe level of an output of kind relay; expected off or on',
   ),
   unfit(
     'on for SG-Ready',
     withLoad({ ...SG, initialLevel: 'on' }),
-    'loads.heater.initialLevel: "on" is no safe level of an output of kind sg-ready; expected normal or recommend',
+    'loads.heater.initialLevel: "on" is not a safe level of an output of kind sg-ready; expected normal or recommend',
   ),
   invalid(
     'block as fail-safe',
@@ -402,22 +402,22 @@ const RULE_ROWS: readonly InvalidConfig[] = [
   unfit(
     'a hold longer than a block',
     withLoad({ ...SG, minStateTime: '1h', maxBlock: '30m' }),
-    'loads.heater.minStateTime: 1h is longer than maxBlock 30m; a block could not end',
+    'loads.heater.minStateTime: 1h is longer than maxBlock 30m; a block could not end: shorten it',
   ),
   unfit(
     'a goal longer than its time',
     withGoal({ need: '4h', from: '22:00', by: { 'mon-fri': '01:00', 'sat-sun': '09:00' } }),
-    'loads.heater.goal.need: 4h is longer than the time from 22:00 to its deadline (3h); it could never be done',
+    'loads.heater.goal.need: 4h is longer than the time from 22:00 to its deadline (3h); shorten it or widen the goal',
   ),
   unfit(
     'an energy beyond the day',
     withGoal({ need: '50kWh', by: '07:00' }, { powerKw: 2 }),
-    'loads.heater.goal.need: 50kWh at 2 kW takes 25 h, which is longer than a day (1d); it could never be done',
+    'loads.heater.goal.need: 50kWh at 2 kW takes 25 h, which is longer than a day (1d); shorten it or widen the goal',
   ),
   unfit(
     'a budget below one load',
     withLoad({ powerKw: 7.2 }, { budgetKw: 5 }),
-    'budgetKw: 5 is below loads.heater.powerKw 7.2; that load could never run',
+    'budgetKw: 5 is below loads.heater.powerKw 7.2; that load could never run: raise budgetKw',
   ),
   unfit(
     'a broker password without a name',

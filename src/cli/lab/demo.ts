@@ -1,4 +1,4 @@
-/** `gridtide demo`: runs the day with everything embedded and prints its story. Decides nothing of the story. */
+/** `gridtide demo`: simulates a day with everything embedded and prints its transcript. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { milliseconds } from '../../domain/units.ts';
@@ -10,10 +10,10 @@ export const spec: CommandSpec<Row> = {
   name: 'demo',
   positionals: '',
   options: {
-    hours: { value: 'N', help: 'how much of it', default: '24' },
-    speed: { value: 'X', help: 'how fast it is printed at a terminal', default: '1440' },
+    hours: { value: 'N', help: 'how many hours to simulate', default: '24' },
+    speed: { value: 'X', help: 'speed of the printing at a terminal, as a multiple of real time', default: '1440' },
     seed: { value: 'N', help: 'the same seed gives the same transcript', default: '1' },
-    json: { help: 'one JSON document a line; the last is the result' },
+    json: { help: 'one JSON document per line; the last is the result' },
   },
 };
 
@@ -22,12 +22,10 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const speed = args.number('speed', { from: 1, to: 1e9 }) ?? 1440;
   const seed = args.number('seed', { from: 0, to: 2 ** 31, whole: true }) ?? 1;
   const json = args.flag('json');
-  const [
-    { runDemo, DEMO_LOADS: LOADS, DEMO_TIMEZONE: TIMEZONE },
-    { createNewsFilter: createNews, formatDemoEvent: lineOf, formatStrip: strip, formatSummary: summary },
-  ] = await Promise.all([import('../../simulation/demo-day.ts'), import('../../simulation/transcript.ts')]);
-  const width = Math.max(...LOADS.map((load) => load.length));
-  const isNews = createNews();
+  const [{ runDemo, DEMO_LOADS, DEMO_TIMEZONE }, { createNewsFilter, formatDemoEvent, formatStrip, formatSummary }] =
+    await Promise.all([import('../../simulation/demo-day.ts'), import('../../simulation/transcript.ts')]);
+  const width = Math.max(...DEMO_LOADS.map((load) => load.length));
+  const isNews = createNewsFilter();
   const isPaced = terminal.interactive && !json;
   if (!json) terminal.out(`A day of a house in California, seed ${seed}: a car, a heat pump and a water heater.\n\n`);
 
@@ -40,18 +38,18 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     },
     onEvent: (event) => {
       if (json) return terminal.out(`${JSON.stringify(event)}\n`);
-      const line = isNews(event) ? lineOf(event, TIMEZONE, width) : undefined;
+      const line = isNews(event) ? formatDemoEvent(event, DEMO_TIMEZONE, width) : undefined;
       if (line !== undefined) terminal.out(`${line}\n`);
     },
     ...(isPaced ? { beforeJump: (a, b) => sleepUnlessStopped(milliseconds((b - a) / speed), terminal.stop) } : {}),
   });
-  if (terminal.stop.aborted) throw new JobError('stopped before the end of the day; nothing is left running');
+  if (terminal.stop.aborted) throw new JobError('stopped before the end of the day; nothing keeps running');
   if (json) return 0;
   if (terminal.interactive)
     terminal.out(
-      `\n${strip(cells, { loads: LOADS, from, timezone: TIMEZONE, columns: terminal.columns, coloured: !terminal.env.NO_COLOR })}\n`,
+      `\n${formatStrip(cells, { loads: DEMO_LOADS, from, timezone: DEMO_TIMEZONE, columns: terminal.columns, coloured: !terminal.env.NO_COLOR })}\n`,
     );
-  terminal.out(`\n${summary(result)}\n`);
+  terminal.out(`\n${formatSummary(result)}\n`);
   return 0;
 }
 

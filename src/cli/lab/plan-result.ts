@@ -1,4 +1,4 @@
-/** A schedule as `gridtide plan` prints it: the shape of `plan --json`. */
+/** The shape of `gridtide plan --json`. */
 
 interface PlanSlot {
   readonly start: string;

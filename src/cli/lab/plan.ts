@@ -1,4 +1,4 @@
-/** Prints the best schedule for a job: from a saved forecast answer, or of the running configuration. Switches nothing. */
+/** `gridtide plan`: the best schedule of a job from a saved forecast, or the plans of the running agent. */
 
 import { computeJobEmissions, type JobPlan, planJob } from '../../control/planning/schedule-job.ts';
 import {
@@ -26,15 +26,15 @@ export const spec = {
   name: 'plan',
   positionals: '',
   options: {
-    forecast: { value: 'FILE', help: 'what gridtide signal forecast --json printed' },
+    forecast: { value: 'FILE', help: 'the output of gridtide signal forecast --json' },
     need: { value: 'LENGTH', help: 'how long it must run, such as 4h or 90m' },
     by: { value: 'TIME', help: 'deadline, ISO 8601 with a zone' },
-    from: { value: 'TIME', help: 'not before; the first point of the forecast unless given' },
-    'min-on': { value: 'LENGTH', help: 'least running time', default: '0m' },
-    'min-off': { value: 'LENGTH', help: 'least pause', default: '0m' },
+    from: { value: 'TIME', help: 'earliest start; default: the first point of the forecast' },
+    'min-on': { value: 'LENGTH', help: 'minimum running time', default: '0m' },
+    'min-off': { value: 'LENGTH', help: 'minimum pause', default: '0m' },
     'max-starts': { value: 'N', help: 'at most this many starts; 1 is one block' },
     power: { value: 'KW', help: 'power of the load', default: '1' },
-    config: { value: 'FILE', help: 'without --forecast: the configuration of the agent that runs' },
+    config: { value: 'FILE', help: 'without --forecast: the configuration of the running agent' },
     state: STATE_ROW,
     json: { help: 'one JSON document' },
   },
@@ -45,37 +45,39 @@ export async function run(args: Arguments, terminal: Terminal): Promise<number> 
   if (args.text('forecast') === undefined && args.text('config') !== undefined)
     return printRunningPlans(args, terminal);
   const request = parsePlanFlags(args);
-  const outlook = await readHorizon(request.file);
-  if (request.by <= outlook.from)
+  const horizon = await readHorizon(request.file);
+  if (request.by <= horizon.from)
     throw new JobError(
-      `--by ${formatInstant(request.by)} is not after ${formatInstant(outlook.from)}, where the forecast begins`,
+      `--by ${formatInstant(request.by)} is not after ${formatInstant(horizon.from)}, where the forecast begins`,
     );
-  const plan = computePlan(outlook, request);
+  const plan = computePlan(horizon, request);
   if (args.flag('json')) terminal.out(`${JSON.stringify(plan)}\n`);
   else terminal.out(formatPlan(plan, request));
-  // What is printed is the best there is; that it is too little must not look like success.
-  if (!plan.feasible) throw new JobError(formatShortfall(plan, request, outlook));
+  // The best schedule is printed; that it is too short must not look like success.
+  if (!plan.feasible) throw new JobError(formatShortfall(plan, request, horizon));
   return 0;
 }
 
 function formatShortfall({ shortfallMinutes }: PlanResult, { need, by }: PlanRequest, { validUntil }: Horizon): string {
   const short =
     shortfallMinutes > 0
-      ? `${Math.ceil(shortfallMinutes)} of ${formatCount(Math.round(inMinutes(need)), 'minute')} will be missing`
-      : 'the least running time and pause do not fit';
-  const end = validUntil < by ? `, for the forecast ends at ${formatInstant(validUntil)}` : '';
-  return `not possible as asked: ${short}${end}; the schedule printed runs at once; give it more time, fewer pauses or a shorter --need`;
+      ? `${Math.ceil(shortfallMinutes)} of ${formatCount(Math.round(inMinutes(need)), 'minute')} do not fit`
+      : '--min-on and --min-off do not fit';
+  const end = validUntil < by ? ` because the forecast ends at ${formatInstant(validUntil)}` : '';
+  return `the job does not fit: ${short}${end}; the printed schedule starts at once; give a later --by, a shorter --need or shorter --min-on and --min-off`;
 }
 
 async function printRunningPlans(args: Arguments, terminal: Terminal): Promise<number> {
   const unusableFlags = ['need', 'by', 'from', 'max-starts'].filter((name) => args.text(name) !== undefined);
   if (unusableFlags.length > 0)
     throw new UsageError(
-      ...unusableFlags.map((name) => `--${name}: goes with --forecast; the configuration says what its loads need`),
+      ...unusableFlags.map(
+        (name) => `--${name} needs --forecast; without it the configuration sets the need of each load`,
+      ),
     );
-  const { readRunningPlans: runningPlans, formatRunningPlans: runningText } = await import('../agent/running-plan.ts');
-  const plans = await runningPlans(args, terminal, Date.now() as Instant);
-  terminal.out(args.flag('json') ? `${JSON.stringify({ loads: plans.loads })}\n` : runningText(plans));
+  const { readRunningPlans, formatRunningPlans } = await import('../agent/running-plan.ts');
+  const plans = await readRunningPlans(args, terminal, Date.now() as Instant);
+  terminal.out(args.flag('json') ? `${JSON.stringify({ loads: plans.loads })}\n` : formatRunningPlans(plans));
   return 0;
 }
 
@@ -90,21 +92,21 @@ interface PlanRequest {
   readonly power: Kilowatt;
 }
 
-function requireFlag<Value>(row: string, value: Value | undefined, why = 'a plan needs it'): Value {
-  if (value === undefined) throw new UsageError(`--${row} is missing: ${why}`);
+function requireFlag<Value>(row: string, value: Value | undefined, reason = 'a plan needs it'): Value {
+  if (value === undefined) throw new UsageError(`--${row} is missing: ${reason}`);
   return value;
 }
 
 function parseNeedFlag(args: Arguments): Duration {
   const need = requireFlag('need', parseDurationFlag(args, 'need'));
-  if (need <= 0) throw new UsageError('--need 0: expected more than nothing');
+  if (need <= 0) throw new UsageError('--need 0: expected more than 0');
   return need;
 }
 
 function parsePlanFlags(args: Arguments): PlanRequest {
-  const { from, ...asked } = parseAllFlags({
+  const { from, ...flags } = parseAllFlags({
     file: () =>
-      requireFlag('forecast', args.text('forecast'), 'a plan needs it, or --config FILE of the agent that runs'),
+      requireFlag('forecast', args.text('forecast'), 'a plan needs it, or --config FILE of the running agent'),
     need: () => parseNeedFlag(args),
     by: () => requireFlag('by', parseTimeFlag(args, 'by')),
     from: () => parseTimeFlag(args, 'from'),
@@ -113,8 +115,8 @@ function parsePlanFlags(args: Arguments): PlanRequest {
     maxStarts: () => args.number('max-starts', { from: 1, whole: true }) ?? Number.POSITIVE_INFINITY,
     power: () => (args.number('power', { from: 0.001, to: 100_000 }) ?? 1) as Kilowatt,
   });
-  if (from !== undefined && from >= asked.by) throw new UsageError('--from is not before --by');
-  return from === undefined ? asked : { ...asked, from };
+  if (from !== undefined && from >= flags.by) throw new UsageError('--from is not before --by');
+  return from === undefined ? flags : { ...flags, from };
 }
 
 async function readHorizon(file: string): Promise<Horizon> {
@@ -123,7 +125,7 @@ async function readHorizon(file: string): Promise<Horizon> {
   const last = points.at(-1);
   if (first === undefined || last === undefined)
     throw new JobError(
-      `${file}: it holds no usable point, so nothing was planned; gridtide signal forecast --json > FILE saves another`,
+      `${file}: no usable point, so nothing was planned; gridtide signal forecast --json > FILE saves another`,
     );
   const values = Array<number>(Math.round(durationBetween(first.at, last.at) / period) + 1).fill(Number.NaN);
   for (const { at, value } of points) values[Math.round(durationBetween(first.at, at) / period)] = value;
@@ -131,13 +133,13 @@ async function readHorizon(file: string): Promise<Horizon> {
   return { basis: 'fresh-forecast', from: first.at, period, values, units, generatedAt, validUntil };
 }
 
-/** The cheapest schedule, or running from the first moment on when the need cannot be met. */
-function computePlan(outlook: Horizon, request: PlanRequest): PlanResult {
+/** The cheapest schedule; when the need does not fit, running from the first moment. */
+function computePlan(horizon: Horizon, request: PlanRequest): PlanResult {
   const { need, by, minOn, minOff, maxStarts, power } = request;
-  const from = (request.from === undefined ? outlook.from : Math.max(request.from, outlook.from)) as Instant;
-  const end = Math.min(by, outlook.validUntil) as Instant;
+  const from = (request.from === undefined ? horizon.from : Math.max(request.from, horizon.from)) as Instant;
+  const end = Math.min(by, horizon.validUntil) as Instant;
   const plan = planJob({
-    horizon: outlook,
+    horizon,
     now: from,
     from,
     by: end,
@@ -158,24 +160,24 @@ function computePlan(outlook: Horizon, request: PlanRequest): PlanResult {
       kw: power,
     })),
     starts: plan?.starts ?? runs.length,
-    emissions: computePlanEmissions(outlook, runs, power),
+    emissions: computePlanEmissions(horizon, runs, power),
     feasible: plan !== undefined,
     shortfallMinutes: roundToSixPlaces(Math.max(0, need - delivered) / 60_000),
   };
 }
 
-/** Kilograms of CO2; for a signal that is no rate of CO2 what its own unit counts, such as the `usd` of `usd_per_mwh`. */
-function computePlanEmissions(outlook: Horizon, runs: JobPlan['runs'], power: Kilowatt): PlanResult['emissions'] {
-  const mass = computeJobEmissions(outlook, runs, power);
-  if (outlook.units === RATE_UNITS) return { value: roundToSixPlaces(mass), units: 'kg' };
+/** Kilograms of CO2, or for another signal its own unit, such as the `usd` of `usd_per_mwh`. */
+function computePlanEmissions(horizon: Horizon, runs: JobPlan['runs'], power: Kilowatt): PlanResult['emissions'] {
+  const mass = computeJobEmissions(horizon, runs, power);
+  if (horizon.units === RATE_UNITS) return { value: roundToSixPlaces(mass), units: 'kg' };
   const ofOnePerMwh = computeEmissions(1_000 as KilowattHour, 1 as LbsPerMwh);
-  return { value: roundToSixPlaces(mass / ofOnePerMwh), units: outlook.units.replace(/_per_mwh$/, '') };
+  return { value: roundToSixPlaces(mass / ofOnePerMwh), units: horizon.units.replace(/_per_mwh$/, '') };
 }
 
 const scheduleAtOnce = (from: Instant, by: Instant, need: Duration): JobPlan['runs'] =>
   by <= from ? [] : [{ from, to: Math.min(by, from + need) as Instant }];
 
-/** Six places are more than any forecast knows, and hide no rounding of sums. */
+/** Six decimal places are finer than any forecast and hide the rounding of sums. */
 const roundToSixPlaces = (value: number) => Math.round(value * 1e6) / 1e6;
 
 function formatPlan({ slots, starts, emissions: { value, units } }: PlanResult, { power }: PlanRequest): string {

@@ -1,4 +1,4 @@
-/** `gridtide account`: the account endpoints (specification 4.1). Prints a token only when asked for one; takes no password on its line. */
+/** `gridtide account`: the account endpoints (specification 4.1); prints a token with `--json` only. */
 
 import { formatCount, inMinutes } from '../../domain/units.ts';
 import type { Credentials } from '../../service/api/query-types.ts';
@@ -11,6 +11,7 @@ import {
   serviceOptions,
   unwrapOutcome,
 } from '../shared/service-access.ts';
+import { formatColumns } from '../shared/table.ts';
 
 type Row = 'email' | 'org' | 'region' | 'signal-type' | 'json' | ServiceRow;
 
@@ -22,7 +23,7 @@ export const spec: CommandSpec<Row> = {
     org: { value: 'NAME', help: 'organisation', actions: ['register'] },
     region: { value: 'REGION', help: 'only this region', actions: ['access'] },
     'signal-type': { value: 'TYPE', help: 'only this signal', actions: ['access'] },
-    json: { help: 'one JSON document, in the names of the interface; of login it holds the token' },
+    json: { help: 'one JSON document with the names of the interface; for login with the token' },
     ...serviceOptions,
   },
   notes: [
@@ -38,21 +39,23 @@ const print = (terminal: Terminal, args: Arguments<Row>, document: unknown, word
 
 async function requireUsername({ username }: ServiceAccess): Promise<string> {
   const name = await username();
-  if (name === undefined) throw new UsageError('which user? give --username, --username-file or $GRIDTIDE_USERNAME');
+  if (name === undefined)
+    throw new UsageError('the user name is missing; give --username, --username-file or $GRIDTIDE_USERNAME');
   return name;
 }
 
 async function requireCredentials(access: ServiceAccess): Promise<Credentials> {
   const username = await requireUsername(access);
   const password = await access.password();
-  if (password === undefined) throw new UsageError('which password? give --password-file or $GRIDTIDE_PASSWORD');
+  if (password === undefined)
+    throw new UsageError('the password is missing; give --password-file or $GRIDTIDE_PASSWORD');
   return { username, password };
 }
 
 const register: AccountAction = async (args, terminal, access) => {
   const email = args.text('email');
   const org = args.text('org');
-  if (email === undefined) throw new UsageError('--email is missing: the service wants an address for its notices');
+  if (email === undefined) throw new UsageError('--email is missing; the service needs an address for its notices');
   const credentials = await requireCredentials(access);
   const answer = unwrapOutcome(
     await access.service.register({ ...credentials, email, ...(org === undefined ? {} : { org }) }),
@@ -66,7 +69,7 @@ const login: AccountAction = async (args, terminal, { service }) => {
     terminal,
     args,
     { token, expires_in_seconds: expiresIn / 1_000 },
-    `the service accepts the credentials; a token lives ${formatCount(inMinutes(expiresIn), 'minute')} (--json prints it)`,
+    `the service accepts the credentials; a token is valid for ${formatCount(inMinutes(expiresIn), 'minute')} (--json prints it)`,
   );
 };
 
@@ -75,7 +78,7 @@ const resetPassword: AccountAction = async (args, terminal, access) => {
   print(terminal, args, answer, answer.ok);
 };
 
-/** Specification 2.7, in its own names. */
+/** The document of specification 2.7. */
 const toAccessDocument = ({ signalTypes }: Access) => ({
   signal_types: signalTypes.map(({ signalType, regions }) => ({
     signal_type: signalType,
@@ -98,25 +101,17 @@ const toModelDocument = ({ model, type, dataStart, dataEnd, trainStart, trainEnd
   train_end: trainEnd,
 });
 
-/** One line a region: what it is called, what is open, which models answer. */
+/** One line per region: its endpoints, models and name. */
 function formatAccessTable({ signalTypes }: Access): string {
   const rows = signalTypes.flatMap(({ signalType, regions }) =>
     regions.map(({ region, regionFullName, endpoints }) => {
       const models = new Set(endpoints.flatMap(({ models }) => models.map(({ model }) => model)));
-      const open = endpoints.map(({ endpoint }) => endpoint.replace(/^v3\//, ''));
-      return [signalType, region, open.join(' '), [...models].join(' '), regionFullName];
+      const names = endpoints.map(({ endpoint }) => endpoint.replace(/^v3\//, ''));
+      return [signalType, region, names.join(' '), [...models].join(' '), regionFullName];
     }),
   );
-  if (rows.length === 0) return 'the account opens nothing of this';
-  rows.unshift(['signal', 'region', 'opens', 'data models', 'name']);
-  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return lines.join('\n');
+  if (rows.length === 0) return 'the account has no access to this';
+  return formatColumns([['signal', 'region', 'endpoints', 'data models', 'name'], ...rows]).join('\n');
 }
 
 const printAccess: AccountAction = async (args, terminal, { service }) => {

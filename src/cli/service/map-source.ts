@@ -1,4 +1,4 @@
-/** Opens a GeoJSON file, plain or gzipped, or stdin, as chunks for the import. Looks at two bytes and no further. */
+/** Opens a GeoJSON file or stdin, plain or gzipped, as chunks for the import. */
 
 import { open, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -7,18 +7,18 @@ import { fileErrorText, JobError } from '../shared/command.ts';
 
 export interface MapSource {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Bytes of `chunks`, where known: how large a gzipped map becomes, nobody says. */
+  /** Bytes of `chunks`; unknown for gzip. */
   readonly total?: number;
 }
 
 const CHUNK_BYTES = 1 << 16;
-/** Bytes that tell gzip. */
+/** The bytes that identify gzip. */
 const GZIP_MAGIC_BYTES = 2;
 const isGzip = (bytes: Uint8Array) => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
 /**
- * The file through one buffer that is used again: fresh ones are freed late, and a large map would fill memory with them.
- * It is opened by the first who reads: an iteration that was never begun closes nothing.
+ * Reads the file through one reused buffer: new buffers are freed late, and those of a large map would fill memory.
+ * The first read opens the file: an iteration that never starts has nothing to close.
  */
 async function* readFileChunks(name: string): AsyncGenerator<Uint8Array> {
   const file = await open(name, 'r');
@@ -34,12 +34,12 @@ async function* readFileChunks(name: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The stream keeps chunks it has not inflated yet. */
+/** The stream keeps chunks that it has not inflated yet. */
 async function* copyChunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) yield chunk.slice();
 }
 
-/** An error on either side ends the reading with that error, and leaving the loop ends both. */
+/** An error of either stream ends the iteration with that error; leaving the loop ends both streams. */
 async function* gunzipChunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const source = Readable.from(copyChunks(chunks), { objectMode: false });
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
@@ -52,7 +52,7 @@ async function* gunzipChunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<
   }
 }
 
-/** The chunks themselves, or inflated when the first two bytes are those of gzip; a pipe may hand them over one by one. */
+/** The chunks, inflated when the first two bytes are those of gzip; a pipe may deliver them one by one. */
 async function* gunzipIfNeeded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const source = chunks[Symbol.asyncIterator]();
   try {
@@ -68,12 +68,12 @@ async function* gunzipIfNeeded(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
     })();
     yield* isGzip(start) ? gunzipChunks(all) : all;
   } finally {
-    // Who has enough with the start has not come to the rest, which would end the source.
+    // A reader that leaves at the start has not begun the inner loop, which would close the source.
     await source.return?.();
   }
 }
 
-/** Bytes of the file; undefined for a gzipped one and for a pipe: what is looked at in one is gone from it. */
+/** Bytes of the file; undefined for gzip, and for a pipe, whose bytes can be read only once. */
 async function readPlainSize(name: string): Promise<number | undefined> {
   const found = await stat(name);
   if (!found.isFile() && !found.isDirectory()) return undefined;

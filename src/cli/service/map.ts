@@ -1,4 +1,4 @@
-/** `gridtide map`: brings a region map into the index held, from the service or a file, and shows what is held. */
+/** `gridtide map`: downloads or imports the region map into the local index, or describes the index. */
 
 import { formatCount, formatInstant, type Instant } from '../../domain/units.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
@@ -7,7 +7,7 @@ import { readMapInfo } from '../../region/index/index-reader.ts';
 import type { ImportOptions, ImportProgress, ImportResult, MapInfo } from '../../region/region-types.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
 import { parsePlaceFlags, placeOptions } from '../shared/flag-parsers.ts';
-import { type LocalContext, localContextOptions, readLocalContext } from '../shared/local-context.ts';
+import { type LocalContext, localContextOptions, noMapMessage, readLocalContext } from '../shared/local-context.ts';
 import { serviceOptions } from '../shared/service-options.ts';
 import type { MapSource } from './map-source.ts';
 
@@ -24,7 +24,7 @@ export const spec: CommandSpec<Row> = {
   options: {
     ...placeOptions,
     force: {
-      help: 'take the map even when it is unchanged, or has lost regions or the own place',
+      help: 'import the map even when it is unchanged, or lacks earlier regions or the own place',
       actions: ['update', 'import'],
     },
     json: { help: 'one JSON document' },
@@ -32,8 +32,8 @@ export const spec: CommandSpec<Row> = {
     ...serviceOptions,
   },
   notes: [
-    'import FILE takes GeoJSON (specification 2.8), plain or gzipped; - reads it from stdin.',
-    'The map held before stays until the new one has passed its checks.',
+    'import FILE reads GeoJSON (specification 2.8), plain or gzipped; FILE - is stdin.',
+    'The earlier map stays in use until the new one has passed its checks.',
   ],
 };
 
@@ -54,7 +54,7 @@ const toInfoDocument = (info: MapInfo) => ({
 
 function formatInfo(info: MapInfo): string {
   const age = info.lastUpdated === undefined ? 'of unknown age' : `of ${formatInstant(info.lastUpdated)}`;
-  return `${info.signalType}: ${formatCount(info.regions, 'region')} ${age}, imported ${formatInstant(info.importedAt)}, ${formatMegabytes(info.bytes)} held (GeoJSON ${formatMegabytes(info.sourceBytes)})`;
+  return `${info.signalType}: ${formatCount(info.regions, 'region')} ${age}, imported ${formatInstant(info.importedAt)}, index ${formatMegabytes(info.bytes)} (GeoJSON ${formatMegabytes(info.sourceBytes)})`;
 }
 
 async function showInfo(context: LocalContext, json: boolean, terminal: Terminal): Promise<number> {
@@ -62,8 +62,8 @@ async function showInfo(context: LocalContext, json: boolean, terminal: Terminal
   if (info === undefined || 'kind' in info) {
     const message =
       info === undefined
-        ? `no map of ${context.signalType} is held in ${context.stateDirectory}; bring one with gridtide map update or gridtide map import FILE`
-        : `${info.message}; bring a new one with gridtide map update or gridtide map import FILE`;
+        ? noMapMessage(context)
+        : `${info.message}; get a new map with gridtide map update or gridtide map import FILE`;
     if (json) terminal.out(`${JSON.stringify({ error: message })}\n`);
     throw new JobError(message);
   }
@@ -71,7 +71,7 @@ async function showInfo(context: LocalContext, json: boolean, terminal: Terminal
   return 0;
 }
 
-/** A line that is written over, at a terminal only. */
+/** A line that is overwritten, at a terminal only. */
 function createImportProgress(
   { err, interactive }: Terminal,
   total: number | undefined,
@@ -110,13 +110,13 @@ async function importSource(
   if (terminal.interactive) terminal.err('\r\u001b[K');
   if (result.ok && home !== undefined && result.home === undefined)
     terminal.err(
-      `${home.latitude} ${home.longitude} lies in no region of this map; check that latitude and longitude are not swapped\n`,
+      `${home.latitude} ${home.longitude} lies in no region of this map; check whether latitude and longitude are swapped\n`,
     );
   return result;
 }
 
 function printImport(result: ImportResult, json: boolean, terminal: Terminal): number {
-  if (!result.ok) throw new JobError(`${result.failure.message}; the map held before, if any, stays in use`);
+  if (!result.ok) throw new JobError(`${result.failure.message}; an earlier map stays in use`);
   const { info, unchanged, home, change } = result;
   if (json) {
     const region = home === undefined ? {} : { region: home.region, regionFullName: home.regionFullName };
@@ -124,7 +124,7 @@ function printImport(result: ImportResult, json: boolean, terminal: Terminal): n
     return 0;
   }
   terminal.out(`${unchanged ? 'unchanged: ' : ''}${formatInfo(info)}\n`);
-  // Why the map is not followed has been said as a warning.
+  // A warning has explained why the region stays.
   const verb = change === 'vanished' || change === 'changed' ? 'stays' : 'lies';
   if (home !== undefined) terminal.out(`the own place ${verb} in ${home.region} (${home.regionFullName})\n`);
   return 0;
@@ -138,10 +138,10 @@ async function importFile(args: Arguments<Row>, context: LocalContext, terminal:
 }
 
 async function updateMap(args: Arguments<Row>, context: LocalContext, terminal: Terminal): Promise<number> {
-  const { openService, unwrapOutcome: answerOf } = await import('../shared/service-access.ts');
+  const { openService, unwrapOutcome } = await import('../shared/service-access.ts');
   const access = await openService(args, terminal);
   try {
-    const { chunks, contentLength } = answerOf(await access.service.map({ signalType: context.signalType }));
+    const { chunks, contentLength } = unwrapOutcome(await access.service.map({ signalType: context.signalType }));
     const source = contentLength === undefined ? { chunks } : { chunks, total: contentLength };
     return printImport(await importSource(source, args, context, terminal), args.flag('json'), terminal);
   } finally {

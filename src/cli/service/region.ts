@@ -1,4 +1,4 @@
-/** `gridtide region`: which region a place lies in, by the map held, or by the service with `--online`. Never answers with the nearest. */
+/** `gridtide region`: the region of a place by the local map, or by the service with `--online`; never the nearest one. */
 
 import { toPlace } from '../../domain/place.ts';
 import { DiskError } from '../../domain/ports.ts';
@@ -6,12 +6,13 @@ import { parseDecimal } from '../../domain/text-format.ts';
 import { formatInstant, type Place } from '../../domain/units.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
 import { openMap } from '../../region/lookup.ts';
-import type { RegionMap, RegionMatch } from '../../region/region-types.ts';
+import type { RegionMap } from '../../region/region-types.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { parsePlaceFlags, placeOptions } from '../shared/flag-parsers.ts';
-import { type LocalContext, localContextOptions, readLocalContext } from '../shared/local-context.ts';
+import { type LocalContext, localContextOptions, noMapMessage, readLocalContext } from '../shared/local-context.ts';
 import { serviceOptions } from '../shared/service-options.ts';
 import { readStdinLines } from '../shared/stdin-lines.ts';
+import type { RegionAnswer, RegionResolver } from './region-resolver.ts';
 
 type Row =
   | 'batch'
@@ -26,35 +27,22 @@ export const spec: CommandSpec<Row> = {
   positionals: '',
   options: {
     ...placeOptions,
-    batch: { help: 'read "latitude longitude" lines on stdin; one region, or -, a line' },
-    online: { help: 'ask the service (region-from-loc) instead of the map held' },
-    json: { help: 'one JSON document; with --batch one a line' },
+    batch: { help: 'read "latitude longitude" lines on stdin; print one region, or -, per line' },
+    online: { help: 'ask the service (region-from-loc) instead of the local map' },
+    json: { help: 'one JSON document; with --batch one per line' },
     ...localContextOptions,
     ...serviceOptions,
   },
-  notes: ['The map comes with: gridtide map update, or gridtide map import FILE.'],
+  notes: ['Get the map with gridtide map update or gridtide map import FILE.'],
 };
-
-/** What is said of one place: found, outside, or no place at all. */
-interface RegionAnswer {
-  readonly region: string;
-  readonly regionFullName: string;
-  readonly candidates: readonly string[];
-  readonly mapLastUpdated: string | null;
-}
-
-type RegionResolver = (place: Place) => Promise<RegionAnswer | undefined>;
 
 const OUTSIDE = 'Coordinates not found';
 
-const unusableMapError = (why: string) => new JobError(`${why}; gridtide map update brings a new one`);
+const unusableMapError = (cause: string) => new JobError(`${cause}; get a new map with gridtide map update`);
 
 async function openStoredMap(context: LocalContext): Promise<RegionMap> {
   const map = await openMap(createFileDisk(context.stateDirectory), context.signalType);
-  if (map === undefined)
-    throw new JobError(
-      `no map of ${context.signalType} is held in ${context.stateDirectory}; bring one with gridtide map update or gridtide map import FILE`,
-    );
+  if (map === undefined) throw new JobError(noMapMessage(context));
   if ('kind' in map) throw unusableMapError(map.message);
   return map;
 }
@@ -63,7 +51,7 @@ function createMapResolver(map: RegionMap): RegionResolver {
   const { lastUpdated } = map.info;
   const mapLastUpdated = lastUpdated === undefined ? null : formatInstant(lastUpdated);
   return async (place) => {
-    const found: RegionMatch | undefined = await map.findRegion(place);
+    const found = await map.findRegion(place);
     if (found === undefined) return undefined;
     const { region, regionFullName, candidates } = found;
     return { region, regionFullName, candidates, mapLastUpdated };
@@ -87,11 +75,11 @@ const toRegionDocument = (
 function requirePlace(args: Arguments<Row>, context: LocalContext): Place {
   const place = parsePlaceFlags(args, context.place);
   if (place === undefined)
-    throw new UsageError('which place? give --latitude and --longitude, or --config with a place');
+    throw new UsageError('the place is missing; give --latitude and --longitude, or --config with a place');
   return place;
 }
 
-/** A map often answers for the swapped pair: the most common mistake is worth a look. */
+/** The most common mistake: latitude and longitude are swapped. */
 async function suggestSwapped({ latitude, longitude }: Place, resolve: RegionResolver): Promise<string> {
   const swapped = toPlace(longitude, latitude);
   const found = typeof swapped === 'string' ? undefined : await resolve(swapped);
@@ -101,30 +89,30 @@ async function suggestSwapped({ latitude, longitude }: Place, resolve: RegionRes
 }
 
 interface PrintContext {
-  readonly here: LocalContext;
+  readonly local: LocalContext;
   readonly resolve: RegionResolver;
   readonly online: boolean;
   readonly json: boolean;
   readonly terminal: Terminal;
 }
 
-async function printRegion(place: Place, { here, resolve, online, json, terminal }: PrintContext): Promise<number> {
+async function printRegion(place: Place, { local, resolve, online, json, terminal }: PrintContext): Promise<number> {
   const found = await resolve(place);
   if (found === undefined) {
     const hint = online ? '' : await suggestSwapped(place, resolve);
     terminal.err(
-      `gridtide region: ${OUTSIDE}: ${place.latitude} ${place.longitude} lies in no region of ${here.signalType}${hint}\n`,
+      `gridtide region: ${OUTSIDE}: ${place.latitude} ${place.longitude} lies in no region of ${local.signalType}${hint}\n`,
     );
     if (json) terminal.out(`${JSON.stringify({ error: OUTSIDE })}\n`);
     return 1;
   }
   if (json) {
-    terminal.out(`${JSON.stringify(toRegionDocument(found, here, place))}\n`);
+    terminal.out(`${JSON.stringify(toRegionDocument(found, local, place))}\n`);
     return 0;
   }
   terminal.out(`${found.region}  ${found.regionFullName}\n`);
   const others = found.candidates.slice(1);
-  if (others.length > 0) terminal.err(`on a border or an overlap: ${others.join(', ')} too\n`);
+  if (others.length > 0) terminal.err(`on a border or an overlap with ${others.join(', ')}\n`);
   return 0;
 }
 
@@ -136,7 +124,7 @@ function parsePlaceLine(line: string): Place | string {
   return toPlace(north, east);
 }
 
-async function printBatch({ here, resolve, json, terminal }: PrintContext): Promise<number> {
+async function printBatch({ local, resolve, json, terminal }: PrintContext): Promise<number> {
   let badLines = 0;
   let lineNumber = 0;
   for await (const line of readStdinLines(terminal)) {
@@ -152,7 +140,7 @@ async function printBatch({ here, resolve, json, terminal }: PrintContext): Prom
     const found = await resolve(place);
     if (json)
       terminal.out(
-        `${JSON.stringify(found === undefined ? { error: OUTSIDE } : toRegionDocument(found, here, place))}\n`,
+        `${JSON.stringify(found === undefined ? { error: OUTSIDE } : toRegionDocument(found, local, place))}\n`,
       );
     else terminal.out(`${found?.region ?? '-'}\n`);
   }
@@ -183,11 +171,11 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const json = args.flag('json');
   const batch = args.flag('batch');
   if (batch && (args.number('latitude') ?? args.number('longitude')) !== undefined)
-    throw new UsageError('--batch reads the places on stdin; --latitude and --longitude are for one place');
+    throw new UsageError('--batch reads places from stdin; drop --latitude and --longitude, which name one place');
   const place = batch ? undefined : requirePlace(args, context);
   try {
     return await withResolver(args, terminal, context, (resolve) => {
-      const printContext = { here: context, resolve, online: args.flag('online'), json, terminal };
+      const printContext = { local: context, resolve, online: args.flag('online'), json, terminal };
       return place === undefined ? printBatch(printContext) : printRegion(place, printContext);
     });
   } catch (error) {

@@ -1,4 +1,4 @@
-/** What each action of `gridtide signal` is given. Types only. */
+/** The input of each action of `gridtide signal`. */
 
 import type { ForecastQuery } from '../../service/api/query-types.ts';
 import type { Arguments, Terminal } from '../shared/command.ts';
@@ -24,7 +24,6 @@ export type SignalRow =
   | keyof typeof localContextOptions
   | ServiceRow;
 
-/** What each part of the command is given. */
 export interface SignalContext {
   readonly args: Arguments<SignalRow>;
   readonly terminal: Terminal;

@@ -1,4 +1,4 @@
-/** Prints history and past forecasts of any length as they come: one piece held at a time, progress to stderr. */
+/** Prints history and past forecasts of any length as they arrive, with progress on stderr. */
 
 import { durationBetween, formatCount, formatInstant } from '../../domain/units.ts';
 import type { RangeReadOptions, TimeRange } from '../../service/api/query-types.ts';
@@ -26,19 +26,19 @@ import {
 
 function parseRangeFlags({ args, access }: SignalContext): TimeRange {
   const start = parseTimeFlag(args, 'start');
-  if (start === undefined) throw new UsageError('--start is missing: from when on?');
+  if (start === undefined) throw new UsageError('--start is missing; give the first time of the range');
   const givenEnd = parseTimeFlag(args, 'end');
   const end = givenEnd ?? access.clock.now().wall;
   if (givenEnd === undefined && end < start)
-    throw new UsageError(`--start ${formatInstant(start)} is still to come: until when? give --end`);
+    throw new UsageError(`--start ${formatInstant(start)} is in the future; give --end too`);
   if (end < start) throw new UsageError(`--end ${formatInstant(end)} is before --start ${formatInstant(start)}`);
   return { start, end };
 }
 
-/** One line to people for each tenth of a range of several requests, and for each wait. */
+/** Prints a line for each tenth of a range of several requests, and for each wait. */
 function buildReadOptions({ args, terminal, access }: SignalContext): RangeReadOptions {
   const printWait = createWaitPrinter(terminal, access.clock);
-  // At a terminal the table itself shows how far it is.
+  // At a terminal the table shows the progress.
   const showsTable = terminal.interactive && !args.flag('json') && !args.flag('csv');
   let tenth = 0;
   return {
@@ -54,7 +54,7 @@ function buildReadOptions({ args, terminal, access }: SignalContext): RangeReadO
   };
 }
 
-/** What is said while the pieces come: a seam between models, values left out; and the one thing that ends it, another unit. */
+/** Reports a change of model and refused values; a change of unit is a failure. */
 function createEnvelopeCheck(terminal: Terminal) {
   let previous: Envelope | undefined;
   let refusedCount = 0;
@@ -65,7 +65,7 @@ function createEnvelopeCheck(terminal: Terminal) {
         return { kind: 'invalid-response', where: 'meta.units', expected: units, received: answer.units };
       if (model !== undefined && answer.model !== undefined && model !== answer.model)
         terminal.err(
-          `model ${model} gives way to ${answer.model} within this range: values on the two sides do not compare\n`,
+          `the model changes from ${model} to ${answer.model} within this range: do not compare values across the change\n`,
         );
       previous = answer;
       refusedCount += answer.refusedPoints;
@@ -73,7 +73,7 @@ function createEnvelopeCheck(terminal: Terminal) {
     },
     end() {
       if (refusedCount > 0)
-        terminal.err(`${formatCount(refusedCount, 'value')} of the service left out: not a number\n`);
+        terminal.err(`${formatCount(refusedCount, 'value')} of the service skipped: not a number\n`);
     },
   };
 }

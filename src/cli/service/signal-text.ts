@@ -1,4 +1,4 @@
-/** Writes signal data as people's tables, as CSV and as the envelopes of specification 2.6; holds no more of a range than one piece. */
+/** Formats signal data as tables and as the documents of specification 2.6. */
 
 import {
   type Duration,
@@ -21,7 +21,7 @@ import { drawChart } from '../shared/chart.ts';
 
 const CHART_ROWS = 6;
 
-/** The envelope's `meta`, in the words of the interface. */
+/** The `meta` of a document, with the names of the interface. */
 export const toMetaDocument = (answer: Envelope & Partial<Pick<Forecast, 'generatedAt' | 'generatedPeriod'>>) => ({
   data_point_period_seconds: answer.period / 1_000,
   ...(answer.generatedAt === undefined ? {} : { generated_at: formatInstant(answer.generatedAt) }),
@@ -59,14 +59,14 @@ export const toIndexDocument = (index: LiveIndex) => ({
 /** `YYYY-MM-DD HH:MM` in UTC. */
 export const formatUtcMinute = (at: Instant) => formatInstant(at).slice(0, 16).replace('T', ' ');
 
-/** What everything below it is about; a unit goes with every value. */
+/** The first line of a table: region, signal, unit and model. */
 export const formatHeading = ({ region, signalType, units, model }: Envelope) =>
   `${region} ${signalType} in ${units}${model === undefined ? '' : `, model ${model}`}; times in UTC`;
 
 const drawBars = (values: readonly number[], columns: number) =>
   drawChart(values, { columns: Math.min(columns, 100), rows: CHART_ROWS });
 
-/** The bars over the values, with the ends of their time below. */
+/** The values as bars, with the first and last time below. */
 export function drawForecast(points: readonly Point[], period: Duration, columns: number): readonly string[] {
   const [first] = points;
   const last = points.at(-1);
@@ -76,10 +76,10 @@ export function drawForecast(points: readonly Point[], period: Duration, columns
   return [...drawBars(values, columns), `${formatUtcMinute(first.at)} … ${formatUtcMinute(last.at)}`];
 }
 
-/** How much of a range one line of a table covers. */
+/** The time that one line of a table covers. */
 export type TableSpan = 'point' | 'hour' | 'day' | 'month';
 
-/** The span that lets a range fit a screen or two. */
+/** The span with which a range fits on a screen or two. */
 export function chooseTableSpan(length: Duration, period: Duration): TableSpan {
   if (length <= 24 * period) return 'point';
   if (length <= days(3)) return 'hour';
@@ -111,7 +111,7 @@ interface TableLine {
 }
 
 export interface TableOptions {
-  /** A column tells which values, or how many of them, were imputed. */
+  /** Adds a column with the imputed values or their number. */
   readonly showsImputed?: boolean;
 }
 
@@ -129,7 +129,7 @@ function formatTableLine(
   return isMarked ? `${line}  ${String(imputed).padStart(7)}` : line;
 }
 
-/** Sums points up line by line as they come; keeps one number a line. */
+/** Sums points into lines as they arrive; stores one number per line. */
 export function createSignalTable(span: TableSpan, { showsImputed: isMarked = false }: TableOptions = {}) {
   const means: number[] = [];
   let open: TableLine | undefined;
@@ -169,7 +169,7 @@ export function createSignalTable(span: TableSpan, { showsImputed: isMarked = fa
     },
     /** The last line. */
     end: closeLine,
-    /** Once all lines are there: their means as bars. */
+    /** The means of all lines as bars. */
     bars: (columns: number): readonly string[] => (means.length < 2 ? [] : drawBars(means, columns)),
   };
 }

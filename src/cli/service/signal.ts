@@ -1,4 +1,4 @@
-/** `gridtide signal`: what the service says of a region's signal, as table, chart, CSV or the interface's own JSON. Stores nothing. */
+/** `gridtide signal`: the signal of a region as table, chart, CSV or the JSON of the interface. */
 
 import {
   addDuration,
@@ -43,40 +43,43 @@ export const spec: CommandSpec<SignalRow> = {
   name: 'signal',
   positionals: ['now', 'forecast', 'history', 'past-forecasts', 'index'],
   options: {
-    region: { value: 'REGION', help: 'abbreviation; else the place is looked up' },
-    latitude: { value: 'DEGREES', help: 'with --longitude: the place, looked up in the map held, else by the service' },
+    region: { value: 'REGION', help: 'abbreviation; default: the region of the place' },
+    latitude: {
+      value: 'DEGREES',
+      help: 'with --longitude: the place, looked up in the local map or else by the service',
+    },
     longitude: { value: 'DEGREES', help: 'east of Greenwich' },
     model: {
       value: 'DATE',
-      help: "label of a data model; the service's default without",
+      help: "label of a data model; default: the service's",
       actions: ['now', 'forecast', ...RANGES],
     },
     'horizon-hours': { value: 'N', help: '0 to 72 (24)', actions: ['forecast', 'past-forecasts'] },
     start: { value: 'TIME', help: 'first time, inclusive', actions: RANGES },
-    end: { value: 'TIME', help: 'last time, inclusive; now without', actions: RANGES },
-    'include-imputed-marker': { help: 'say which values were imputed', actions: ['history'] },
+    end: { value: 'TIME', help: 'last time, inclusive; default: now', actions: RANGES },
+    'include-imputed-marker': { help: 'mark imputed values', actions: ['history'] },
     'updated-since': { value: 'TIME', help: 'only values changed after', actions: ['history'] },
-    'in-flight': { value: 'N', help: 'requests of a range under way at once', default: '3', actions: RANGES },
-    forecast: { value: 'FILE', help: 'computed here from a saved forecast answer', actions: ['index'] },
-    at: { value: 'TIME', help: 'with --forecast: of this moment; now without', actions: ['index'] },
-    json: { help: 'one JSON document, in the names of the interface' },
+    'in-flight': { value: 'N', help: 'concurrent requests of a range', default: '3', actions: RANGES },
+    forecast: { value: 'FILE', help: 'compute the index from a saved forecast answer', actions: ['index'] },
+    at: { value: 'TIME', help: 'with --forecast: the time of the index; default: now', actions: ['index'] },
+    json: { help: 'one JSON document with the names of the interface' },
     csv: { help: 'time,value', actions: ['forecast', 'index', ...RANGES] },
     ...localContextOptions,
     ...serviceOptions,
   },
   notes: [
-    'Ranges may have any length: they are split for the service and printed as they come.',
+    'Ranges may have any length: they are split for the service and printed as they arrive.',
     'example: gridtide signal history --region CAISO_NORTH --start 2026-01-01 --end 2026-03-01 --csv',
   ],
 };
 
-/** By the map held, where there is one: a place that is known here is not told to anybody. */
+/** By the local map, where there is one: then the place stays on the device. */
 async function findRegionInMap(
   place: Place,
-  { stateDirectory: directory, signalType }: LocalContext,
+  { stateDirectory, signalType }: LocalContext,
 ): Promise<string | undefined> {
   const { openMap } = await import('../../region/lookup.ts');
-  const map = await openMap(createFileDisk(directory), signalType).catch(() => undefined);
+  const map = await openMap(createFileDisk(stateDirectory), signalType).catch(() => undefined);
   if (map === undefined || 'kind' in map) return undefined;
   try {
     return (await map.findRegion(place))?.region;
@@ -88,15 +91,17 @@ async function findRegionInMap(
 async function resolveRegion(
   args: Arguments<SignalRow>,
   { service }: ServiceAccess,
-  here: LocalContext,
+  local: LocalContext,
 ): Promise<string> {
   const region = args.text('region');
   if (region !== undefined) return region;
-  const place = parsePlaceFlags(args, here.place);
+  const place = parsePlaceFlags(args, local.place);
   if (place === undefined)
-    throw new UsageError('which region? give --region, or --latitude and --longitude, or --config with a place');
-  const regionInMap = await findRegionInMap(place, here);
-  return regionInMap ?? unwrapOutcome(await service.regionFromLoc({ place, signalType: here.signalType })).region;
+    throw new UsageError(
+      'the region is missing; give --region, or --latitude and --longitude, or --config with a place',
+    );
+  const regionInMap = await findRegionInMap(place, local);
+  return regionInMap ?? unwrapOutcome(await service.regionFromLoc({ place, signalType: local.signalType })).region;
 }
 
 async function buildForecastQuery(
@@ -104,12 +109,12 @@ async function buildForecastQuery(
   access: ServiceAccess,
   terminal: Terminal,
 ): Promise<ForecastQuery> {
-  const here = await readLocalContext(args, terminal);
+  const local = await readLocalContext(args, terminal);
   const model = args.text('model');
   const horizonHours = args.number('horizon-hours', { from: 0, to: 72, whole: true });
   return {
-    region: await resolveRegion(args, access, here),
-    signalType: here.signalType,
+    region: await resolveRegion(args, access, local),
+    signalType: local.signalType,
     ...(model === undefined ? {} : { model }),
     ...(horizonHours === undefined ? {} : { horizonHours }),
   };
@@ -118,7 +123,7 @@ async function buildForecastQuery(
 const printJson = (terminal: Terminal, document: unknown) => terminal.out(`${JSON.stringify(document)}\n`);
 const printLines = (terminal: Terminal, text: readonly string[]) => terminal.out(`${text.join('\n')}\n`);
 
-const NO_VALUES = 'no value is forecast: does this model still make new data?';
+const NO_VALUES = 'the forecast is empty: does this model still publish data?';
 
 async function printForecast({ args, terminal, access, query }: SignalContext): Promise<void> {
   const answer = unwrapOutcome(await access.service.forecast(query));
@@ -157,12 +162,12 @@ async function printLiveIndex({ args, terminal, access, query }: SignalContext):
   printLines(terminal, [formatHeading(answer), formatIndexLine(answer)]);
 }
 
-/** Index and rate together, as far as there are both: the index is of one signal alone (specification 4.4), the rate not of every account. */
+/** Index and rate, where available: one signal alone has an index (specification 4.4), and not every account has the rate. */
 async function printNow({ args, terminal, access, query }: SignalContext): Promise<void> {
   const { region, signalType } = query;
   const index = signalType === 'co2_moer' ? unwrapOutcome(await access.service.signalIndex(query)) : undefined;
   const forecastOutcome = await access.service.forecast({ ...query, horizonHours: 0 });
-  // With neither there is nothing to tell.
+  // Without both the failure is the answer.
   if (index === undefined) unwrapOutcome(forecastOutcome);
   const rate = forecastOutcome.ok ? forecastOutcome.value.points[0] : undefined;
   if (args.flag('json'))
@@ -179,19 +184,19 @@ async function printNow({ args, terminal, access, query }: SignalContext): Promi
   const rateLine = !forecastOutcome.ok
     ? `no rate: ${failureText(forecastOutcome.failure)}`
     : rate === undefined
-      ? 'no rate is given for now'
+      ? 'no rate for now'
       : `rate ${rate.value} ${forecastOutcome.value.units}, ${formatUtcMinute(rate.at)} to ${formatUtcMinute(addDuration(rate.at, forecastOutcome.value.period)).slice(11)}`;
-  const indexText = index === undefined ? 'no index: there is one of co2_moer alone' : formatIndexLine(index);
+  const indexText = index === undefined ? 'no index: only co2_moer has one' : formatIndexLine(index);
   printLines(terminal, [`${region} ${signalType}; times in UTC`, indexText, rateLine]);
 }
 
-/** Those of both answers, each once. */
+/** The warnings of both answers, each once. */
 function mergeWarnings(...answers: readonly (Envelope | undefined)[]) {
   const all = answers.flatMap((answer) => answer?.warnings ?? []);
   return [...new Map(all.map((warning) => [`${warning.type} ${warning.message}`, warning])).values()];
 }
 
-/** All three rules for ties, from a file; asks nobody. */
+/** The index by all three tie rules, computed from a file. */
 async function printComputedIndex(args: Arguments<SignalRow>, terminal: Terminal, file: string): Promise<void> {
   const { createSystemClock } = await import('../../platform/system-clock.ts');
   const at = parseTimeFlag(args, 'at') ?? createSystemClock().now().wall;
@@ -209,7 +214,7 @@ async function printComputedIndex(args: Arguments<SignalRow>, terminal: Terminal
     });
   if (mid === undefined || strict === undefined || weak === undefined)
     throw new JobError(
-      `no index at ${formatUtcMinute(pointTime)}: the file holds ${formatCount(pool, 'value')} of the 24 h from then, in ${units}; name another moment with --at`,
+      `no index at ${formatUtcMinute(pointTime)}: the file has ${formatCount(pool, 'value')} of the following 24 h, in ${units}; give another time with --at`,
     );
   if (args.flag('json')) return;
   printLines(terminal, [
@@ -218,7 +223,7 @@ async function printComputedIndex(args: Arguments<SignalRow>, terminal: Terminal
   ]);
 }
 
-const actions: Readonly<Record<string, (asking: SignalContext) => Promise<void>>> = {
+const actions: Readonly<Record<string, (context: SignalContext) => Promise<void>>> = {
   now: printNow,
   forecast: printForecast,
   history: printHistory,
@@ -233,7 +238,7 @@ export async function run(args: Arguments<SignalRow>, terminal: Terminal): Promi
     return 0;
   }
   if (args.text('at') !== undefined)
-    throw new UsageError('--at goes with --forecast FILE: the service tells the index of now alone');
+    throw new UsageError('--at needs --forecast FILE: the service has only the present index');
   const access = await openService(args, terminal);
   try {
     await selectAction(

@@ -1,4 +1,4 @@
-/** `gridtide v1`: the earlier interface (specification 4.5), as the account with credentials, as a visitor without. */
+/** `gridtide v1`: the earlier interface (specification 4.5), with the account's credentials or without. */
 
 import { formatCount, formatInstant, type Instant } from '../../domain/units.ts';
 import type { PageReadOptions, V1Query } from '../../service/api/query-types.ts';
@@ -14,6 +14,7 @@ import {
   unwrapOutcome,
 } from '../shared/service-access.ts';
 import { createJsonWriter, createRowWriter, createWaitPrinter, writeStream } from '../shared/stream-writer.ts';
+import { formatColumns } from '../shared/table.ts';
 import { formatUtcMinute } from './signal-text.ts';
 
 type Row =
@@ -32,7 +33,7 @@ type Row =
   | ServiceRow;
 
 const POINTS = ['datapoints', 'marginal'];
-/** A page holds 12 by default: a month of 5 minutes in those would use up the budget of a quarter of an hour. */
+/** The default page has 12 points: a month of 5-minute points would exhaust the rate limit of a quarter of an hour. */
 const ALL_PAGE_SIZE = 500;
 
 export const spec: CommandSpec<Row> = {
@@ -52,17 +53,17 @@ export const spec: CommandSpec<Row> = {
     },
     'page-size': {
       value: 'N',
-      help: `points a page; without, the service's default, and ${ALL_PAGE_SIZE} with --all`,
+      help: `points per page; default: the service's, and ${ALL_PAGE_SIZE} with --all`,
       actions: POINTS,
     },
     page: { value: 'N', help: 'this page; from it on with --all', actions: POINTS },
     all: { help: 'all pages to the end', actions: POINTS },
-    json: { help: 'one JSON document, in the names of the interface; of token it holds the token' },
+    json: { help: 'one JSON document with the names of the interface; for token with the token' },
     csv: { help: 'time,ba,market,value,…', actions: POINTS },
     ...serviceOptions,
   },
   notes: [
-    'Points come from future to past. Without credentials the service allows few requests an hour.',
+    'Points come from future to past. Without credentials the service allows few requests per hour.',
     'example: gridtide v1 datapoints --ba CAISO --market RT5M --start-at 2026-03-01 --end-at 2026-03-02 --all',
   ],
 };
@@ -76,11 +77,11 @@ interface V1Context {
 async function printToken({ args, terminal, access }: V1Context): Promise<void> {
   const answer = unwrapOutcome(await access.service.v1.token());
   const words =
-    'the service accepts the credentials; its token for the earlier interface does not change (--json prints it)';
+    'the service accepts the credentials; the token of the earlier interface does not change (--json prints it)';
   terminal.out(args.flag('json') ? `${JSON.stringify(answer)}\n` : `${words}\n`);
 }
 
-/** Specification 2.9, in its own names. */
+/** The document of specification 2.9. */
 const toAuthorityDocument = ({ abbrev, name, type, url, link, states, notes }: Authority) => ({
   name,
   ba_type: type,
@@ -98,10 +99,12 @@ async function printAuthorities({ args, terminal, access }: V1Context): Promise<
   const query = { ...(loc === undefined ? {} : { loc }), ...(place === undefined ? {} : { place }) };
   const found = unwrapOutcome(await access.service.v1.authorities(query));
   if (args.flag('json')) return void terminal.out(`${JSON.stringify(found.map(toAuthorityDocument))}\n`);
-  if (found.length === 0) return void terminal.out('no balancing authority there\n');
-  const width = Math.max(...found.map(({ abbrev }) => abbrev.length));
-  for (const { abbrev, name, states } of found)
-    terminal.out(`${abbrev.padEnd(width)}  ${name}${states.length === 0 ? '' : ` (${states.join(', ')})`}\n`);
+  if (found.length === 0) return void terminal.out('no balancing authority\n');
+  const rows = found.map(({ abbrev, name, states }) => [
+    abbrev,
+    states.length === 0 ? name : `${name} (${states.join(', ')})`,
+  ]);
+  for (const line of formatColumns(rows)) terminal.out(`${line}\n`);
 }
 
 function parsePageQuery(args: Arguments<Row>): V1Query {
@@ -123,7 +126,7 @@ function parsePageQuery(args: Arguments<Row>): V1Query {
 
 /** How one kind of point is printed. */
 interface PointFormat<P> {
-  /** In the words of the interface. */
+  /** With the names of the interface. */
   readonly json: (point: P) => unknown;
   readonly units: string;
   readonly columns: string;
@@ -189,13 +192,13 @@ const MARGINAL_FORMAT: PointFormat<V1MarginalPoint> = {
   ],
 };
 
-/** Where the pages come from: one, or with `--all` each to the end. */
+/** Reads one page, or with `--all` every page to the end. */
 interface PageSource<P> {
   readonly one: (query: V1Query) => Promise<Outcome<V1Page<P>>>;
   readonly all: (query: V1Query, following: PageReadOptions) => AsyncIterable<Outcome<V1Page<P>>>;
 }
 
-/** One line to people for each tenth of what is to come, where it takes several pages. */
+/** Prints a line for each tenth that is read, where there are several pages. */
 async function* reportProgress<P>(
   all: AsyncIterable<Outcome<V1Page<P>>>,
   { err }: Terminal,
@@ -232,7 +235,7 @@ async function printPages<P extends CommonPoint>(
   const tableRow = (point: P) => `${formatUtcMinute(point.at)}  ${format.cells(point).slice(1).join('  ')}`;
   const writer = args.flag('json')
     ? createJsonWriter<V1Page<P>>(terminal, 'results', {
-        // Of pages joined, none has a neighbour.
+        // Joined pages have no neighbours.
         headOf: ({ count, next = null, previous = null }) => (args.flag('all') ? { count } : { count, next, previous }),
         itemsOf: ({ results }) => results.map(format.json),
       })
@@ -248,16 +251,16 @@ async function printPages<P extends CommonPoint>(
   await writeStream(args.flag('all') ? reportProgress(source.all(query, following), terminal) : single(), writer);
 }
 
-const actions: Readonly<Record<string, (asking: V1Context) => Promise<void>>> = {
+const actions: Readonly<Record<string, (context: V1Context) => Promise<void>>> = {
   token: printToken,
   authorities: printAuthorities,
-  datapoints: (asking) => {
-    const { datapoints, datapointPages } = asking.access.service.v1;
-    return printPages(asking, { one: datapoints, all: datapointPages }, DATA_FORMAT);
+  datapoints: (context) => {
+    const { datapoints, datapointPages } = context.access.service.v1;
+    return printPages(context, { one: datapoints, all: datapointPages }, DATA_FORMAT);
   },
-  marginal: (asking) => {
-    const { marginal, marginalPages } = asking.access.service.v1;
-    return printPages(asking, { one: marginal, all: marginalPages }, MARGINAL_FORMAT);
+  marginal: (context) => {
+    const { marginal, marginalPages } = context.access.service.v1;
+    return printPages(context, { one: marginal, all: marginalPages }, MARGINAL_FORMAT);
   },
 };
 

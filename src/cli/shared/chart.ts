@@ -1,8 +1,8 @@
-/** Draws values as a small bar chart of block characters; knows no unit and no time. */
+/** Draws values as a small bar chart of block characters. */
 
 const BLOCKS = ' ▁▂▃▄▅▆▇█';
 const STEPS = BLOCKS.length - 1;
-/** What the least value shows, so that it differs from a gap. */
+/** The height of the least value, so that it differs from a gap. */
 const LEAST_HEIGHT = 1;
 
 /** The mean of each of at most `columns` equal parts; a part without values is undefined. */
@@ -20,7 +20,7 @@ export interface ChartOptions {
   readonly rows: number;
 }
 
-/** Lines from top to bottom, the greatest and the least value at their left, the scale between the two; NaN leaves a gap. */
+/** Lines from top to bottom with the greatest and the least value at the left; NaN leaves a gap. */
 export function drawChart(values: readonly number[], { columns, rows }: ChartOptions): readonly string[] {
   const known = values.filter(Number.isFinite);
   if (known.length === 0) return [];

@@ -23,6 +23,10 @@ export interface LocalContext {
   readonly place?: Place;
 }
 
+/** The error of a command that needs the region map. */
+export const noMapMessage = ({ signalType, stateDirectory }: LocalContext) =>
+  `no map of ${signalType} in ${stateDirectory}; get one with gridtide map update or gridtide map import FILE`;
+
 function parseSignalTypeFlag(given: string): SignalType {
   const known = SIGNAL_TYPES.find((type) => type === given);
   if (known === undefined) throw new UsageError(`--signal-type ${given}: expected one of ${SIGNAL_TYPES.join(', ')}`);

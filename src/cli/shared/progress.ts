@@ -1,4 +1,4 @@
-/** One line on a terminal that is written over while work goes on; nothing elsewhere. */
+/** Shows progress on one line of a terminal, which it overwrites; prints nothing elsewhere. */
 
 import type { Terminal } from './command.ts';
 

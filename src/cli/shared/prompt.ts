@@ -1,4 +1,4 @@
-/** Asks at the terminal, one line an answer, until each is good. Knows no option. */
+/** Asks questions at the terminal, each until its answer is valid. */
 
 import type { ConfigTreeValue } from '../../config/example-config.ts';
 import type { ValueType } from '../../config/value-type.ts';
@@ -9,16 +9,16 @@ import { readStdinLines } from './stdin-lines.ts';
 export interface Question {
   readonly text: string;
   readonly kind: ValueType<unknown>;
-  /** Taken for an empty line. */
+  /** The answer of an empty line. */
   readonly fallback?: ConfigTreeValue;
-  /** An empty line means: none. */
+  /** An empty line means none. */
   readonly isOptional?: boolean;
 }
 
 export interface Prompt {
-  /** The value as it is written in the file, or undefined for none. Throws `JobError` when the answers end. */
+  /** The value as the file has it, or undefined for none. Throws `JobError` when the input ends. */
   ask(question: Question): Promise<ConfigTreeValue | undefined>;
-  /** Lets go of the input. */
+  /** Releases the input. */
   close(): void;
 }
 
@@ -27,10 +27,10 @@ const parseNumberOrText = (text: string) => parseDecimal(text) ?? text;
 const YES_OR_NO = /^(?:y|yes|true|n|no|false)$/i;
 const formatAnswer = (value: ConfigTreeValue) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value));
 
-/** The text of an answer as YAML would read it for this kind. */
+/** The value of an answer as YAML would read it for this type. */
 function parseAnswer(text: string, { schema }: ValueType<unknown>): ConfigTreeValue {
   if (schema.type === 'array')
-    // In brackets, as the file has it, or without.
+    // With brackets, as in the file, or without.
     return text
       .replace(/^\[(.*)\]$/, '$1')
       .split(/[\s,]+/)
@@ -49,21 +49,20 @@ export function createPrompt(terminal: Terminal): Prompt {
   async function readReply(): Promise<string> {
     const next = await lines.next();
     if (next.done !== true) return next.value.trim();
-    out('\n'); // the question stands there yet
+    out('\n'); // ends the line of the question
     throw new JobError(`${stop.aborted ? 'stopped' : 'the answers ended before the questions did'}; ${NOT_WRITTEN}`);
   }
 
   return {
-    async ask({ text, kind, fallback, isOptional: mayBeNone }) {
-      const defaultText =
-        fallback === undefined ? (mayBeNone === true ? ' [none]' : '') : ` [${formatAnswer(fallback)}]`;
+    async ask({ text, kind, fallback, isOptional = false }) {
+      const defaultText = fallback === undefined ? (isOptional ? ' [none]' : '') : ` [${formatAnswer(fallback)}]`;
       for (;;) {
         out(`${text}${defaultText}: `);
         const reply = await readReply();
-        if (reply === '' && (fallback !== undefined || mayBeNone === true)) return fallback;
+        if (reply === '' && (fallback !== undefined || isOptional)) return fallback;
         const value = parseAnswer(reply, kind);
         const mistakes: string[] = [];
-        kind.read(value, (says) => mistakes.push(says));
+        kind.read(value, (mistake) => mistakes.push(mistake));
         if (mistakes.length === 0) return value;
         if (kind.schema.type === 'boolean') out(`  ${JSON.stringify(reply)} is not yes or no\n`);
         else for (const mistake of mistakes) out(`  ${mistake}\n`);

@@ -2,10 +2,10 @@
 
 import type { Terminal } from './command.ts';
 
-/** Longer than any answer or pair of numbers. */
+/** Longer than any valid line. */
 const MAX_LINE_LENGTH = 4_096;
 
-/** The lines without their ends; leaving the loop lets go of the input, so that a read that still waits does not keep the process. */
+/** The lines without line breaks; leaving the loop releases the input, so that a pending read does not keep the process alive. */
 export async function* readStdinLines({
   input,
   stop,
@@ -28,7 +28,7 @@ export async function* readStdinLines({
     }
     if (partialLine !== '') yield partialLine;
   } finally {
-    // Not imported: Node would load all its streams at each start of a command that may never read one.
+    // Not imported, because Node would then load its streams at each start of a command.
     if (input instanceof process.getBuiltinModule('node:stream').Readable) input.destroy();
   }
 }

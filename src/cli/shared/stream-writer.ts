@@ -1,4 +1,4 @@
-/** Writes answers that come piece by piece as one document, holding none of them; closes it even when the pieces end early. */
+/** Writes answers that arrive in chunks as one document without storing them; completes the document after a failure too. */
 
 import type { Clock } from '../../domain/ports.ts';
 import { addDuration, type Duration, type Uptime } from '../../domain/units.ts';
@@ -7,14 +7,14 @@ import { failureText } from '../../service/failure-text.ts';
 import { JobError, type Terminal } from './command.ts';
 import { toCommandError } from './service-access.ts';
 
-/** Where the pieces go. `begin` is called with the first of them, `end` once if `begin` was. */
+/** Receives the chunks: `begin` with the first of them, `end` once after `begin`. */
 export interface StreamWriter<Answer> {
   begin(first: Answer): void;
   chunk(answer: Answer): void;
   end(): void;
 }
 
-/** Writes all pieces up to a failure, which is then thrown in words. `check` may make a failure of an answer. */
+/** Writes all chunks up to a failure, then throws the failure. `check` may turn an answer into a failure. */
 export async function writeStream<Answer>(
   chunks: AsyncIterable<Outcome<Answer>>,
   writer: StreamWriter<Answer>,
@@ -31,23 +31,25 @@ export async function writeStream<Answer>(
   }
   if (hasBegun) writer.end();
   if (failure === undefined) return;
-  throw hasBegun ? new JobError(`${failureText(failure)}; what came before it is printed`) : toCommandError(failure);
+  throw hasBegun
+    ? new JobError(`${failureText(failure)}; the output holds the data before it`)
+    : toCommandError(failure);
 }
 
-/** Says a pause between pieces: one line, though several of them wait at a time. */
+/** Prints one line per wait, although several chunks may wait at once. */
 export function createWaitPrinter({ err }: Terminal, clock: Clock): (wait: Duration, failure: Failure) => void {
   let until: Uptime | undefined;
   return (wait, failure) => {
     const { uptime } = clock.now();
     if (until !== undefined && uptime < until) return;
     until = addDuration(uptime, wait);
-    // What to do about it is being done.
+    // The wait is the fix, so the sentence is printed without its own.
     const why = failure.kind === 'throttled' ? 'too many requests' : failureText(failure).replace(/; [^;]*$/, '');
     err(`waiting ${Math.ceil(wait / 1_000)} s: ${why}\n`);
   };
 }
 
-/** One JSON object: what `headOf` says of the first answer, then the items of all under `name`. */
+/** One JSON object: the keys of `headOf` for the first answer, then the items of all answers under `name`. */
 export function createJsonWriter<Answer>(
   { out }: Terminal,
   name: string,
@@ -66,7 +68,7 @@ export function createJsonWriter<Answer>(
   };
 }
 
-/** Rows under `head`; what the values are in goes to people. */
+/** Rows under `head`; the unit goes to stderr. */
 export function createRowWriter<Answer>(
   { out, err }: Terminal,
   head: string,
@@ -84,7 +86,7 @@ export function createRowWriter<Answer>(
       if (rows.length > 0) out(`${rows.join('\n')}\n`);
     },
     end() {
-      if (count === 0) err('nothing fits what was asked\n');
+      if (count === 0) err('no data in this range\n');
     },
   };
 }

@@ -1,3 +1,3 @@
-/** The version, as `package.json` tells it; a test holds the two together. */
+/** The version; a test compares it with `package.json`. */
 
 export const VERSION = '0.1.0';
