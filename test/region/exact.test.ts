@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createJsonReader, type JsonEvents } from '../../src/region/geojson/json-reader.ts';
+import { type JsonEvents, JsonReader } from '../../src/region/geojson/json-reader.ts';
 import { createRingBuffer } from '../../src/region/geojson/ring-buffer.ts';
 import { RING_START } from '../../src/region/index/clip.ts';
 import { createPageCache } from '../../src/region/index/page-cache.ts';
@@ -18,10 +18,10 @@ function numbersIn(text: string, size: number): number[] {
     onKey() {},
     wantsText: () => false,
     onText() {},
-    onNumber: () => numbers.push(reader.number[0] as number),
+    onNumber: ([number]) => numbers.push(number as number),
     onLiteral() {},
   };
-  const reader = createJsonReader(events, { depth: 8, textBytes: 100 });
+  const reader = new JsonReader(events, { depth: 8, textBytes: 100 });
   const bytes = new TextEncoder().encode(text);
   for (let at = 0; at < bytes.length; at += size) reader.read(bytes.slice(at, at + size), 0);
   reader.end();

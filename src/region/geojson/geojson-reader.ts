@@ -1,24 +1,17 @@
-/** Reads a region map (specification 2.8) as it comes, in any order of keys: one polygon at a time, names, `meta`. Stores nothing of it. */
+/** Reads a region map (specification 2.8) from chunks, in any order of keys: one polygon at a time, names, `meta`. */
 
 import { MalformedError, MapError, tooLargeError } from '../map-failure.ts';
 import type { ImportLimits, RegionName } from '../region-types.ts';
-import { createJsonReader, type JsonEvents, type JsonReader } from './json-reader.ts';
-import { createRingBuffer, type PolygonRings } from './ring-buffer.ts';
+import { CoordinatesReader, POLYGON_LEVEL } from './coordinates-reader.ts';
+import { type JsonEvents, JsonReader } from './json-reader.ts';
+import type { PolygonRings } from './ring-buffer.ts';
 
-export interface GeoJsonReader {
-  /** Reads on from `from`; stops early behind each polygon, which then stands in `polygon()` until the next call. */
-  read(chunk: Uint8Array, from: number): number;
-  /** The polygon just read, or undefined when the chunk ran out first. */
-  polygon(): PolygonRings | undefined;
-  /** Number of the feature being read; those before it are complete. */
-  featureIndex(): number;
-  readonly names: readonly RegionName[];
-  readonly meta: { readonly lastUpdated?: string; readonly signalType?: string };
-  /** Throws when the document is not a complete map. */
-  end(): void;
-  offset(): number;
+export interface MapMeta {
+  lastUpdated?: string;
+  signalType?: string;
 }
 
+/** The containers that matter. */
 const IGNORED = 0;
 const ROOT = 1;
 const FEATURES = 2;
@@ -29,12 +22,13 @@ const COORDINATES = 6;
 const META = 7;
 
 /** Where a key opens a container that matters: `key` in `place` is the container `opens`. */
-const OBJECT_CONTAINERS: readonly (readonly [place: number, key: string, opens: number])[] = [
+type ContainerTable = readonly (readonly [place: number, key: string, opens: number])[];
+const OBJECT_CONTAINERS: ContainerTable = [
   [ROOT, 'meta', META],
   [FEATURE, 'properties', PROPERTIES],
   [FEATURE, 'geometry', GEOMETRY],
 ];
-const ARRAY_CONTAINERS: readonly (readonly [place: number, key: string, opens: number])[] = [
+const ARRAY_CONTAINERS: ContainerTable = [
   [ROOT, 'features', FEATURES],
   [GEOMETRY, 'coordinates', COORDINATES],
 ];
@@ -46,240 +40,235 @@ const TEXT_KEYS: Readonly<Record<number, readonly string[]>> = {
   [PROPERTIES]: ['region', 'region_full_name'],
   [META]: ['last_updated', 'signal_type'],
 };
-/** Nesting of the array that holds one polygon's rings. */
-const POLYGON_LEVEL: Readonly<Record<string, number>> = { Polygon: 1, MultiPolygon: 2 };
+
+const NULLABLE: Readonly<Record<number, readonly string[]>> = {
+  [FEATURE]: ['geometry', 'properties'],
+  [META]: ['last_updated', 'signal_type'],
+};
+
+/** Not in place: a closure would cost each of millions of brackets an object. */
+const findContainer = (table: ContainerTable, container: number, key: string) =>
+  table.find(([place, name]) => place === container && name === key)?.[2];
+
+const listKeys = (container: number): readonly string[] => [
+  ...[...OBJECT_CONTAINERS, ...ARRAY_CONTAINERS].filter(([place]) => place === container).map(([, name]) => name),
+  ...(TEXT_KEYS[container] ?? []),
+];
+const FEATURE_KEYS = [FEATURE, PROPERTIES, GEOMETRY].flatMap((container) =>
+  listKeys(container).map((name) => `${container} ${name}`),
+);
 
 /** Control characters, halves of a pair, and what stands in the place of bytes that are no UTF-8. */
 const UNREADABLE = /[\p{Cc}\p{Cs}\ufffd]/u;
 
-interface FeatureState {
+/** Enough of a name to know it by. */
+const shortenName = (name: string) => name.slice(0, 40);
+const quoteType = (type: string | undefined) => (type === undefined ? 'missing' : `"${shortenName(type)}"`);
+
+/** The texts of the feature being read. */
+interface FeatureTexts {
   type?: string;
   geometryType?: string;
   region?: string;
   regionFullName?: string;
-  hasGeometry: boolean;
 }
-const createFeatureState = (): FeatureState => ({ hasGeometry: false });
 
-export function createGeoJsonReader(limits: ImportLimits): GeoJsonReader {
-  const ringBuffer = createRingBuffer(limits.polygonVertices);
-  const names: RegionName[] = [];
-  const meta: { lastUpdated?: string; signalType?: string } = {};
-  const containers = new Uint8Array(limits.depth + 2);
-  const seen = new Set<string>();
-  let depth = 0;
-  let key = '';
-  let rootType: string | undefined;
-  let feature = createFeatureState();
+/** Makes polygons, names and `meta` of the events of a document, and refuses what is no map. */
+class MapBuilder implements JsonEvents {
+  readonly names: RegionName[] = [];
+  readonly meta: MapMeta = {};
+  readonly coordinates: CoordinatesReader;
+  /** Whether a polygon has just been completed. */
+  hasPolygon = false;
+  readonly #limits: ImportLimits;
+  readonly #containers: Uint8Array;
+  /** Keys that matter, each with its container: which of two would count is a guess. */
+  readonly #seen = new Set<string>();
+  #depth = 0;
+  #key = '';
+  #rootType: string | undefined;
+  #feature: FeatureTexts = {};
 
-  // Inside `coordinates`.
-  let level = 0;
-  let polygonLevel = 0;
-  let emptyLevels = 0;
-  let axis = 0;
-  const position = new Float64Array(2);
-  let complete = false;
-
-  /** Each of the keys that matter may stand once: which of two would count is a guess. */
-  function refuseDuplicate(container: number, name: string): void {
-    const id = `${container} ${name}`;
-    if (seen.has(id)) throw new MalformedError(`"${name}" stands there twice`);
-    seen.add(id);
+  constructor(limits: ImportLimits) {
+    this.#limits = limits;
+    this.coordinates = new CoordinatesReader(limits.polygonVertices);
+    this.#containers = new Uint8Array(limits.depth + 2);
   }
 
-  const wrongTypeError = (what: string) => new MalformedError(`"${key}" is not ${what}`);
-
-  function startFeature(): void {
-    if (names.length >= limits.features) throw tooLargeError(`the map has more than ${limits.features} features`);
-    feature = createFeatureState();
-    for (const container of [FEATURE, PROPERTIES, GEOMETRY])
-      for (const name of listKeys(container)) seen.delete(`${container} ${name}`);
+  get #container(): number {
+    return this.#containers[this.#depth] as number;
   }
 
-  function endFeature(): void {
-    if (feature.type !== 'Feature')
-      throw new MalformedError(`its "type" is ${quoteType(feature.type)}, expected "Feature"`);
-    if (!feature.hasGeometry) throw new MalformedError('it has no "geometry"');
-    const { region, regionFullName = region } = feature;
+  #enter(container: number): void {
+    this.#containers[++this.#depth] = container;
+  }
+
+  onOpenObject(): void {
+    const container = this.#container;
+    if (container === COORDINATES) throw new MalformedError('its coordinates hold an object');
+    if (this.#depth === 0) this.#enter(ROOT);
+    else if (container === FEATURES) this.#startFeature();
+    else if (this.#openContainer(OBJECT_CONTAINERS, 'an object') === GEOMETRY) this.coordinates.start();
+  }
+
+  onOpenArray(): void {
+    const container = this.#container;
+    if (this.#depth === 0) throw new MalformedError('the map is a list, expected a FeatureCollection');
+    if (container === FEATURES) throw new MalformedError('it is a list, expected a Feature');
+    if (container === COORDINATES) this.#enter(COORDINATES);
+    else if (this.#openContainer(ARRAY_CONTAINERS, 'a list') !== COORDINATES) return;
+    this.coordinates.open();
+  }
+
+  /** Gives the container that the present key opens. */
+  #openContainer(table: ContainerTable, what: string): number {
+    const opens = findContainer(table, this.#container, this.#key);
+    if (opens === undefined) this.#refuseWrongType(what);
+    else this.#refuseDuplicate();
+    this.#enter(opens ?? IGNORED);
+    return opens ?? IGNORED;
+  }
+
+  onClose(): boolean {
+    const container = this.#container;
+    this.#depth--;
+    this.hasPolygon = container === COORDINATES && this.coordinates.close();
+    if (container === GEOMETRY) this.#endGeometry();
+    else if (container === FEATURE) this.#endFeature();
+    return this.hasPolygon;
+  }
+
+  onKey(name: string): void {
+    this.#key = name;
+  }
+
+  wantsText(): boolean {
+    return TEXT_KEYS[this.#container]?.includes(this.#key) ?? false;
+  }
+
+  onText(value: string | undefined): void {
+    if (value === undefined) this.#refuseScalar('a text');
+    else {
+      this.#refuseDuplicate();
+      this.#storeText(value);
+    }
+  }
+
+  onNumber(number: Float64Array): void {
+    if (this.#container === COORDINATES) this.coordinates.addNumber(number);
+    else this.#refuseScalar('a number');
+  }
+
+  onLiteral(value: boolean | null): void {
+    if (value === null && this.#container === ROOT && this.#key === 'meta') return;
+    if (value === null && NULLABLE[this.#container]?.includes(this.#key)) this.#refuseDuplicate();
+    else this.#refuseScalar(String(value));
+  }
+
+  end(): void {
+    if (this.#rootType !== 'FeatureCollection')
+      throw new MalformedError(`its "type" is ${quoteType(this.#rootType)}, expected "FeatureCollection"`);
+    if (!this.#seen.has(`${ROOT} features`)) throw new MalformedError('it has no "features"');
+  }
+
+  /** The feature being read, for error texts; empty outside of features. */
+  describePosition(): string {
+    if (this.#depth < 2 || this.#containers[2] !== FEATURES) return '';
+    const { region } = this.#feature;
+    return `feature ${this.names.length}${region === undefined || this.#depth < 3 ? '' : ` (${shortenName(region)})`}, `;
+  }
+
+  #startFeature(): void {
+    const { features } = this.#limits;
+    if (this.names.length >= features) throw tooLargeError(`the map has more than ${features} features`);
+    this.#feature = {};
+    for (const key of FEATURE_KEYS) this.#seen.delete(key);
+    this.#enter(FEATURE);
+  }
+
+  #endFeature(): void {
+    const { type, region, regionFullName = region } = this.#feature;
+    if (type !== 'Feature') throw new MalformedError(`its "type" is ${quoteType(type)}, expected "Feature"`);
+    if (!this.#seen.has(`${FEATURE} geometry`)) throw new MalformedError('it has no "geometry"');
     if (region === undefined || regionFullName === undefined) throw new MalformedError('it has no "properties.region"');
     if (region.trim() === '') throw new MalformedError('its region has an empty name');
-    names.push({ region, regionFullName });
+    this.names.push({ region, regionFullName });
   }
 
-  function startGeometry(): void {
-    level = 0;
-    polygonLevel = 0;
-    emptyLevels = 0;
+  #endGeometry(): void {
+    const type = this.#feature.geometryType;
+    if (type === undefined || POLYGON_LEVEL[type] === undefined)
+      throw new MalformedError(`its geometry is ${quoteType(type)}, expected "MultiPolygon"`);
+    if (!this.#seen.has(`${GEOMETRY} coordinates`)) throw new MalformedError('its geometry has no "coordinates"');
+    this.coordinates.checkNesting(type);
   }
 
-  function endGeometry(): void {
-    const type = feature.geometryType;
-    const expected = type === undefined ? undefined : POLYGON_LEVEL[type];
-    if (expected === undefined) throw new MalformedError(`its geometry is ${quoteType(type)}, expected "MultiPolygon"`);
-    if (!seen.has(`${GEOMETRY} coordinates`)) throw new MalformedError('its geometry has no "coordinates"');
-    if (polygonLevel !== 0 && polygonLevel !== expected)
-      throw new MalformedError(`its coordinates are not nested as those of a ${type}`);
-  }
-
-  /** The first number tells a Polygon from a MultiPolygon; `type` may stand behind the coordinates. */
-  function settleNesting(): void {
-    polygonLevel = level - 2;
-    if (polygonLevel !== 1 && polygonLevel !== 2)
-      throw new MalformedError('its coordinates are not nested as those of a MultiPolygon');
-    const badlyEmpty = (1 << (polygonLevel + 1)) | (1 << (polygonLevel + 2));
-    if ((emptyLevels & badlyEmpty) !== 0) throw new MalformedError('a ring is empty');
-    ringBuffer.clear();
-    ringBuffer.startRing();
-  }
-
-  function openCoordinates(): void {
-    level++;
-    axis = 0;
-    if (polygonLevel === 0) return;
-    if (level === polygonLevel) ringBuffer.clear();
-    else if (level === polygonLevel + 1) ringBuffer.startRing();
-    else if (level > polygonLevel + 2) throw new MalformedError('a position holds an array');
-  }
-
-  /** True behind a polygon that has rings. */
-  function closeCoordinates(): boolean {
-    const closed = level--;
-    if (polygonLevel === 0) {
-      emptyLevels |= 1 << Math.min(closed, 8);
-      return false;
-    }
-    if (closed === polygonLevel + 2) {
-      if (axis < 2) throw new MalformedError('a position has fewer than two numbers');
-      ringBuffer.addVertex(position);
-    } else if (closed === polygonLevel + 1) ringBuffer.endRing();
-    else if (closed === polygonLevel) complete = ringBuffer.polygon.ringCount > 0;
-    return complete;
-  }
-
-  const enter = (container: number) => {
-    containers[++depth] = container;
-  };
-
-  const events: JsonEvents = {
-    onOpenObject() {
-      const container = containers[depth] as number;
-      if (depth === 0) return enter(ROOT);
-      if (container === FEATURES) {
-        startFeature();
-        return enter(FEATURE);
-      }
-      if (container === COORDINATES) throw new MalformedError('its coordinates hold an object');
-      const opens = findContainer(OBJECT_CONTAINERS, container, key);
-      if (opens === undefined) {
-        refuseWrongType(container, 'an object');
-        return enter(IGNORED);
-      }
-      refuseDuplicate(container, key);
-      if (opens === GEOMETRY) {
-        feature.hasGeometry = true;
-        startGeometry();
-      }
-      enter(opens);
-    },
-    onOpenArray() {
-      const container = containers[depth] as number;
-      if (depth === 0) throw new MalformedError('the map is a list, expected a FeatureCollection');
-      if (container === COORDINATES) {
-        openCoordinates();
-        return enter(COORDINATES);
-      }
-      if (container === FEATURES) throw new MalformedError('it is a list, expected a Feature');
-      const opens = findContainer(ARRAY_CONTAINERS, container, key);
-      if (opens === undefined) {
-        refuseWrongType(container, 'a list');
-        return enter(IGNORED);
-      }
-      refuseDuplicate(container, key);
-      if (opens === COORDINATES) openCoordinates();
-      enter(opens);
-    },
-    onClose() {
-      const container = containers[depth--] as number;
-      if (container === COORDINATES) return closeCoordinates();
-      if (container === GEOMETRY) endGeometry();
-      else if (container === FEATURE) endFeature();
-      return false;
-    },
-    onKey(name) {
-      key = name;
-    },
-    wantsText() {
-      return TEXT_KEYS[containers[depth] as number]?.includes(key) ?? false;
-    },
-    onText(value) {
-      const container = containers[depth] as number;
-      if (value === undefined) return refuseScalar(container, 'a text');
-      refuseDuplicate(container, key);
-      storeText(container, value);
-    },
-    onNumber() {
-      const container = containers[depth] as number;
-      if (container !== COORDINATES) return refuseScalar(container, 'a number');
-      const value = reader.number[0] as number;
-      if (polygonLevel === 0) settleNesting();
-      if (level !== polygonLevel + 2) throw new MalformedError('a number stands outside a position');
-      if (axis < 2) position[axis] = value; // a height is not kept
-      axis++;
-    },
-    onLiteral(value) {
-      const container = containers[depth] as number;
-      if (value === null && container === FEATURE && (key === 'geometry' || key === 'properties')) {
-        refuseDuplicate(container, key);
-        if (key === 'geometry') feature.hasGeometry = true;
-        return;
-      }
-      if (value === null && container === ROOT && key === 'meta') return;
-      if (value === null && container === META && TEXT_KEYS[META]?.includes(key))
-        return refuseDuplicate(container, key);
-      refuseScalar(container, String(value));
-    },
-  };
-
-  function storeText(container: number, value: string): void {
+  #storeText(value: string): void {
+    const container = this.#container;
+    const key = this.#key;
     if (UNREADABLE.test(value)) throw new MalformedError(`"${key}" holds a control character or a broken one`);
-    if (container === ROOT) rootType = value;
-    else if (container === FEATURE) feature.type = value;
-    else if (container === GEOMETRY) feature.geometryType = value;
-    else if (container === PROPERTIES && key === 'region') feature.region = value;
-    else if (container === PROPERTIES) feature.regionFullName = value;
-    else if (key === 'last_updated') meta.lastUpdated = value;
-    else meta.signalType = value;
+    if (container === ROOT) this.#rootType = value;
+    else if (container === FEATURE) this.#feature.type = value;
+    else if (container === GEOMETRY) this.#feature.geometryType = value;
+    else if (container === PROPERTIES) this.#feature[key === 'region' ? 'region' : 'regionFullName'] = value;
+    else this.meta[key === 'last_updated' ? 'lastUpdated' : 'signalType'] = value;
   }
 
-  function refuseScalar(container: number, what: string): void {
+  #refuseDuplicate(): void {
+    const id = `${this.#container} ${this.#key}`;
+    if (this.#seen.has(id)) throw new MalformedError(`"${this.#key}" stands there twice`);
+    this.#seen.add(id);
+  }
+
+  #refuseScalar(what: string): void {
+    const container = this.#container;
     if (container === COORDINATES) throw new MalformedError(`its coordinates hold ${what}`);
     if (container === FEATURES) throw new MalformedError(`it is ${what}, expected a Feature`);
-    if (depth === 0) throw new MalformedError(`the map is ${what}, expected a FeatureCollection`);
-    refuseWrongType(container, what);
+    if (this.#depth === 0) throw new MalformedError(`the map is ${what}, expected a FeatureCollection`);
+    this.#refuseWrongType(what);
   }
 
   /** A value of another kind under a key that matters. */
-  function refuseWrongType(container: number, what: string): void {
-    if (TEXT_KEYS[container]?.includes(key)) throw wrongTypeError(`a text but ${what}`);
-    if (OBJECT_CONTAINERS.some(([in_, name]) => in_ === container && name === key))
-      throw wrongTypeError(`an object but ${what}`);
-    if (ARRAY_CONTAINERS.some(([in_, name]) => in_ === container && name === key))
-      throw wrongTypeError(`a list but ${what}`);
+  #refuseWrongType(what: string): void {
+    const container = this.#container;
+    const key = this.#key;
+    const expected = this.wantsText()
+      ? 'a text'
+      : findContainer(OBJECT_CONTAINERS, container, key) !== undefined
+        ? 'an object'
+        : findContainer(ARRAY_CONTAINERS, container, key) !== undefined
+          ? 'a list'
+          : undefined;
+    if (expected !== undefined) throw new MalformedError(`"${key}" is not ${expected} but ${what}`);
   }
+}
 
-  const reader: JsonReader = createJsonReader(events, { depth: limits.depth, textBytes: limits.nameBytes });
+export interface GeoJsonReader {
+  /** Reads on from `from`; stops early behind each polygon, which then stands in `polygon()` until the next call. */
+  read(chunk: Uint8Array, from: number): number;
+  /** The polygon just read, or undefined when the chunk ran out first. */
+  polygon(): PolygonRings | undefined;
+  /** Number of the feature being read; those before it are complete. */
+  featureIndex(): number;
+  readonly names: readonly RegionName[];
+  readonly meta: Readonly<MapMeta>;
+  /** Throws when the document is not a complete map. */
+  end(): void;
+  offset(): number;
+}
 
-  /** Says in which feature and at which byte a rule was broken. */
+export function createGeoJsonReader(limits: ImportLimits): GeoJsonReader {
+  const map = new MapBuilder(limits);
+  const json = new JsonReader(map, { depth: limits.depth, textBytes: limits.nameBytes });
+
+  /** Adds to an error in which feature and at which byte it was found. */
   function withLocation<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
       if (!(error instanceof MalformedError) && !(error instanceof MapError)) throw error;
-      const at = reader.offset();
-      const inFeature = depth >= 2 && containers[2] === FEATURES;
-      const region = feature.region === undefined || depth < 3 ? '' : ` (${shortenName(feature.region)})`;
-      const where = inFeature ? `feature ${names.length}${region}, byte ${at}` : `byte ${at}`;
-      const message = `${where}: ${error.message}`;
+      const at = json.offset;
+      const message = `${map.describePosition()}byte ${at}: ${error.message}`;
       throw new MapError(
         error instanceof MapError ? { ...error.failure, message } : { kind: 'malformed', at, message },
       );
@@ -287,36 +276,19 @@ export function createGeoJsonReader(limits: ImportLimits): GeoJsonReader {
   }
 
   return {
-    names,
-    meta,
-    read: (chunk, from) => {
-      complete = false;
-      return withLocation(() => reader.read(chunk, from));
+    names: map.names,
+    meta: map.meta,
+    read(chunk, from) {
+      map.hasPolygon = false;
+      return withLocation(() => json.read(chunk, from));
     },
-    polygon: () => (complete ? ringBuffer.polygon : undefined),
-    featureIndex: () => names.length,
+    polygon: () => (map.hasPolygon ? map.coordinates.polygon : undefined),
+    featureIndex: () => map.names.length,
     end: () =>
       withLocation(() => {
-        reader.end();
-        if (rootType !== 'FeatureCollection')
-          throw new MalformedError(`its "type" is ${quoteType(rootType)}, expected "FeatureCollection"`);
-        if (!seen.has(`${ROOT} features`)) throw new MalformedError('it has no "features"');
+        json.end();
+        map.end();
       }),
-    offset: reader.offset,
+    offset: () => json.offset,
   };
 }
-
-function listKeys(container: number): string[] {
-  const opened = [...OBJECT_CONTAINERS, ...ARRAY_CONTAINERS]
-    .filter(([in_]) => in_ === container)
-    .map(([, name]) => name);
-  return [...opened, ...(TEXT_KEYS[container] ?? [])];
-}
-
-/** Not in place: a closure would cost each of millions of brackets an object. */
-const findContainer = (table: typeof OBJECT_CONTAINERS | typeof ARRAY_CONTAINERS, container: number, key: string) =>
-  table.find(([in_, name]) => in_ === container && name === key)?.[2];
-
-/** Enough of a name to be told by. */
-const shortenName = (name: string) => name.slice(0, 40);
-const quoteType = (type: string | undefined) => (type === undefined ? 'missing' : `"${shortenName(type)}"`);

@@ -1,8 +1,8 @@
-/** Reads JSON bytes as they come and tells what stands there; builds no tree, holds no text it was not asked for, knows nothing of maps. */
+/** Reads JSON from chunks of bytes as events; builds no tree and keeps no text that is not wanted. */
 
 import { MalformedError, tooLargeError } from '../map-failure.ts';
 
-/** What the reader tells, in the order of the document. */
+/** What the reader calls, in the order of the document. */
 export interface JsonEvents {
   onOpenObject(): void;
   onOpenArray(): void;
@@ -13,24 +13,14 @@ export interface JsonEvents {
   wantsText(): boolean;
   /** Undefined for a string that was not wanted. */
   onText(value: string | undefined): void;
-  /** The value stands in `JsonReader.number[0]`: a double handed over as an argument would be allocated. */
-  onNumber(): void;
+  /** The value stands in `number[0]`: a double passed as an argument would be allocated. */
+  onNumber(number: Float64Array): void;
   onLiteral(value: boolean | null): void;
-}
-
-export interface JsonReader {
-  /** Reads `chunk` from `from` and gives the position after the last byte read: its length, or earlier after a pause. */
-  read(chunk: Uint8Array, from: number): number;
-  /** Throws when the document is not complete. */
-  end(): void;
-  /** Bytes read in all. */
-  offset(): number;
-  readonly number: Float64Array;
 }
 
 export interface JsonLimits {
   readonly depth: number;
-  /** Of one wanted string; keys beyond it are told as the empty one. */
+  /** Of one wanted string; a longer key counts as the empty one. */
   readonly textBytes: number;
 }
 
@@ -82,138 +72,197 @@ function formatByte(byte: number): string {
   return byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : `the byte 0x${byte.toString(16)}`;
 }
 
-/** A reader that tells `events`; throws `Malformed` or `MapError` at the first byte that breaks JSON or a limit. */
-export function createJsonReader(events: JsonEvents, limits: JsonLimits): JsonReader {
-  const containers = new Uint8Array(limits.depth + 1);
-  const number = new Float64Array(1);
-  const token = Buffer.alloc(Math.max(limits.textBytes, MAX_WORD_LENGTH) + 1);
-  let tokenLength = 0;
-  let depth = 0;
-  let expected = VALUE;
-  let mode = BETWEEN_TOKENS;
-  let isWanted = false;
-  let isKey = false;
-  let hasEscape = false;
-  let isPaused = false;
-  let offset = 0;
+/** Throws `MalformedError` or `MapError` at the first byte that breaks JSON or a limit. */
+export class JsonReader {
+  readonly #events: JsonEvents;
+  readonly #limits: JsonLimits;
+  readonly #containers: Uint8Array;
+  readonly #number = new Float64Array(1);
+  readonly #token: Buffer;
+  #tokenLength = 0;
+  #depth = 0;
+  #expected = VALUE;
+  #mode = BETWEEN_TOKENS;
+  #isWanted = false;
+  #isKey = false;
+  #hasEscape = false;
+  #isPaused = false;
+  #offset = 0;
   /** The chunk being read, as text: one for all its numbers. */
-  let text: Buffer = Buffer.alloc(0);
+  #text: Buffer = Buffer.alloc(0);
 
-  const unexpectedByteError = (byte: number) =>
-    new MalformedError(`${formatByte(byte)} stands where ${EXPECTED_TEXTS[expected]} is expected`);
-
-  const expectAfterValue = () => {
-    expected = depth === 0 ? END_OF_DOCUMENT : COMMA_OR_CLOSE;
-  };
-
-  function open(kind: number, byte: number): void {
-    if (expected !== VALUE && expected !== VALUE_OR_CLOSE) throw unexpectedByteError(byte);
-    if (depth >= limits.depth) throw tooLargeError(`the map is nested more than ${limits.depth} deep`);
-    containers[++depth] = kind;
-    expected = kind === OBJECT ? KEY_OR_CLOSE : VALUE_OR_CLOSE;
-    if (kind === OBJECT) events.onOpenObject();
-    else events.onOpenArray();
+  constructor(events: JsonEvents, limits: JsonLimits) {
+    this.#events = events;
+    this.#limits = limits;
+    this.#containers = new Uint8Array(limits.depth + 1);
+    this.#token = Buffer.alloc(Math.max(limits.textBytes, MAX_WORD_LENGTH) + 1);
   }
 
-  function close(kind: number, byte: number): boolean {
-    const empty = kind === OBJECT ? KEY_OR_CLOSE : VALUE_OR_CLOSE;
-    if ((expected !== COMMA_OR_CLOSE && expected !== empty) || containers[depth] !== kind)
-      throw unexpectedByteError(byte);
-    depth--;
-    expectAfterValue();
-    return events.onClose();
+  /** Bytes read in all. */
+  get offset(): number {
+    return this.#offset;
   }
 
-  function startString(byte: number): void {
-    isKey = expected === KEY || expected === KEY_OR_CLOSE;
-    if (!isKey && expected !== VALUE && expected !== VALUE_OR_CLOSE) throw unexpectedByteError(byte);
-    isWanted = isKey || events.wantsText();
-    hasEscape = false;
-    tokenLength = 0;
-    mode = STRING;
-  }
-
-  /** Keeps a part of a wanted string; a longer one is refused, a longer key is nobody's. */
-  function appendToToken(chunk: Uint8Array, from: number, to: number): void {
-    if (!isWanted) return;
-    if (tokenLength + (to - from) > limits.textBytes) {
-      if (!isKey) throw tooLargeError(`a name is longer than ${limits.textBytes} bytes`);
-      isWanted = false;
-      tokenLength = 0;
-      return;
-    }
-    token.set(chunk.subarray(from, to), tokenLength);
-    tokenLength += to - from;
-  }
-
-  function unescapeText(text: string): string {
+  /** Reads `chunk` from `from` and gives the position after the last byte read: its length, or earlier after a pause. */
+  read(chunk: Uint8Array, from: number): number {
+    let at = this.#offset < 3 ? this.#skipByteOrderMark(chunk, from) : from;
+    const start = at;
+    this.#isPaused = false;
+    if (this.#text.buffer !== chunk.buffer || this.#text.byteOffset !== chunk.byteOffset) this.#text = toBuffer(chunk);
     try {
-      return JSON.parse(`"${text}"`) as string;
-    } catch {
-      throw new MalformedError('a string holds an escape that JSON does not know');
+      while (at < chunk.length && !this.#isPaused) at = this.#readNext(chunk, at);
+    } finally {
+      this.#offset += at - start;
+    }
+    return at;
+  }
+
+  /** Throws when the document is not complete. */
+  end(): void {
+    // A word at the very end would be the document's only value, which no map is.
+    if (this.#expected !== END_OF_DOCUMENT || this.#mode !== BETWEEN_TOKENS)
+      throw new MalformedError('the text ends too early');
+  }
+
+  #skipByteOrderMark(chunk: Uint8Array, from: number): number {
+    let at = from;
+    while (this.#offset < 3 && at < chunk.length && chunk[at] === BYTE_ORDER_MARK[this.#offset]) {
+      at++;
+      this.#offset++;
+    }
+    return at;
+  }
+
+  #readNext(chunk: Uint8Array, at: number): number {
+    if (this.#mode === STRING || this.#mode === ESCAPE) return this.#readString(chunk, at);
+    if (this.#mode === WORD) return this.#readWord(chunk, at);
+    const byte = chunk[at] as number;
+    if (isWhitespace(byte)) return at + 1;
+    if (this.#expected <= VALUE_OR_CLOSE && isWordByte(byte)) return this.#startWord(chunk, at);
+    this.#readPunctuation(byte);
+    return at + 1;
+  }
+
+  #readPunctuation(byte: number): void {
+    switch (byte) {
+      case 0x2c: // ,
+        if (this.#expected !== COMMA_OR_CLOSE) throw this.#unexpectedByteError(byte);
+        this.#expected = this.#containers[this.#depth] === OBJECT ? KEY : VALUE;
+        return;
+      case 0x3a: // :
+        if (this.#expected !== COLON) throw this.#unexpectedByteError(byte);
+        this.#expected = VALUE;
+        return;
+      case 0x22: // "
+        this.#startString(byte);
+        return;
+      case 0x5b: // [
+        this.#open(ARRAY, byte);
+        return;
+      case 0x5d: // ]
+        this.#close(ARRAY, byte);
+        return;
+      case 0x7b: // {
+        this.#open(OBJECT, byte);
+        return;
+      case 0x7d: // }
+        this.#close(OBJECT, byte);
+        return;
+      default:
+        throw this.#unexpectedByteError(byte);
     }
   }
 
-  function endString(): void {
-    const raw = isWanted ? token.toString('utf8', 0, tokenLength) : '';
-    const text = hasEscape ? unescapeText(raw) : raw;
-    mode = BETWEEN_TOKENS;
-    if (isKey) {
-      expected = COLON;
-      events.onKey(text);
-      return;
-    }
-    expectAfterValue();
-    events.onText(isWanted ? text : undefined);
+  #unexpectedByteError(byte: number): MalformedError {
+    return new MalformedError(`${formatByte(byte)} stands where ${EXPECTED_TEXTS[this.#expected]} is expected`);
+  }
+
+  #expectAfterValue(): void {
+    this.#expected = this.#depth === 0 ? END_OF_DOCUMENT : COMMA_OR_CLOSE;
+  }
+
+  #open(kind: number, byte: number): void {
+    if (this.#expected !== VALUE && this.#expected !== VALUE_OR_CLOSE) throw this.#unexpectedByteError(byte);
+    const { depth } = this.#limits;
+    if (this.#depth >= depth) throw tooLargeError(`the map is nested more than ${depth} deep`);
+    this.#containers[++this.#depth] = kind;
+    this.#expected = kind === OBJECT ? KEY_OR_CLOSE : VALUE_OR_CLOSE;
+    if (kind === OBJECT) this.#events.onOpenObject();
+    else this.#events.onOpenArray();
+  }
+
+  #close(kind: number, byte: number): void {
+    const empty = kind === OBJECT ? KEY_OR_CLOSE : VALUE_OR_CLOSE;
+    const mayClose = this.#expected === COMMA_OR_CLOSE || this.#expected === empty;
+    if (!mayClose || this.#containers[this.#depth] !== kind) throw this.#unexpectedByteError(byte);
+    this.#depth--;
+    this.#expectAfterValue();
+    this.#isPaused = this.#events.onClose();
+  }
+
+  #startString(byte: number): void {
+    const expected = this.#expected;
+    this.#isKey = expected === KEY || expected === KEY_OR_CLOSE;
+    if (!this.#isKey && expected !== VALUE && expected !== VALUE_OR_CLOSE) throw this.#unexpectedByteError(byte);
+    this.#isWanted = this.#isKey || this.#events.wantsText();
+    this.#hasEscape = false;
+    this.#tokenLength = 0;
+    this.#mode = STRING;
   }
 
   /** Reads inside a string up to its end or the chunk's. */
-  function readString(chunk: Uint8Array, from: number): number {
+  #readString(chunk: Uint8Array, from: number): number {
     let at = from;
     for (; at < chunk.length; at++) {
       const byte = chunk[at] as number;
-      if (mode === ESCAPE) mode = STRING;
+      if (this.#mode === ESCAPE) this.#mode = STRING;
       else if (byte === 0x5c) {
-        mode = ESCAPE;
-        hasEscape = true;
+        this.#mode = ESCAPE;
+        this.#hasEscape = true;
       } else if (byte === 0x22) {
-        appendToToken(chunk, from, at);
-        endString();
+        this.#appendToString(chunk, from, at);
+        this.#endString();
         return at + 1;
       } else if (byte < 0x20) throw new MalformedError(`a string holds ${formatByte(byte)}`);
     }
-    appendToToken(chunk, from, at);
+    this.#appendToString(chunk, from, at);
     return at;
   }
 
-  function endWord(text: string): void {
-    mode = BETWEEN_TOKENS;
-    expectAfterValue();
-    if (NUMBER_PATTERN.test(text)) {
-      number[0] = Number(text);
-      events.onNumber();
-    } else if (text === 'true' || text === 'false') events.onLiteral(text === 'true');
-    else if (text === 'null') events.onLiteral(null);
-    else throw new MalformedError(`"${text.slice(0, 40)}" is no JSON value`);
+  /** A value that is too long is refused; a key that is too long matters to nobody. */
+  #appendToString(chunk: Uint8Array, from: number, to: number): void {
+    if (!this.#isWanted) return;
+    const { textBytes } = this.#limits;
+    if (this.#tokenLength + (to - from) > textBytes) {
+      if (!this.#isKey) throw tooLargeError(`a name is longer than ${textBytes} bytes`);
+      this.#isWanted = false;
+      this.#tokenLength = 0;
+    } else this.#append(chunk, from, to);
   }
 
-  /** Reads a word begun in an earlier chunk. */
-  function readWord(chunk: Uint8Array, from: number): number {
-    let at = from;
-    while (at < chunk.length && isWordByte(chunk[at] as number)) at++;
-    if (tokenLength + at - from > MAX_WORD_LENGTH)
-      throw tooLargeError(`a number is longer than ${MAX_WORD_LENGTH} digits`);
-    token.set(chunk.subarray(from, at), tokenLength);
-    tokenLength += at - from;
-    if (at < chunk.length) endWord(token.toString('latin1', 0, tokenLength));
-    return at;
+  #append(chunk: Uint8Array, from: number, to: number): void {
+    this.#token.set(chunk.subarray(from, to), this.#tokenLength);
+    this.#tokenLength += to - from;
+  }
+
+  #endString(): void {
+    const raw = this.#isWanted ? this.#token.toString('utf8', 0, this.#tokenLength) : '';
+    const text = this.#hasEscape ? unescapeText(raw) : raw;
+    this.#mode = BETWEEN_TOKENS;
+    if (this.#isKey) {
+      this.#expected = COLON;
+      this.#events.onKey(text);
+      return;
+    }
+    this.#expectAfterValue();
+    this.#events.onText(this.#isWanted ? text : undefined);
   }
 
   /** A plain decimal number inside the chunk, exact as long as its digits are below 2^53; else word by word. */
-  function startWord(chunk: Uint8Array, from: number): number {
+  #startWord(chunk: Uint8Array, from: number): number {
     let at = from;
-    const negative = chunk[at] === 0x2d;
-    if (negative) at++;
+    const isNegative = chunk[at] === 0x2d;
+    if (isNegative) at++;
     const first = at;
     let digits = 0;
     let byte = chunk[at] as number;
@@ -227,88 +276,48 @@ export function createJsonReader(events: JsonEvents, limits: JsonLimits): JsonRe
       decimals = at - point - 1;
       if (decimals === 0) byte = 0x2e;
     }
-    const plain = at < chunk.length && !isWordByte(byte) && whole > 0 && (whole === 1 || chunk[first] !== 0x30);
-    if (!plain || at - from > MAX_WORD_LENGTH) {
-      tokenLength = 0;
-      mode = WORD;
-      return readWord(chunk, from);
+    const isPlain = at < chunk.length && !isWordByte(byte) && whole > 0 && (whole === 1 || chunk[first] !== 0x30);
+    if (!isPlain || at - from > MAX_WORD_LENGTH) {
+      this.#tokenLength = 0;
+      this.#mode = WORD;
+      return this.#readWord(chunk, from);
     }
-    number[0] =
+    this.#number[0] =
       digits <= Number.MAX_SAFE_INTEGER && decimals <= 22
-        ? (negative ? -digits : digits) / (POWERS_OF_TEN[decimals] as number)
-        : Number(text.toString('latin1', from, at));
-    expectAfterValue();
-    events.onNumber();
+        ? (isNegative ? -digits : digits) / (POWERS_OF_TEN[decimals] as number)
+        : Number(this.#text.toString('latin1', from, at));
+    this.#expectAfterValue();
+    this.#events.onNumber(this.#number);
     return at;
   }
 
-  /** One mark of JSON's own; true when the events want a pause behind it. */
-  function readPunctuation(byte: number): boolean {
-    switch (byte) {
-      case 0x2c: // ,
-        if (expected !== COMMA_OR_CLOSE) throw unexpectedByteError(byte);
-        expected = containers[depth] === OBJECT ? KEY : VALUE;
-        return false;
-      case 0x3a: // :
-        if (expected !== COLON) throw unexpectedByteError(byte);
-        expected = VALUE;
-        return false;
-      case 0x22: // "
-        startString(byte);
-        return false;
-      case 0x5b: // [
-        open(ARRAY, byte);
-        return false;
-      case 0x5d: // ]
-        return close(ARRAY, byte);
-      case 0x7b: // {
-        open(OBJECT, byte);
-        return false;
-      case 0x7d: // }
-        return close(OBJECT, byte);
-      default:
-        throw unexpectedByteError(byte);
-    }
-  }
-
-  /** Some bytes further; sets `paused` when the events want it. */
-  function readNext(chunk: Uint8Array, at: number): number {
-    if (mode === STRING || mode === ESCAPE) return readString(chunk, at);
-    if (mode === WORD) return readWord(chunk, at);
-    const byte = chunk[at] as number;
-    if (isWhitespace(byte)) return at + 1;
-    if (expected <= VALUE_OR_CLOSE && isWordByte(byte)) return startWord(chunk, at);
-    isPaused = readPunctuation(byte);
-    return at + 1;
-  }
-
-  const skipByteOrderMark = (chunk: Uint8Array, from: number) => {
+  /** Reads a word that may go on in the next chunk. */
+  #readWord(chunk: Uint8Array, from: number): number {
     let at = from;
-    while (offset < 3 && at < chunk.length && chunk[at] === BYTE_ORDER_MARK[offset]) {
-      at++;
-      offset++;
-    }
+    while (at < chunk.length && isWordByte(chunk[at] as number)) at++;
+    if (this.#tokenLength + at - from > MAX_WORD_LENGTH)
+      throw tooLargeError(`a number is longer than ${MAX_WORD_LENGTH} digits`);
+    this.#append(chunk, from, at);
+    if (at < chunk.length) this.#endWord(this.#token.toString('latin1', 0, this.#tokenLength));
     return at;
-  };
+  }
 
-  return {
-    number,
-    read(chunk, from) {
-      let at = offset < 3 ? skipByteOrderMark(chunk, from) : from;
-      const start = at;
-      isPaused = false;
-      if (text.buffer !== chunk.buffer || text.byteOffset !== chunk.byteOffset) text = toBuffer(chunk);
-      try {
-        while (at < chunk.length && !isPaused) at = readNext(chunk, at);
-      } finally {
-        offset += at - start;
-      }
-      return at;
-    },
-    end() {
-      // A word at the very end would be the document's only value, which no map is.
-      if (expected !== END_OF_DOCUMENT || mode !== BETWEEN_TOKENS) throw new MalformedError('the text ends too early');
-    },
-    offset: () => offset,
-  };
+  #endWord(text: string): void {
+    this.#mode = BETWEEN_TOKENS;
+    this.#expectAfterValue();
+    if (NUMBER_PATTERN.test(text)) {
+      this.#number[0] = Number(text);
+      this.#events.onNumber(this.#number);
+    } else if (text === 'true' || text === 'false') this.#events.onLiteral(text === 'true');
+    else if (text === 'null') this.#events.onLiteral(null);
+    else throw new MalformedError(`"${text.slice(0, 40)}" is no JSON value`);
+  }
+}
+
+function unescapeText(text: string): string {
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    throw new MalformedError('a string holds an escape that JSON does not know');
+  }
 }

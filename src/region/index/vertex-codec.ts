@@ -121,86 +121,101 @@ export function createVertexEncoder(): VertexEncoder {
   };
 }
 
-/** Reads one blob; beyond its end every byte is 0. */
-class BlobReader {
-  readonly bytes: Uint8Array;
-  at = 0;
+const blobLengthError = () => damagedError('a piece of the map ends at the wrong byte');
+const coordinateError = () => damagedError('a piece of the map holds what is no coordinate');
 
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
-  }
-
-  readVarint(): number {
-    const { bytes } = this;
-    let byte = bytes[this.at++] as number;
-    let value = byte & 127;
+/** Reads `count` varints from `start` on into `out` and gives the position behind them; beyond the end every byte is 0. */
+function readVarints(bytes: Uint8Array, start: number, out: Float64Array, count: number): number {
+  let at = start;
+  for (let i = 0; i < count; i++) {
+    let byte = bytes[at++] as number;
+    let low = byte & 127;
     for (let shift = 7; byte >= 128 && shift < 28; shift += 7) {
-      byte = bytes[this.at++] as number;
-      value |= (byte & 127) << shift;
+      byte = bytes[at++] as number;
+      low |= (byte & 127) << shift;
     }
+    let value = low;
     // Bits beyond 28 are added as a double, which holds them exactly.
     for (let factor = 2 ** 28; byte >= 128; factor *= 128) {
-      byte = bytes[this.at++] as number;
+      byte = bytes[at++] as number;
       value += (byte & 127) * factor;
     }
-    return value;
+    out[i] = value;
+  }
+  return at;
+}
+
+/** Unpacks blobs into arrays that are used again for the next one. */
+class VertexDecoder {
+  #xy = new Float64Array(512);
+  #list = new Uint32Array(256);
+  #varints = new Float64Array(256);
+
+  #reserve(vertices: number): void {
+    if (vertices <= this.#list.length) return;
+    this.#xy = new Float64Array(vertices * 2);
+    this.#list = new Uint32Array(vertices);
+    this.#varints = new Float64Array(vertices);
   }
 
-  /** The coordinates of one axis. */
-  readAxis(xy: Float64Array, axis: Axis, vertices: number): void {
-    const { bytes } = this;
-    const scale = bytes[this.at++] as number;
+  /** Marks the first vertex of each ring; gives the position behind their lengths and the vertices of all. */
+  #readRings(bytes: Uint8Array): { readonly at: number; readonly vertices: number } {
+    const start = readVarints(bytes, 0, this.#varints, 1);
+    const rings = this.#varints[0] as number;
+    if (!(rings <= Math.min(bytes.length, MAX_PIECE_VERTICES)))
+      throw damagedError('a piece of the map counts more rings than it holds');
+    this.#reserve(rings);
+    const at = readVarints(bytes, start, this.#varints, rings);
+    let vertices = 0;
+    for (let i = 0; i < rings; i++) vertices += this.#varints[i] as number;
+    if (!(vertices > 0 && vertices <= Math.min(bytes.length, MAX_PIECE_VERTICES)))
+      throw damagedError('a piece of the map counts more vertices than it holds');
+    const lengths = this.#varints;
+    this.#reserve(vertices);
+    for (let i = 0; i < vertices; i++) this.#list[i] = i;
+    for (let i = 0, first = 0; i < rings; first += lengths[i++] as number)
+      this.#list[first] = (first | RING_START) >>> 0;
+    return { at, vertices };
+  }
+
+  /** Reads the coordinates of one axis from `start` on and gives the position behind them. */
+  #readAxis(bytes: Uint8Array, start: number, axis: Axis, vertices: number): number {
+    const xy = this.#xy;
+    const varints = this.#varints;
+    const scale = bytes[start] as number;
     const doubles = scale === DOUBLE_SCALE ? vertices : 1;
-    if (this.at + doubles * 8 > bytes.length) throw blobLengthError();
+    const stepsAt = start + 1 + doubles * 8;
+    if (stepsAt > bytes.length) throw blobLengthError();
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    for (let i = 0; i < doubles; i++, this.at += 8) {
-      const value = view.getFloat64(this.at, true);
+    for (let i = 0; i < doubles; i++) {
+      const value = view.getFloat64(start + 1 + i * 8, true);
       if (!Number.isFinite(value)) throw coordinateError();
       xy[i * 2 + axis] = value;
     }
     const divisor = scaleDivisor(scale);
+    const end = readVarints(bytes, stepsAt, varints, vertices - doubles);
     let steps = Math.round((xy[axis] as number) * divisor);
     for (let i = doubles; i < vertices; i++) {
-      const zigzag = this.readVarint();
+      const zigzag = varints[i - doubles] as number;
       const half = Math.floor(zigzag / 2);
       steps += half * 2 === zigzag ? half : -half - 1;
       xy[i * 2 + axis] = steps / divisor;
     }
     // A sum that was no number once stays none.
-    if (doubles < vertices && !Number.isFinite(steps)) throw coordinateError();
+    if (!Number.isFinite(steps)) throw coordinateError();
+    return end;
+  }
+
+  decode(bytes: Uint8Array): RingList {
+    const { at, vertices } = this.#readRings(bytes);
+    const end = this.#readAxis(bytes, this.#readAxis(bytes, at, 0, vertices), 1, vertices);
+    // A blob is filled up to whole words.
+    if (end > bytes.length || bytes.length - end > 3) throw blobLengthError();
+    return { xy: this.#xy, list: this.#list, from: 0, to: vertices };
   }
 }
 
-const blobLengthError = () => damagedError('a piece of the map ends at the wrong byte');
-const coordinateError = () => damagedError('a piece of the map holds what is no coordinate');
-
-/** Unpacks blobs into arrays that are used again for the next one. */
 export function createVertexDecoder(): (bytes: Uint8Array) => RingList {
-  let xy = new Float64Array(512);
-  let list = new Uint32Array(256);
-
-  return (bytes) => {
-    const reader = new BlobReader(bytes);
-    const rings = reader.readVarint();
-    if (!(rings <= bytes.length)) throw damagedError('a piece of the map counts more rings than it holds');
-    const lengths = Array.from({ length: rings }, () => reader.readVarint());
-    const vertices = lengths.reduce((sum, length) => sum + length, 0);
-    if (!(vertices > 0 && vertices <= Math.min(bytes.length, MAX_PIECE_VERTICES)))
-      throw damagedError('a piece of the map counts more vertices than it holds');
-    if (vertices > list.length) {
-      xy = new Float64Array(vertices * 2);
-      list = new Uint32Array(vertices);
-    }
-    for (let i = 0; i < vertices; i++) list[i] = i;
-    let first = 0;
-    for (const length of lengths) {
-      list[first] = (first | RING_START) >>> 0;
-      first += length;
-    }
-    reader.readAxis(xy, 0, vertices);
-    reader.readAxis(xy, 1, vertices);
-    // A blob is filled up to whole words.
-    if (reader.at > bytes.length || bytes.length - reader.at > 3) throw blobLengthError();
-    return { xy, list, from: 0, to: vertices };
-  };
+  const decoder = new VertexDecoder();
+  return (bytes) => decoder.decode(bytes);
 }
