@@ -1,6 +1,6 @@
-/** What the end of a broker link means: the sentence for the owner and how to try again. Pure; opens no link. */
+/** What the end of a broker link means: the sentence for the owner, and how to reconnect. */
 
-/** All that was seen of one link when it ended. */
+/** What was seen of one link when it ended. */
 export interface DisconnectReason {
   /** `host:port`, for people. */
   readonly address: string;
@@ -18,7 +18,7 @@ export interface DisconnectReason {
 
 export interface ReconnectAdvice {
   readonly cause: string;
-  /** Trying again without a change is in vain. */
+  /** Only a change of credentials, certificates or names helps. */
   readonly refused: boolean;
   /** The next attempt speaks the other version of the protocol; `certain` when the broker said so. */
   readonly otherVersion: 'no' | 'maybe' | 'certain';
@@ -56,14 +56,13 @@ const buildAdvice = (cause: string, more: Partial<ReconnectAdvice> = {}): Reconn
   ...more,
 });
 
-/** Nothing here is thrown; an unknown ending is simply tried again. */
 export function adviseReconnect(ending: DisconnectReason): ReconnectAdvice {
   return ending.wasOnline ? adviseAfterOnline(ending) : adviseBeforeOnline(ending);
 }
 
 const adviseTakenOver = ({ clientId }: DisconnectReason) =>
   buildAdvice(
-    `another client with the id "${clientId}" took over the link to the broker: two agents carry one device name; stop one, or give each its own "device"`,
+    `another client with the id "${clientId}" took over the link to the broker: two agents use one device name; stop one, or give each its own "device"`,
     { refused: true },
   );
 
@@ -73,7 +72,7 @@ function adviseAfterOnline(ending: DisconnectReason): ReconnectAdvice {
   if (reasonCode === undefined && shortLinks >= SUSPICIOUS_SHORT_LINKS) return adviseTakenOver(ending);
   const detail = reasonCode === undefined ? message : `reason ${reasonCode}`;
   return buildAdvice(
-    `the link to the broker at ${address} was lost${detail === undefined ? '' : ` (${detail})`}; it is tried again`,
+    `the link to the broker at ${address} was lost${detail === undefined ? '' : ` (${detail})`}; the agent reconnects`,
   );
 }
 
@@ -83,18 +82,18 @@ function adviseBeforeOnline({ address, clientId, code, message }: DisconnectReas
       return buildAdvice(`the broker at ${address} speaks another version of MQTT`, { otherVersion: 'certain' });
     if (CREDENTIALS_REFUSED.includes(code))
       return buildAdvice(
-        `the broker at ${address} refused the user name or password (${code}): nothing is told or taken over MQTT; give or correct mqtt.usernameFile and mqtt.passwordFile`,
+        `the broker at ${address} refused the user name or password (${code}): MQTT is off; give or correct mqtt.usernameFile and mqtt.passwordFile`,
         { refused: true },
       );
     if (CLIENT_ID_REFUSED.includes(code))
       return buildAdvice(`the broker at ${address} refused the client id "${clientId}": choose another "device"`, {
         refused: true,
       });
-    return buildAdvice(`the broker at ${address} refused the link (${code}); it is tried again`);
+    return buildAdvice(`the broker at ${address} refused the link (${code}); the agent reconnects`);
   }
   if (code === undefined)
     return buildAdvice(
-      `the broker at ${address} closed the link before accepting it${message === undefined ? '' : ` (${message})`}; it is tried again`,
+      `the broker at ${address} closed the link before accepting it${message === undefined ? '' : ` (${message})`}; the agent reconnects`,
       {
         otherVersion: 'maybe',
       },
@@ -102,15 +101,15 @@ function adviseBeforeOnline({ address, clientId, code, message }: DisconnectReas
   const certificate = CERTIFICATE_CURES.find(([codes]) => codes.test(code));
   if (certificate !== undefined) {
     const [, wrong, cure] = certificate;
-    return buildAdvice(`the broker at ${address} ${wrong} (${code}): nothing is told or taken over MQTT; ${cure}`, {
+    return buildAdvice(`the broker at ${address} ${wrong} (${code}): MQTT is off; ${cure}`, {
       refused: true,
     });
   }
   if (code === 'ECONNRESET')
     return buildAdvice(
-      `the broker at ${address} hung up at the first word (${code}): MQTT is missing until it listens; check the port in mqtt.url, and that it is mqtts:// where TLS is spoken and mqtt:// where not`,
+      `the broker at ${address} closed the connection immediately (${code}): MQTT is off; check the port in mqtt.url, and that it is mqtts:// where the broker uses TLS and mqtt:// where not`,
     );
   return buildAdvice(
-    `no broker answers at ${address} (${code}): MQTT is missing until it does; start the broker or correct mqtt.url`,
+    `no broker answers at ${address} (${code}): MQTT is off until one does; start the broker or correct mqtt.url`,
   );
 }

@@ -219,7 +219,7 @@ describe('5 HTTPS', () => {
       expect(expectAnswer(await trusting.client().v1.token()).token).toMatch(/^[0-9a-f]{40}$/);
       expect(expectFailure(await careful.client().forecast(PSCO))).toMatchObject({
         kind: 'unreachable',
-        reason: 'tls',
+        reason: 'certificate-authority',
       });
       expect(careful.reference.counts().requests).toBe(0);
     } finally {
@@ -232,7 +232,10 @@ describe('5 HTTPS', () => {
     const tls = createCertificate({ until: '210101000000Z' });
     const own = await startClientAndReference({ tls }, tls.cert);
     try {
-      expect(expectFailure(await own.client().forecast(PSCO))).toMatchObject({ kind: 'unreachable', reason: 'tls' });
+      expect(expectFailure(await own.client().forecast(PSCO))).toMatchObject({
+        kind: 'unreachable',
+        reason: 'certificate-date',
+      });
     } finally {
       await own.close();
     }

@@ -3,13 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Broker, BrokerMessage, BrokerOptions, BrokerState } from '../../src/domain/ports.ts';
 import { adviseReconnect, type DisconnectReason, type ReconnectAdvice } from '../../src/platform/broker-disconnect.ts';
-import {
-  createBrokerFactory,
-  getReconnectWait,
-  isTopic,
-  isTopicFilter,
-  matchesFilter,
-} from '../../src/platform/mqtt-broker.ts';
+import { createBrokerFactory, getReconnectWait } from '../../src/platform/mqtt-broker.ts';
+import { isTopic, isTopicFilter, matchesFilter } from '../../src/platform/mqtt-topics.ts';
 import { createSystemClock } from '../../src/platform/system-clock.ts';
 import { startEmbeddedBroker } from '../../src/simulation/embedded-broker.ts';
 import { describeWithMosquitto, freePort, startMosquitto } from '../doubles/mosquitto.ts';
@@ -246,11 +241,11 @@ describe('the verdict over an ended link', () => {
     [{ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, true, 'no', /made for another name.*write that name in mqtt\.url/],
     [{ code: 'CERT_HAS_EXPIRED' }, true, 'no', /not valid at this device's time.*renew it, or set the clock/],
     [{ code: 'EPROTO' }, true, 'no', /check mqtt\.ca, the certificates and the clock/],
-    [{ code: 'ECONNRESET' }, false, 'no', /hung up at the first word.*mqtts:\/\/ where TLS is spoken/],
-    [{ wasOnline: true }, false, 'no', /was lost; it is tried again/],
-    [{ wasOnline: true, reasonCode: 142 }, true, 'no', /two agents carry one device name; stop one/],
+    [{ code: 'ECONNRESET' }, false, 'no', /closed the connection immediately.*mqtts:\/\/ where the broker uses TLS/],
+    [{ wasOnline: true }, false, 'no', /was lost; the agent reconnects/],
+    [{ wasOnline: true, reasonCode: 142 }, true, 'no', /two agents use one device name; stop one/],
     [{ wasOnline: true, shortLinks: 2 }, false, 'no', /was lost/],
-    [{ wasOnline: true, shortLinks: 3 }, true, 'no', /two agents carry one device name/],
+    [{ wasOnline: true, shortLinks: 3 }, true, 'no', /two agents use one device name/],
     [{ wasOnline: true, message: 'Keepalive timeout' }, false, 'no', /was lost \(Keepalive timeout\)/],
   ];
   it.each(rows)('%j', (seen, refused, otherVersion, sentence) => {

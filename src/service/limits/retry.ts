@@ -1,46 +1,33 @@
-/** Repeats a call of many through failures that pass by themselves: decides how often, and waits in between. For a GET only: repeating one is safe. */
+/** Repeats a GET through failures that pass by themselves, with waits in between. */
 
+import { waitAbortable } from '../../domain/abortable-wait.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
-import { addDuration, type Duration, minutes } from '../../domain/units.ts';
+import { type Duration, minutes } from '../../domain/units.ts';
 import { failed } from '../api/decode-body.ts';
 import type { Failure, Outcome } from '../failure.ts';
 import { computeRetryDelay } from './retry-delay.ts';
 
 const MAX_FAILURES = 5;
 const MAX_WAITS = 20;
-/** A window of the budget and a bare 429 are waited out; who is sent away for longer is told so. */
+/** A window of the rate limit and a bare 429 are waited out; a longer wait is reported. */
 const MAX_WAIT = minutes(15);
 
-/** What a call has met so far; being held back says nothing of the link, nor the link of the budget. */
+/** Rate-limit waits and other failures count apart: neither says anything of the other. */
 interface RetryCounts {
   readonly failures: number;
   readonly waits: number;
 }
 
 /** Whether the call is tried again; without a connection only where something was ever answered, so that a wrong address is told at once. */
-function shouldRetry(failure: Failure, { failures: troubles, waits }: RetryCounts, isAnswering: boolean): boolean {
+function shouldRetry(failure: Failure, { failures, waits }: RetryCounts, isAnswering: boolean): boolean {
   if (failure.kind === 'throttled') return waits < MAX_WAITS && failure.retryAfter <= MAX_WAIT;
-  if (troubles >= MAX_FAILURES) return false;
+  if (failures >= MAX_FAILURES) return false;
   if (failure.kind !== 'unreachable') return failure.kind === 'server-error';
   return failure.reason === 'cut-short' || (failure.reason === 'no-connection' && isAnswering);
 }
 
-const countFailure = ({ failures: troubles, waits }: RetryCounts, { kind }: Failure): RetryCounts =>
-  kind === 'throttled' ? { failures: troubles, waits: waits + 1 } : { failures: troubles + 1, waits };
-
-/** Resolves after `wait`, or at once when `signal` is aborted. */
-function waitAbortable(clock: Clock, wait: Duration, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resume) => {
-    const done = () => {
-      cancel();
-      signal.removeEventListener('abort', done);
-      resume();
-    };
-    const cancel = clock.wakeAt(addDuration(clock.now().uptime, wait), 'retry', done);
-    signal.addEventListener('abort', done, { once: true });
-  });
-}
+const countFailure = ({ failures, waits }: RetryCounts, { kind }: Failure): RetryCounts =>
+  kind === 'throttled' ? { failures, waits: waits + 1 } : { failures: failures + 1, waits };
 
 export interface RetryParts {
   readonly clock: Clock;
@@ -69,7 +56,7 @@ export function createRetry({ clock, random, signal, onWait }: RetryParts): Retr
       const inARow = outcome.failure.kind === 'throttled' ? counts.waits : counts.failures;
       const wait = computeRetryDelay(outcome.failure, inARow, random.fraction());
       onWait(wait, outcome.failure);
-      await waitAbortable(clock, wait, signal);
+      await waitAbortable({ clock, wait, name: 'retry', signal });
     }
   };
 }

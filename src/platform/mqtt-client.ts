@@ -1,0 +1,96 @@
+/** One attempt at a broker link through mqtt.js: its options, and why it ended. */
+
+import type { IClientOptions, MqttClient } from 'mqtt';
+import type { BrokerCredentials, BrokerOptions } from '../domain/ports.ts';
+import { seconds } from '../domain/units.ts';
+import type { DisconnectReason } from './broker-disconnect.ts';
+import { createPacketGuard } from './packet-guard.ts';
+
+export type MqttVersion = 5 | 4;
+
+const KEEPALIVE = seconds(30);
+const CONNECT_TIMEOUT = seconds(10);
+/** Largest packet accepted; the broker of version 5 is told so. */
+const MAX_PACKET = 65_536;
+
+/** Parsed here: mqtt.js would use Node's old address parser, which warns on standard error from Node 24 on. */
+function parseBrokerUrl(url: string): IClientOptions {
+  const { protocol, hostname, port } = new URL(url);
+  return {
+    protocol: protocol === 'mqtts:' ? 'mqtts' : 'mqtt',
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    ...(port === '' ? {} : { port: Number(port) }),
+  };
+}
+
+function buildClientOptions(
+  { url, clientId, will, keepalive = KEEPALIVE }: BrokerOptions,
+  { username, password, ca, certificate, key }: BrokerCredentials,
+  version: MqttVersion,
+): IClientOptions {
+  return {
+    ...parseBrokerUrl(url),
+    clientId,
+    clean: true,
+    protocolVersion: version,
+    keepalive: keepalive / 1_000,
+    connectTimeout: CONNECT_TIMEOUT,
+    reconnectPeriod: 0,
+    resubscribe: false,
+    queueQoSZero: false,
+    // 65,536 small buffers, 7 MiB, to write a number faster.
+    writeCache: false,
+    rejectUnauthorized: true,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(ca === undefined ? {} : { ca: [...process.getBuiltinModule('node:tls').rootCertificates, ca] }),
+    ...(certificate === undefined ? {} : { cert: certificate }),
+    ...(key === undefined ? {} : { key }),
+    ...(will === undefined
+      ? {}
+      : { will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
+    ...(version === 5 ? { properties: { maximumPacketSize: MAX_PACKET } } : {}),
+  };
+}
+
+/** A client that connects once. Loads mqtt.js; throws what it says of a bad address or certificate. */
+export async function openMqttClient(
+  options: BrokerOptions,
+  credentials: BrokerCredentials,
+  version: MqttVersion,
+): Promise<MqttClient> {
+  // The default is the module in Node and in a bundle's chunk alike; its names are not.
+  const { connect } = (await import('mqtt')).default;
+  return connect(buildClientOptions(options, credentials, version));
+}
+
+export type ClientEnd = Pick<DisconnectReason, 'code' | 'message' | 'reasonCode'>;
+
+/** Collects why the attempt or its link ends; a packet that is too large ends it. */
+export function watchClientEnd(client: MqttClient, onEnd: (end: ClientEnd) => void): void {
+  let end: ClientEnd = {};
+  const isTooLarge = createPacketGuard(MAX_PACKET);
+  client.on('error', (error) => {
+    const code = getMqttErrorCode(error);
+    end = { message: getErrorMessage(error), ...(code === undefined ? {} : { code }), ...end };
+  });
+  client.on('disconnect', ({ reasonCode }) => {
+    if (reasonCode !== undefined) end = { ...end, reasonCode };
+  });
+  client.stream.on('data', (chunk: Uint8Array) => {
+    if (!isTooLarge(chunk)) return;
+    end = { message: `a message of more than ${MAX_PACKET} bytes`, ...end };
+    client.stream.destroy();
+  });
+  client.once('close', () => {
+    client.end(true);
+    onEnd(end);
+  });
+}
+
+export const getErrorMessage = (error: unknown) => (error instanceof Error ? error.message : `${error}`);
+
+export function getMqttErrorCode(error: Error): string | number | undefined {
+  if (!('code' in error)) return undefined;
+  return typeof error.code === 'string' || typeof error.code === 'number' ? error.code : undefined;
+}

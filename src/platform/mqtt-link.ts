@@ -1,0 +1,62 @@
+/** An accepted link to a broker: publishes, subscribes and hands messages out until it ends. */
+
+import type { MqttClient } from 'mqtt';
+import { waitAbortable } from '../domain/abortable-wait.ts';
+import type { BrokerMessage, Clock, SubscriptionOptions } from '../domain/ports.ts';
+import { seconds, type Uptime } from '../domain/units.ts';
+import { getMqttErrorCode } from './mqtt-client.ts';
+import { isTopic, isTopicFilter, matchesFilter } from './mqtt-topics.ts';
+
+const ANSWER_TIMEOUT = seconds(10);
+
+type Receive = (message: BrokerMessage) => void;
+
+export interface MqttLink {
+  readonly client: MqttClient;
+  readonly since: Uptime;
+  /** True once the broker has accepted it. */
+  publish(topic: string, payload: string, retain: boolean): Promise<boolean>;
+  subscribe(filter: string, receive: Receive, options: SubscriptionOptions): Promise<boolean>;
+  /** The link has ended: whoever waits for an answer gets none. */
+  end(): void;
+}
+
+export function createMqttLink(client: MqttClient, clock: Clock, onDenied: (action: string) => void): MqttLink {
+  const receivers = new Map<string, Set<Receive>>();
+  const ended = new AbortController();
+  client.on('message', (topic, payload, { retain, dup }) => {
+    const message: BrokerMessage = { topic, payload, retained: retain === true, duplicate: dup === true };
+    const matching = [...receivers].filter(([filter]) => matchesFilter(filter, topic));
+    for (const [, all] of matching) for (const receive of all) receive(message);
+  });
+
+  /** Whether the broker agrees in time; a refusal of version 5 is reported as denied. */
+  const awaitAgreement = async (action: string, send: (done: (error?: Error | null) => void) => void) => {
+    const request = { clock, wait: ANSWER_TIMEOUT, name: `broker ${action}`, signal: ended.signal };
+    const answer = await waitAbortable<Error | 'agreed'>(request, (finish) =>
+      send((error) => finish(error ?? 'agreed')),
+    );
+    const code = answer instanceof Error ? getMqttErrorCode(answer) : undefined;
+    if (typeof code === 'number' && code >= 128 && !ended.signal.aborted) onDenied(action);
+    return answer === 'agreed';
+  };
+
+  return {
+    client,
+    since: clock.now().uptime,
+    async publish(topic, payload, retain) {
+      if (!isTopic(topic)) return false;
+      return awaitAgreement(`publishing ${topic}`, (done) => client.publish(topic, payload, { qos: 1, retain }, done));
+    },
+    async subscribe(filter, receive, { wantsRetained }) {
+      if (!isTopicFilter(filter)) return false;
+      receivers.set(filter, new Set([...(receivers.get(filter) ?? []), receive]));
+      // MQTT 5 section 3.8.3.1: retain handling 2 sends no stored message, retain as published marks live ones.
+      const subscription = { [filter]: { qos: 1 as const, rap: !wantsRetained, rh: wantsRetained ? 0 : 2 } };
+      const isAccepted = await awaitAgreement(`reading ${filter}`, (done) => client.subscribe(subscription, done));
+      if (!isAccepted) receivers.get(filter)?.delete(receive);
+      return isAccepted;
+    },
+    end: () => ended.abort(),
+  };
+}
