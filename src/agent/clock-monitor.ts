@@ -1,8 +1,9 @@
-/** Watches whether the wall clock can be gone by, and says so; moves no clock but the agent's own correction. */
+/** Watches whether the wall clock can be trusted, and corrects the agent's time by the service's. Never sets the machine's clock. */
 
 import { formatDuration } from '../domain/duration-text.ts';
-import type { Cancel, Clock, Log } from '../domain/ports.ts';
-import { addDuration, type Duration, formatInstant, seconds } from '../domain/units.ts';
+import { createPoller } from '../domain/poller.ts';
+import type { Clock, Log } from '../domain/ports.ts';
+import { type Duration, formatInstant, seconds } from '../domain/units.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { AgentClock } from './agent-clock.ts';
 import type { Problems } from './problems.ts';
@@ -12,46 +13,47 @@ export interface ClockMonitorParts {
   readonly service: Pick<ServiceClient, 'skew'>;
   readonly problems: Problems;
   readonly log: Log;
-  /** The time the agent goes by is another one, or may be gone by from now on. */
+  /** The agent's time has changed, or can be trusted from now on. */
   readonly onChange: () => void;
 }
 
 export interface ClockMonitor {
-  /** Until somebody vouches for the clock. */
+  /** Polls until the clock is synchronised. */
   start(): void;
   /** After each answer of the service: what it says of the time. */
   checkSkew(): void;
-  /** For placing data: two clocks that disagree place none. */
+  /** For placing data in time: trusted only while the two clocks agree. */
   readonly signalClock: Clock;
   stop(): void;
 }
 
-/** Nothing tells when a time source has set the clock, so it is looked at this often until one has. */
+/** Nothing reports that a time source has set the clock: it is polled until one has. */
 const TRUST_POLL_INTERVAL = seconds(10);
 const CLOCK_SUBJECT = 'clock';
 
 export function createClockMonitor({ clock, service, problems, log, onChange }: ClockMonitorParts): ClockMonitor {
-  let pollTimer: Cancel | undefined;
-  let stopped = false;
+  const poller = createPoller({ clock, name: 'trust', poll: async () => checkTrust() });
 
-  const pollTrust = (): void => {
-    if (stopped) return;
-    const { wall, uptime, trusted } = clock.now();
+  const checkTrust = (): Duration | undefined => {
+    const { wall, trusted } = clock.now();
     if (trusted) {
       problems.resolve(CLOCK_SUBJECT);
       onChange();
-      return;
+      return undefined;
     }
     problems.raise(
       CLOCK_SUBJECT,
-      `nothing vouches for this device's clock, which says ${formatInstant(wall)}; the signal drives nothing until a time source or the service tells the time; check the network`,
+      `this device's clock is not synchronised and says ${formatInstant(wall)}; the signal switches no load until a time source or the service gives the time; check the network`,
       'untrusted',
     );
-    pollTimer = clock.wakeAt(addDuration(uptime, TRUST_POLL_INTERVAL), 'trust', pollTrust);
+    return TRUST_POLL_INTERVAL;
   };
 
   return {
-    start: pollTrust,
+    start() {
+      const wait = checkTrust();
+      if (wait !== undefined) poller.pollAfter(wait);
+    },
     checkSkew() {
       const skew = service.skew();
       if (skew === undefined) return;
@@ -62,7 +64,7 @@ export function createClockMonitor({ clock, service, problems, log, onChange }: 
       else
         problems.raise(
           CLOCK_SUBJECT,
-          `this device's clock is ${formatSkew(conflict)} ${conflict > 0 ? 'behind' : 'ahead of'} the service's though it is synchronised; the signal drives nothing until they agree; check the time source`,
+          `this device's clock is ${formatSkew(conflict)} ${conflict > 0 ? 'behind' : 'ahead of'} the service's though it is synchronised; the signal switches no load until they agree; check the time source`,
         );
       if (hasTimeChanged) log('info', formatCorrection(clock.correction()));
       if (hasTimeChanged || wasConflict !== (conflict !== undefined)) onChange();
@@ -74,10 +76,7 @@ export function createClockMonitor({ clock, service, problems, log, onChange }: 
         return { ...moment, trusted: moment.trusted && clock.skewConflict() === undefined };
       },
     },
-    stop() {
-      stopped = true;
-      pollTimer?.();
-    },
+    stop: poller.stop,
   };
 }
 

@@ -1,9 +1,10 @@
-/** Feeds events to the control core, carries its commands to the outputs and wakes it when it asked; decides nothing about levels. */
+/** Feeds events to the control core, carries out its commands and wakes it when it asked. */
 
 import type { ControlEvent, Decision, Site, StepResult } from '../control/control-types.ts';
 import type { Level } from '../domain/load-types.ts';
 import type { Cancel, Clock, ClockReading } from '../domain/ports.ts';
-import { isOutputFailure, type Output, type OutputFailure } from '../outputs/output.ts';
+import type { Output, OutputFailure } from '../outputs/output.ts';
+import { createActuators } from './actuators.ts';
 
 export interface StepReport<State> {
   readonly state: State;
@@ -17,106 +18,78 @@ export interface StepReport<State> {
 export interface ControlLoopParts<State> {
   readonly site: Site;
   readonly step: (site: Site, state: State, event: ControlEvent, now: ClockReading) => StepResult<State>;
-  readonly state: State;
   readonly clock: Clock;
   readonly outputs: ReadonlyMap<string, Output>;
-  /** Before time alone is fed to the core: whoever holds the signal tells it first what is valid from now on. */
+  /** Before each wake-up of the core: a signal that is due by then is fed first. */
   readonly beforeTick: () => void;
   /** After each step. */
-  readonly onStep: (news: StepReport<State>) => void;
+  readonly onStep: (report: StepReport<State>) => void;
   readonly onOutputFault: (load: string, failure: OutputFailure | undefined) => void;
 }
 
-export interface ControlLoop {
-  /** The first event: what the outputs were found at. A load that cannot be read is told its level once more, for nobody knows. */
-  start(levels: Readonly<Record<string, Level>>): void;
+export interface ControlLoop<State> {
+  /** The first event: the levels the outputs were found at. A load that cannot be read is told its level once more. */
+  start(state: State, levels: Readonly<Record<string, Level>>): void;
+  /** Without effect before `start` and after `stop`. */
   feed(event: ControlEvent): void;
-  /** No event has an effect from here on; resolves when no output is being told anything. */
+  /** Resolves when no output is being switched. */
   stop(): Promise<void>;
-  /** After `stop`: the level a load was left at, for the state that is kept. */
+  /** After `stop`: the level a load was left at, for the saved state. */
   recordFinalLevel(load: string, level: Level): void;
 }
 
-interface Actuator {
-  wanted: Level | undefined;
-  busy: Promise<void> | undefined;
-  failures: number;
-}
-
-export function createControlLoop<State>(parts: ControlLoopParts<State>): ControlLoop {
+export function createControlLoop<State>(parts: ControlLoopParts<State>): ControlLoop<State> {
   const { site, step, clock, outputs, onStep, onOutputFault } = parts;
-  let state = parts.state;
+  let state: State | undefined;
+  let isStopped = false;
   let wake: Cancel | undefined;
-  let stopped = false;
   const decidedLevels = new Map<string, Level>();
-  const actuators = new Map<string, Actuator>(
-    [...outputs.keys()].map((load) => [load, { wanted: undefined, busy: undefined, failures: 0 }]),
-  );
+  const actuators = createActuators({
+    outputs,
+    onApplied(load, level) {
+      onOutputFault(load, undefined);
+      feed({ kind: 'confirmed', load, level });
+    },
+    onFailed(load, failure, disagreements) {
+      onOutputFault(load, failure);
+      feed({ kind: 'failed', load, disagreements });
+    },
+  });
 
   const feed = (event: ControlEvent): void => {
-    if (stopped) return;
+    if (state === undefined || isStopped) return;
     const now = clock.now();
-    const next = step(site, state, event, now);
-    state = next.state;
-    for (const { load, level } of next.decisions) decidedLevels.set(load, level);
-    for (const { load, level } of next.commands) requestLevel(load, level);
-    onStep({ state, event, decisions: next.decisions, hasCommands: next.commands.length > 0, now });
+    const { state: next, decisions, commands, wakeAt } = step(site, state, event, now);
+    state = next;
+    for (const { load, level } of decisions) decidedLevels.set(load, level);
+    for (const { load, level } of commands) actuators.requestLevel(load, level);
+    onStep({ state, event, decisions, hasCommands: commands.length > 0, now });
     wake?.();
-    wake = clock.wakeAt(next.wakeAt, 'control', () => {
+    wake = clock.wakeAt(wakeAt, 'control', () => {
       parts.beforeTick();
       feed({ kind: 'tick' });
     });
   };
 
-  const requestLevel = (load: string, level: Level): void => {
-    const actuator = actuators.get(load);
-    if (actuator === undefined) return;
-    actuator.wanted = level;
-    actuator.busy ??= applyPending(load, actuator);
-  };
-
-  /** Tells the output the newest wanted level until none newer has come; calls do not overlap. */
-  const applyPending = async (load: string, actuator: Actuator): Promise<void> => {
-    const output = outputs.get(load);
-    while (output !== undefined && actuator.wanted !== undefined) {
-      const level = actuator.wanted;
-      actuator.wanted = undefined;
-      const failure = await output.apply(level);
-      if (isOutputFailure(failure)) {
-        actuator.failures += 1;
-        onOutputFault(load, failure);
-        feed({ kind: 'failed', load, disagreements: actuator.failures });
-      } else {
-        actuator.failures = 0;
-        onOutputFault(load, undefined);
-        feed({ kind: 'confirmed', load, level });
-      }
-    }
-    actuator.busy = undefined;
-  };
-
   return {
-    start(levels) {
+    start(initialState, levels) {
+      state = initialState;
       feed({ kind: 'found', levels });
-      for (const [load, { busy }] of actuators) {
-        const level = decidedLevels.get(load);
-        if (busy === undefined && level !== undefined && !(load in levels)) requestLevel(load, level);
-      }
+      for (const [load, level] of decidedLevels)
+        if (outputs.has(load) && actuators.isIdle(load) && !(load in levels)) actuators.requestLevel(load, level);
     },
     feed,
     recordFinalLevel(load, level) {
+      if (state === undefined) return;
       const event: ControlEvent = { kind: 'confirmed', load, level };
       const now = clock.now();
       state = step(site, state, event, now).state;
       onStep({ state, event, decisions: [], hasCommands: false, now });
     },
-    async stop() {
-      stopped = true;
+    stop() {
+      isStopped = true;
       wake?.();
-      for (const actuator of actuators.values()) {
-        actuator.wanted = undefined;
-      }
-      await Promise.all([...actuators.values()].map(({ busy }) => busy));
+      return actuators.stop();
     },
   };
 }

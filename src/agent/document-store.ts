@@ -1,4 +1,4 @@
-/** Keeps small documents in two generations, each with a checksum: a torn or damaged one costs at most the last change. Never blocks who saves. */
+/** Keeps small documents in two generations, each with a checksum: a torn or damaged one costs at most the last change. */
 
 import { crc32 } from 'node:zlib';
 import { type Disk, DiskError } from '../domain/ports.ts';
@@ -47,18 +47,72 @@ function openDocument(bytes: Uint8Array): { readonly generation: number; readonl
 }
 
 interface DocumentWriter {
-  generation: number;
-  /** The newest content nobody has begun to write. */
+  /** Of the newest on the disk; undefined until it has been looked for. */
+  generation: number | undefined;
+  /** The newest content that no write has begun with. */
   pending?: Uint8Array;
   writing?: Promise<boolean>;
 }
 
-/** `trouble` is told what the disk said, or nothing when it works again. */
+/** `onDiskResult` is given the error of each access to the disk, or nothing when it worked. */
 export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskError | undefined) => void): DocumentStore {
   const writers = new Map<string, DocumentWriter>();
   const appendedFiles = new Set<string>();
+  const guard = guardDisk(onDiskResult);
 
-  const tryDisk = async (work: () => Promise<void>): Promise<boolean> => {
+  const getWriter = (name: string): DocumentWriter => {
+    const writer = writers.get(name) ?? { generation: undefined };
+    writers.set(name, writer);
+    return writer;
+  };
+
+  const load = async (name: string): Promise<LoadedDocument | undefined> => {
+    const slots = await Promise.all(GENERATION_SLOTS.map((slot) => readSlot(disk, `${name}.${slot}`, onDiskResult)));
+    const readable = slots.flatMap(({ found }) => found ?? []).sort((a, b) => b.generation - a.generation);
+    const newest = readable[0];
+    getWriter(name).generation ??= newest?.generation ?? 0;
+    const isPrevious = slots.some(({ isThere, found }) => isThere && found === undefined);
+    return newest && { bytes: newest.content, isPrevious };
+  };
+
+  const writePending = async (name: string, writer: DocumentWriter): Promise<boolean> => {
+    let isDurable = true;
+    // A generation below one on the disk would be taken for the older of the two.
+    if (writer.generation === undefined) await load(name);
+    while (writer.pending !== undefined) {
+      const content = writer.pending;
+      delete writer.pending;
+      const generation = (writer.generation ?? 0) + 1;
+      const file = `${name}.${GENERATION_SLOTS[generation % 2]}`;
+      isDurable = await guard(() => disk.replace(file, sealDocument(generation, content)));
+      if (isDurable) writer.generation = generation;
+    }
+    delete writer.writing;
+    return isDurable;
+  };
+
+  return {
+    load,
+    save(name, bytes) {
+      const writer = getWriter(name);
+      writer.pending = bytes;
+      writer.writing ??= writePending(name, writer);
+      return writer.writing;
+    },
+    append(name, bytes) {
+      const content = appendedFiles.has(name) ? bytes : new Uint8Array([...NEW_LINE, ...bytes]);
+      return guard(async () => {
+        await disk.append(name, content, { sync: true });
+        appendedFiles.add(name);
+      });
+    },
+  };
+}
+
+/** Runs work on a disk: true when it worked, false when the disk refused. */
+const guardDisk =
+  (onDiskResult: (failure: DiskError | undefined) => void) =>
+  async (work: () => Promise<void>): Promise<boolean> => {
     try {
       await work();
       onDiskResult(undefined);
@@ -70,59 +124,13 @@ export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskErro
     }
   };
 
-  const readSlot = async (name: string, slot: string) => {
-    try {
-      const bytes = await disk.read(`${name}.${slot}`);
-      return { there: bytes !== undefined, found: bytes === undefined ? undefined : openDocument(bytes) };
-    } catch (error) {
-      if (!(error instanceof DiskError)) throw error;
-      onDiskResult(error);
-      return { there: true, found: undefined };
-    }
-  };
-
-  const getWriter = (name: string): DocumentWriter => {
-    const writer = writers.get(name) ?? { generation: 0 };
-    writers.set(name, writer);
-    return writer;
-  };
-
-  const writePending = async (name: string, writer: DocumentWriter): Promise<boolean> => {
-    let done = true;
-    while (writer.pending !== undefined) {
-      const content = writer.pending;
-      delete writer.pending;
-      const generation = writer.generation + 1;
-      done = await tryDisk(() =>
-        disk.replace(`${name}.${GENERATION_SLOTS[generation % 2]}`, sealDocument(generation, content)),
-      );
-      if (done) writer.generation = generation;
-    }
-    delete writer.writing;
-    return done;
-  };
-
-  return {
-    async load(name) {
-      const slots = await Promise.all(GENERATION_SLOTS.map((slot) => readSlot(name, slot)));
-      const readable = slots.flatMap(({ found }) => found ?? []).sort((a, b) => b.generation - a.generation);
-      const newest = readable[0];
-      if (newest === undefined) return undefined;
-      getWriter(name).generation = newest.generation;
-      return { bytes: newest.content, isPrevious: slots.some(({ there, found }) => there && found === undefined) };
-    },
-    save(name, bytes) {
-      const writer = getWriter(name);
-      writer.pending = bytes;
-      writer.writing ??= writePending(name, writer);
-      return writer.writing;
-    },
-    append(name, bytes) {
-      const content = appendedFiles.has(name) ? bytes : new Uint8Array([...NEW_LINE, ...bytes]);
-      return tryDisk(async () => {
-        await disk.append(name, content, { sync: true });
-        appendedFiles.add(name);
-      });
-    },
-  };
+async function readSlot(disk: Disk, file: string, onDiskError: (failure: DiskError) => void) {
+  try {
+    const bytes = await disk.read(file);
+    return { isThere: bytes !== undefined, found: bytes === undefined ? undefined : openDocument(bytes) };
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+    onDiskError(error);
+    return { isThere: true, found: undefined };
+  }
 }

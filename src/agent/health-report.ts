@@ -1,4 +1,4 @@
-/** The agent's condition as health and as a sentence: gathers what the parts say, judges nothing. */
+/** The agent's condition as health and as a sentence. */
 
 import { HEALTH_PARTS, type Health, type PartHealth, type PartName } from '../mqtt/health.ts';
 import type { Failure } from '../service/failure.ts';
@@ -8,7 +8,7 @@ import type { Basis, SignalView } from '../signal/signal-view.ts';
 import type { Problem } from './problems.ts';
 
 export interface HealthSources {
-  readonly troubles: readonly Problem[];
+  readonly problems: readonly Problem[];
   readonly view: SignalView | undefined;
   readonly signalData: SignalData | undefined;
   readonly requests: number;
@@ -17,30 +17,30 @@ export interface HealthSources {
   readonly plan: string | undefined;
 }
 
-/** A trouble's subject is its part, or the part and a detail: `outputs:car`. */
+/** A problem's subject is its part, or the part and a detail: `outputs:car`. */
 const getPartName = ({ subject }: Problem) => subject.split(':')[0];
 
 function buildPartHealth(name: PartName, problems: readonly Problem[]): PartHealth {
-  const own = problems.filter((trouble) => getPartName(trouble) === name);
+  const own = problems.filter((problem) => getPartName(problem) === name);
   const first = own[0];
   if (first === undefined) return { ok: true };
   return { ok: false, problem: own.map(({ sentence }) => sentence).join('; '), since: first.since };
 }
 
-/** The best basis anything can be driven by now. */
+/** The best basis that loads can be switched by now. */
 export const findBestBasis = (view: SignalView | undefined): Basis =>
   view?.horizon?.basis ?? view?.index?.basis ?? 'fail-safe';
 
-/** More than this nobody reads; the log has them all. */
+/** The log has them all. */
 const MAX_HEALTH_WARNINGS = 10;
 
-const collectWarnings = (held: SignalData | undefined): readonly string[] => {
-  const all = [...(held?.forecast?.warnings ?? []), ...(held?.liveIndex?.warnings ?? [])];
+const collectWarnings = (data: SignalData | undefined): readonly string[] => {
+  const all = [...(data?.forecast?.warnings ?? []), ...(data?.liveIndex?.warnings ?? [])];
   return [...new Set(all.map(({ message }) => message))].slice(0, MAX_HEALTH_WARNINGS);
 };
 
-export function buildHealth({ troubles, view, signalData, requests, logins, region, plan }: HealthSources): Health {
-  const parts = Object.fromEntries(HEALTH_PARTS.map((name) => [name, buildPartHealth(name, troubles)])) as Record<
+export function buildHealth({ problems, view, signalData, requests, logins, region, plan }: HealthSources): Health {
+  const parts = Object.fromEntries(HEALTH_PARTS.map((name) => [name, buildPartHealth(name, problems)])) as Record<
     PartName,
     PartHealth
   >;
@@ -58,18 +58,18 @@ export function buildHealth({ troubles, view, signalData, requests, logins, regi
   };
 }
 
-/** As the service floor says it, but of a certificate that cannot be judged while the time is not known. */
+/** The failure in words; a certificate cannot be judged while the time is not known. */
 export function formatServiceFailure(failure: Failure, isTimeKnown: boolean): string {
   if (isTimeKnown || failure.kind !== 'unreachable' || failure.reason !== 'certificate-date')
     return failureText(failure);
   return `the service's certificate cannot be checked while this device does not know the time (${failure.cause}); let it reach a time server`;
 }
 
-/** The same trouble for as long as it stays of one kind. */
+/** A problem stays the same for as long as its failure is of one kind. */
 export const getFailureKind = (failure: Failure): string =>
   failure.kind === 'unreachable' ? failure.reason : failure.kind;
 
-/** What the signal says now, for people. */
+/** The signal now, for people. */
 export function formatSignalView(view: SignalView | undefined): string {
   if (view?.index === undefined) return view?.region === undefined ? 'the region is not known yet' : 'no valid index';
   const { value, basis } = view.index;

@@ -1,4 +1,4 @@
-/** Holds the outputs of all loads: opens them, passes on what they report, brings the loads to the level they are left at. Chooses no level. */
+/** The outputs of all loads: opens them, passes on their reports, brings the loads to the level they are left at. */
 
 import type { Config } from '../config/config.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
@@ -15,70 +15,93 @@ export interface LoadOutputsParts {
   readonly problems: Problems;
   readonly pins: GpioLines | undefined;
   readonly broker: Broker | undefined;
-  /** A device told its level by itself, or will not keep the one it was told (undefined). */
+  /** A device reported its level, or does not keep the level it was told (undefined). */
   readonly onReport: (load: string, level: Level | undefined) => void;
 }
 
 export interface LoadOutputs {
   readonly byLoad: ReadonlyMap<string, Output>;
-  /** The levels found, of the loads that can be read. */
-  open(): Promise<Record<string, Level>>;
-  /** Raises the trouble of a load, or clears it. */
+  open(): Promise<void>;
+  /** By `open`, of the loads that can be read. */
+  levelsFound(): Readonly<Record<string, Level>>;
+  /** Raises the problem of a load, or resolves it. */
   reportFault(load: string, failure: OutputFailure | undefined): void;
-  /** Brings a load to where its owner wants it without the agent. The level it took; `held` when it was not to be told, undefined when it could not be. */
-  applyStopLevel(load: LoadConfig): Promise<Level | 'held' | undefined>;
+  /**
+   * Brings each load to where its owner wants it without the agent; `onApplied` for each that took its level. False when one did
+   * not.
+   */
+  applyStopLevels(onApplied: (load: string, level: Level) => void): Promise<boolean>;
   close(): Promise<void>;
 }
 
 export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
-  const { config, clock, log, problems, pins, broker, onReport } = parts;
-  const byLoad = new Map<string, Output>();
-  for (const load of config.loads) {
-    const output = createOutput(load, {
-      clock,
-      log,
-      ...(pins === undefined ? {} : { pins }),
-      ...(broker === undefined
-        ? {}
-        : { broker, createLease: (topic: string) => createDeviceLease(topic, config.device, broker) }),
-    });
-    byLoad.set(load.name, output);
-  }
+  const { problems, onReport } = parts;
+  const outputs = createOutputs(parts);
+  const byLoad = new Map(outputs.map(({ load, output }) => [load.name, output]));
+  // Without a prototype: a load may be called `constructor`.
+  const levels: Record<string, Level> = Object.create(null);
 
   const reportFault = (load: string, failure: OutputFailure | undefined): void => {
     if (failure === undefined) problems.resolve(`outputs:${load}`);
     else problems.raise(`outputs:${load}`, `load ${load}: ${failure.detail}`);
   };
 
+  const openOutput = async ({ load: { name }, output }: LoadOutput): Promise<void> => {
+    output.watch((report) => {
+      const failure = isOutputFailure(report) ? report : undefined;
+      reportFault(name, failure);
+      onReport(name, isOutputFailure(report) ? undefined : report);
+    });
+    const found = await output.open();
+    if (isOutputFailure(found)) reportFault(name, found);
+    else if (found.level !== undefined) levels[name] = found.level;
+  };
+
+  const applyStopLevel = async ({ load: { name, failSafe }, output }: LoadOutput): Promise<boolean> => {
+    const failure = await output.apply(failSafe);
+    if (failure !== undefined)
+      parts.log('warn', `load ${name} did not take its fail-safe level ${failSafe}: ${failure.detail}`);
+    await output.release();
+    return failure === undefined;
+  };
+
   return {
     byLoad,
-    async open() {
-      // Without a prototype: a load may be called `constructor`.
-      const levels: Record<string, Level> = Object.create(null);
-      const openOne = async ([load, output]: readonly [string, Output]): Promise<void> => {
-        output.watch((newReport) => {
-          reportFault(load, isOutputFailure(newReport) ? newReport : undefined);
-          onReport(load, isOutputFailure(newReport) ? undefined : newReport);
-        });
-        const found = await output.open();
-        if (isOutputFailure(found)) reportFault(load, found);
-        else if (found.level !== undefined) levels[load] = found.level;
-      };
-      // Side by side: a device that is slow to say its state delays no other load.
-      await Promise.all([...byLoad].map(openOne));
-      return levels;
-    },
+    levelsFound: () => levels,
+    // Side by side: a device that is slow to report its state delays no other load.
+    open: async () => void (await Promise.all(outputs.map(openOutput))),
     reportFault,
-    async applyStopLevel({ name, onStop, observeOnly: shadow, failSafe }) {
-      const output = byLoad.get(name);
-      if (output === undefined || onStop === 'hold' || shadow) return 'held';
-      const failure = await output.apply(failSafe);
-      if (isOutputFailure(failure)) log('warn', `load ${name} was not brought to ${failSafe}: ${failure.detail}`);
-      await output.release();
-      return isOutputFailure(failure) ? undefined : failSafe;
+    async applyStopLevels(onApplied) {
+      const switched = outputs.filter(({ load }) => load.onStop !== 'hold' && !load.observeOnly);
+      const results = await Promise.all(
+        switched.map(async (one) => {
+          const isApplied = await applyStopLevel(one);
+          if (isApplied) onApplied(one.load.name, one.load.failSafe);
+          return isApplied;
+        }),
+      );
+      return results.every((isApplied) => isApplied);
     },
     async close() {
-      for (const output of byLoad.values()) await output.close();
+      for (const { output } of outputs) await output.close();
     },
   };
 }
+
+interface LoadOutput {
+  readonly load: LoadConfig;
+  readonly output: Output;
+}
+
+const createOutputs = ({ config, clock, log, pins, broker }: LoadOutputsParts): readonly LoadOutput[] =>
+  config.loads.map((load) => ({
+    load,
+    output: createOutput(load, {
+      clock,
+      log,
+      ...(pins === undefined ? {} : { pins }),
+      ...(broker === undefined
+        ? {}
+        : { broker, createLease: (topic: string) => createDeviceLease(topic, config.device, broker) }),
+    }),
+  }));

@@ -1,4 +1,4 @@
-/** What the agent remembers over a restart: control state with its boot, and the signal data held. Decides when a save is worth a write. */
+/** What the agent remembers over a restart: the control state with its boot, and the signal data. */
 
 import { type ControlState, decodeControlState, encodeControlState } from '../control/step.ts';
 import type { ClockReading } from '../domain/ports.ts';
@@ -14,11 +14,16 @@ export interface SavedControl {
   readonly state: ControlState;
 }
 
+export interface SavedState {
+  readonly control?: SavedControl;
+  readonly signalData?: SignalData;
+}
+
 export interface Persistence {
-  /** As found at the start. */
-  readonly control: SavedControl | undefined;
-  readonly signalData: SignalData | undefined;
-  /** Writes when the last write is older than `atMost`. */
+  /** Reads what the life before saved; `saved` has it from then on. */
+  load(): Promise<void>;
+  saved(): SavedState;
+  /** Writes to the disk when the last write is older than `atMost`. */
   saveControl(
     state: ControlState,
     options: { readonly now: ClockReading; readonly jobs: RecordedJobs; readonly atMost: Duration },
@@ -29,55 +34,79 @@ export interface Persistence {
 }
 
 export interface PersistenceOptions {
+  readonly store: DocumentStore;
+  /** Emptied by the next boot, and free to write: it has the newest of both for a restart within the boot. */
+  readonly scratch: DocumentStore | undefined;
   readonly signalType: string;
   readonly boot: string | undefined;
   readonly note: (text: string) => void;
-  /** Where every answer and state is kept at no cost, for a restart within the boot: it then goes on as the life before would have. */
-  readonly scratch?: DocumentStore;
 }
 
 const CONTROL_DOCUMENT = 'control';
 const getSignalDocumentName = (signalType: string) => `signal.${signalType}`;
 
-export async function createPersistence(
-  store: DocumentStore,
-  { signalType, boot, note, scratch }: PersistenceOptions,
-): Promise<Persistence> {
-  const control =
-    (scratch === undefined ? undefined : await loadControl(scratch, note)) ?? (await loadControl(store, note));
-  const scratchSignal = scratch === undefined ? undefined : await loadSignal(scratch, signalType, note);
-  const signalData = scratchSignal ?? (await loadSignal(store, signalType, note));
-  let encodeLatestControl: (() => Uint8Array) | undefined;
-  let latestSignal: SignalData | undefined;
-  let controlSavedAt: Uptime | undefined;
-  let signalSavedAt: Uptime | undefined;
-
+export function createPersistence({ store, scratch, signalType, boot, note }: PersistenceOptions): Persistence {
+  const stores = scratch === undefined ? [store] : [scratch, store];
+  const control = createSavedDocument(CONTROL_DOCUMENT, store, scratch);
+  const signal = createSavedDocument(getSignalDocumentName(signalType), store, scratch);
+  let saved: SavedState = {};
   return {
-    control,
-    signalData,
+    async load() {
+      saved = await loadSavedState(stores, { signalType, note });
+    },
+    saved: () => saved,
     saveControl(state, { now, jobs, atMost }) {
-      encodeLatestControl = () => encodeJson({ boot, jobs, state: encodeControlState(state) });
-      void scratch?.save(CONTROL_DOCUMENT, encodeLatestControl());
-      if (controlSavedAt !== undefined && durationBetween(controlSavedAt, now.uptime) < atMost) return;
-      controlSavedAt = now.uptime;
-      void store.save(CONTROL_DOCUMENT, encodeLatestControl());
+      const encode = () => encodeJson({ boot, jobs, state: encodeControlState(state) });
+      control.save(encode, now.uptime, atMost);
     },
-    saveSignal(newData, now, atMost) {
-      latestSignal = newData;
-      void scratch?.save(getSignalDocumentName(signalType), encodeSignalData(newData));
-      if (signalSavedAt !== undefined && durationBetween(signalSavedAt, now.uptime) < atMost) return;
-      signalSavedAt = now.uptime;
-      void store.save(getSignalDocumentName(signalType), encodeSignalData(newData));
-    },
+    saveSignal: (data, now, atMost) => signal.save(() => encodeSignalData(data), now.uptime, atMost),
     async close() {
-      if (encodeLatestControl !== undefined) await store.save(CONTROL_DOCUMENT, encodeLatestControl());
-      if (latestSignal !== undefined)
-        await store.save(getSignalDocumentName(signalType), encodeSignalData(latestSignal));
+      await control.close();
+      await signal.close();
     },
   };
 }
 
 const encodeJson = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+
+function createSavedDocument(name: string, store: DocumentStore, scratch: DocumentStore | undefined) {
+  let encodeNewest: (() => Uint8Array) | undefined;
+  let savedAt: Uptime | undefined;
+  return {
+    save(encode: () => Uint8Array, now: Uptime, atMost: Duration): void {
+      encodeNewest = encode;
+      const isDue = savedAt === undefined || durationBetween(savedAt, now) >= atMost;
+      if (scratch === undefined && !isDue) return;
+      const bytes = encode();
+      void scratch?.save(name, bytes);
+      if (!isDue) return;
+      savedAt = now;
+      void store.save(name, bytes);
+    },
+    async close(): Promise<void> {
+      if (encodeNewest !== undefined) await store.save(name, encodeNewest());
+    },
+  };
+}
+
+interface LoadOptions {
+  readonly signalType: string;
+  readonly note: (text: string) => void;
+}
+
+/** Of each document the one in the first store that has it. */
+export async function loadSavedState(
+  stores: readonly DocumentStore[],
+  { signalType, note }: LoadOptions,
+): Promise<SavedState> {
+  const state: { control?: SavedControl; signalData?: SignalData } = {};
+  for (const store of stores) {
+    const control = state.control ?? (await loadControl(store, note));
+    const signalData = state.signalData ?? (await loadSignal(store, signalType, note));
+    Object.assign(state, control && { control }, signalData && { signalData });
+  }
+  return state;
+}
 
 const NEWEST_SAVED = 'the newest saved';
 
@@ -87,16 +116,14 @@ async function loadControl(store: DocumentStore, note: (text: string) => void): 
   if (loaded.isPrevious) note(`${NEWEST_SAVED} control state was damaged; the one before is used`);
   try {
     const { boot, jobs, state } = JSON.parse(new TextDecoder().decode(loaded.bytes)) as Record<string, unknown>;
-    const read = decodeControlState(String(state));
-    if ('kind' in read) {
-      note(read.detail);
-      return undefined;
-    }
-    return { boot: typeof boot === 'string' ? boot : undefined, jobs: parseRecordedJobs(jobs), state: read };
+    const decoded = decodeControlState(String(state));
+    if (!('kind' in decoded))
+      return { boot: typeof boot === 'string' ? boot : undefined, jobs: parseRecordedJobs(jobs), state: decoded };
+    note(decoded.detail);
   } catch {
     note('the saved control state cannot be read; minimum times start anew and jobs are armed again');
-    return undefined;
   }
+  return undefined;
 }
 
 const parseRecordedJobs = (value: unknown): RecordedJobs =>
@@ -114,8 +141,8 @@ async function loadSignal(
   const loaded = await store.load(getSignalDocumentName(signalType));
   if (loaded === undefined) return undefined;
   if (loaded.isPrevious) note(`${NEWEST_SAVED} signal data were damaged; those before are used`);
-  const stored = decodeSignalData(loaded.bytes);
-  if (stored.ok) return stored.signal;
-  note(stored.note);
+  const decoded = decodeSignalData(loaded.bytes);
+  if (decoded.ok) return decoded.signal;
+  note(decoded.note);
   return undefined;
 }

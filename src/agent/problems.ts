@@ -1,6 +1,6 @@
-/** What is wrong at present, one sentence a subject: said once when it begins or changes, once when it ends; never decides what to do. */
+/** What is wrong at present, one sentence a subject: logged once when it begins or changes, and once when it ends. */
 
-import type { Clock, Log } from '../domain/ports.ts';
+import type { Clock, DiskError, Log } from '../domain/ports.ts';
 import type { Instant } from '../domain/units.ts';
 
 export interface Problem {
@@ -12,15 +12,15 @@ export interface Problem {
 
 export interface Problems {
   /**
-   * Repeating the same sentence says nothing; another one for the subject replaces it and keeps `since`. Sentences of one
-   * `kind` are the same trouble, told anew where it can be seen and only once in the log: some name a time to wait.
+   * Repeating the same sentence does nothing; another one for the subject replaces it and keeps `since`. Sentences of one
+   * `kind` are the same problem, shown anew in the health and logged only once: some name a time to wait.
    */
   raise(subject: string, sentence: string, kind?: string): void;
   resolve(subject: string): void;
   list(): readonly Problem[];
 }
 
-/** `changed` is called after each change of the list. */
+/** `onChange` is called after each change of the list. */
 export function createProblems(clock: Pick<Clock, 'now'>, log: Log, onChange: () => void): Problems {
   const current = new Map<string, Problem & { readonly kind: string }>();
   return {
@@ -38,4 +38,15 @@ export function createProblems(clock: Pick<Clock, 'now'>, log: Log, onChange: ()
     },
     list: () => [...current.values()],
   };
+}
+
+/** Storage as a problem: what the disk refused, until it works again. */
+export function reportDiskResult(problems: Problems, failure: DiskError | undefined): void {
+  if (failure === undefined) problems.resolve('storage');
+  else
+    problems.raise(
+      'storage',
+      `${failure.message}; the loads go on from memory, and it is tried again at the next change`,
+      failure.failure.kind,
+    );
 }

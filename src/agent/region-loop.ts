@@ -1,9 +1,16 @@
 /** Keeps the device's region known over time: asks for it at the start, each month and when a problem calls for it. `region/home-region` decides which it is. */
 
 import type { SignalType } from '../domain/load-types.ts';
-import { type Cancel, type Clock, type Disk, DiskError, type Log, type Random } from '../domain/ports.ts';
-import { addDuration, durationBetween, hours, type Instant, milliseconds, type Place } from '../domain/units.ts';
-import { formatUnconfirmed, type HomeSearch, resolveHome, searchHome } from '../region/home-region.ts';
+import { createPoller } from '../domain/poller.ts';
+import { type Clock, type Disk, DiskError, type Log, type Random } from '../domain/ports.ts';
+import { type Duration, durationBetween, hours, type Instant, milliseconds, type Place } from '../domain/units.ts';
+import {
+  formatUnconfirmed,
+  type HomeSearch,
+  type HomeSearchResult,
+  resolveHome,
+  searchHome,
+} from '../region/home-region.ts';
 import { readMapInfo } from '../region/index/index-reader.ts';
 import { type EarlyReason, type RefreshState, scheduleMapRefresh } from '../region/refresh-policy.ts';
 import type { HomeRegion } from '../region/region-types.ts';
@@ -42,52 +49,45 @@ const MAX_TIMER_WAIT = hours(6);
 
 export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
   const { service, disk, store, clock, random, log, problems, signalType, device, place } = parts;
-  const stop = new AbortController();
   let home: HomeRegion | undefined;
   let state: Omit<RefreshState, 'device' | 'now'> = { failures: 0 };
-  let refreshing = false;
-  let timer: Cancel | undefined;
 
-  const schedule = (): void => {
-    timer?.();
-    if (stop.signal.aborted || refreshing) return;
-    const now = clock.now();
-    const { at } = scheduleMapRefresh({ device, now: now.wall, ...state });
-    const wait = milliseconds(Math.min(MAX_TIMER_WAIT, Math.max(0, durationBetween(now.wall, at))));
-    timer = clock.wakeAt(addDuration(now.uptime, wait), 'region', () =>
-      at <= clock.now().wall ? void refresh() : schedule(),
-    );
+  const getWait = (): Duration => {
+    const { wall } = clock.now();
+    const { at } = scheduleMapRefresh({ device, now: wall, ...state });
+    return milliseconds(Math.min(MAX_TIMER_WAIT, Math.max(0, durationBetween(wall, at))));
   };
 
-  const refresh = async (): Promise<void> => {
-    refreshing = true;
-    const search = { service, disk, signalType, place, current: home, log, stop: stop.signal };
-    const { home: found, problem, failed, failure } = await searchHome({ ...search, now: clock.now().wall });
-    refreshing = false;
-    if (stop.signal.aborted) return;
-    const now = clock.now().wall;
-    state = failed ? { ...state, failures: state.failures + 1, failedAt: now } : { failures: 0, checkedAt: now };
-    if (!failed) void store.save(REGION_DOCUMENT, new TextEncoder().encode(JSON.stringify({ checkedAt: now })));
+  const poller = createPoller({
+    clock,
+    name: 'region',
+    async poll() {
+      const wait = getWait();
+      if (wait > 0) return wait;
+      const { signal: stop } = poller;
+      const now = clock.now().wall;
+      const result = await searchHome({ service, disk, signalType, place, current: home, log, stop, now });
+      return stop.aborted ? undefined : applyResult(result);
+    },
+  });
+
+  /** Returns the wait until the next search. */
+  const applyResult = ({ home: found, problem, failed, failure }: HomeSearchResult): Duration => {
+    const { wall, trusted } = clock.now();
+    state = failed ? { ...state, failures: state.failures + 1, failedAt: wall } : { failures: 0, checkedAt: wall };
+    if (!failed) void store.save(REGION_DOCUMENT, new TextEncoder().encode(JSON.stringify({ checkedAt: wall })));
     if (problem === undefined) problems.resolve(MAP_SUBJECT);
     else {
-      const text =
-        failure === undefined ? problem : `${problem}: ${formatServiceFailure(failure, clock.now().trusted)}`;
+      const text = failure === undefined ? problem : `${problem}: ${formatServiceFailure(failure, trusted)}`;
       const kind = failure === undefined ? text : getFailureKind(failure);
       problems.raise(MAP_SUBJECT, `${text}; ${formatRegionInUse(found ?? home)}`, kind);
     }
     setHome(found);
+    if (home !== undefined || failure === undefined) return getWait();
     // Without a region nothing can be driven: then it is asked for as often as any other answer.
-    if (home === undefined && failure !== undefined) {
-      const wait = computeRetryDelay(failure, state.failures, random.fraction());
-      timer?.();
-      timer = clock.wakeAt(addDuration(clock.now().uptime, wait), 'region', () => void refresh());
-    } else schedule();
+    state = { failures: state.failures };
+    return computeRetryDelay(failure, state.failures, random.fraction());
   };
-
-  const formatRegionInUse = (current: HomeRegion | undefined) =>
-    current === undefined
-      ? 'no region is known, so the loads stay at their fail-safe level'
-      : `region ${current.region} stays in use`;
 
   const setHome = (found: HomeRegion | undefined): void => {
     if (found === undefined) return;
@@ -101,15 +101,19 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
   const requestEarlyRefresh = (why: EarlyReason): void => {
     if (state.early !== undefined) return;
     state = { ...state, early: { since: clock.now().wall, why } };
-    schedule();
+    poller.pollAfter(getWait());
   };
 
-  /** The stored region outlives its index, but what else is asked of that index finds none: a month is too long for it. */
-  const checkStoredMap = async (): Promise<void> => {
+  const readStoredHome = async (): Promise<void> => {
+    setHome(await resolveHome(disk, signalType, place));
+    if (home?.proposed !== undefined)
+      problems.raise(MAP_SUBJECT, `${formatUnconfirmed(home)}; ${formatRegionInUse(home)}`);
     if (home?.source !== 'map') return;
     const info = await readMapInfo(disk, signalType);
     if (info !== undefined && !('kind' in info)) return;
-    log('warn', `${info?.message ?? 'the map is gone'}; a new one is fetched within a day; ${formatRegionInUse(home)}`);
+    // The stored region outlives its index, but whatever else is asked of that index finds none: a month is too long for it.
+    const cause = info?.message ?? 'the map is gone';
+    log('warn', `${cause}; a new one is fetched within a day; ${formatRegionInUse(home)}`);
     requestEarlyRefresh('map-unusable');
   };
 
@@ -118,27 +122,26 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
       const checkedAt = await loadRegionCheckedAt(store);
       if (checkedAt !== undefined) state = { ...state, checkedAt };
       try {
-        setHome(await resolveHome(disk, signalType, place));
-        if (home?.proposed !== undefined)
-          problems.raise(MAP_SUBJECT, `${formatUnconfirmed(home)}; ${formatRegionInUse(home)}`);
-        await checkStoredMap();
+        await readStoredHome();
       } catch (error) {
         if (!(error instanceof DiskError)) throw error;
         problems.raise(MAP_SUBJECT, `the stored map cannot be read (${error.message}); a new one is fetched`);
       }
       if (home === undefined) state = { failures: 0 };
-      schedule();
+      poller.pollAfter(getWait());
     },
     requestEarlyRefresh,
     home: () => home,
-    stop() {
-      stop.abort();
-      timer?.();
-    },
+    stop: poller.stop,
   };
 }
 
-/** What is told of the one tells the same of the other. */
+const formatRegionInUse = (home: HomeRegion | undefined) =>
+  home === undefined
+    ? 'no region is known, so the loads stay at their fail-safe level'
+    : `region ${home.region} stays in use`;
+
+/** Whether subscribers would learn nothing new. */
 const hasSameInfo = (one: HomeRegion, other: HomeRegion | undefined) =>
   one.region === other?.region &&
   one.regionFullName === other.regionFullName &&

@@ -25,6 +25,14 @@ describe('documents in two generations', () => {
     expect(text((await store().load('control'))?.bytes)).toBe('four');
   });
 
+  it('a life that saves before it loads goes on from the newest generation', async () => {
+    const { store } = setUp();
+    const first = store();
+    for (const content of ['one', 'two', 'three']) await first.save('control', bytes(content));
+    await store().save('control', bytes('four'));
+    expect(text((await store().load('control'))?.bytes)).toBe('four');
+  });
+
   it('of many saves at once, writes the last', async () => {
     const { store } = setUp();
     const one = store();

@@ -5,7 +5,7 @@ import { buildHealthPayload } from '../../src/mqtt/health.ts';
 import { emptySignalData, type SignalData } from '../../src/signal/signal-store.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
-const QUIET = { troubles: [], view: undefined, requests: 3, logins: 1, region: 'PSCO', plan: undefined };
+const QUIET = { problems: [], view: undefined, requests: 3, logins: 1, region: 'PSCO', plan: undefined };
 
 const warned = (...messages: string[]): SignalData => ({
   ...emptySignalData('PSCO'),
@@ -41,12 +41,12 @@ describe('the condition of the agent', () => {
     });
   });
 
-  it('two troubles of one part are one sentence each, since the first', () => {
-    const troubles = [
+  it('two problems of one part are one sentence each, since the first', () => {
+    const problems = [
       { subject: 'outputs:car', sentence: 'the car does not answer', since: NOON },
       { subject: 'outputs:tank', sentence: 'line 17 is busy', since: (NOON + 60_000) as Instant },
     ];
-    const { parts, problem } = buildHealthPayload(buildHealth({ ...QUIET, signalData: undefined, troubles }));
+    const { parts, problem } = buildHealthPayload(buildHealth({ ...QUIET, signalData: undefined, problems }));
     expect(parts.outputs).toEqual({
       ok: false,
       problem: 'the car does not answer; line 17 is busy',

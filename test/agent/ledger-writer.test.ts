@@ -15,7 +15,6 @@ function setUp() {
   const keeper = createLedgerWriter(
     [],
     createDocumentStore(disk, () => {}),
-    {},
   );
   const see = (slot: number) => {
     const at = addDuration(NOON, minutes(5 * slot));

@@ -60,6 +60,8 @@ function setUp({ forecast, index }: Answers = { forecast: () => undefined, index
     signalType: 'co2_moer',
     ties: 'mid',
     phase: 0.3,
+    model: undefined,
+    firstWait: minutes(0),
     onView: (view) => views.push(view),
     onAnswer: (_, { failure }) => {
       if (failure) failures.push(failure);

@@ -191,7 +191,7 @@ loads:
     bench.send({ kind: 'found', levels: { car: 'off' } });
     bench.sendSignal({ horizon: buildHorizon(bench.now.wall, [9, 9, 9, 9, 9, 9, 9, 1, 1, 1, 1, 9, 9, 9]) });
     const store = createDocumentStore(createFileDisk(state), () => {});
-    const memory = await createPersistence(store, { signalType: 'co2_moer', boot: 'one', note: () => {} });
+    const memory = createPersistence({ store, scratch: undefined, signalType: 'co2_moer', boot: 'one', note() {} });
     memory.saveControl(bench.state, { now: bench.now, jobs: {}, atMost: minutes(0) });
     await memory.close();
 

@@ -1,7 +1,7 @@
 /** The schedules that the running agent has planned, read from its state directory. */
 
 import { createDocumentStore } from '../../agent/document-store.ts';
-import { createPersistence } from '../../agent/persistence.ts';
+import { loadSavedState } from '../../agent/persistence.ts';
 import { computeJobEmissions } from '../../control/planning/schedule-job.ts';
 import type { LoadState } from '../../control/step.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
@@ -53,10 +53,9 @@ export async function readRunningPlans(args: Arguments, terminal: Terminal, now:
   const store = createDocumentStore(createFileDisk(config.state), () => {});
   const options = {
     signalType: config.service.signalType,
-    boot: undefined,
     note: (text: string) => terminal.err(`${text}\n`),
   };
-  const { control, signalData } = await createPersistence(store, options);
+  const { control, signalData } = await loadSavedState([store], options);
   if (control === undefined)
     throw new JobError(`${config.state} has no plan because no agent has run with it; start one with gridtide run`);
   const moment = { wall: now, uptime: 0 as Uptime, trusted: true };

@@ -44,8 +44,10 @@ async function loadSwitchHistory(
   const store = createDocumentStore(createFileDisk(config.state), createDiskErrorPrinter(terminal));
   const boot = readBootId(env.RUNTIME_DIRECTORY);
   const { signalType } = config.service;
-  const memory = await createPersistence(store, { signalType, boot, note: (text) => err(`${text}\n`) });
-  const saved: SavedControl | undefined = memory.control;
+  const note = (text: string) => err(`${text}\n`);
+  const memory = createPersistence({ store, scratch: undefined, signalType, boot, note });
+  await memory.load();
+  const saved: SavedControl | undefined = memory.saved().control;
   if (saved === undefined || boot === undefined || saved.boot !== boot) return undefined;
   return {
     state: initialState(site, saved.state, true),

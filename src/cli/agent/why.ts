@@ -1,7 +1,7 @@
 /** `gridtide why`: the present decision of a load in words and the next change, from the broker or else from the saved state. */
 
 import { createDocumentStore } from '../../agent/document-store.ts';
-import { createPersistence } from '../../agent/persistence.ts';
+import { loadSavedState } from '../../agent/persistence.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { explainDecision } from '../../control/explain.ts';
 import { parseInstant } from '../../domain/iso-time.ts';
@@ -78,7 +78,7 @@ async function readFromState(
   const store = createDocumentStore(createFileDisk(config.state), createDiskErrorPrinter(terminal));
   const note = (text: string) => terminal.err(`${text}\n`);
   const { signalType } = config.service;
-  const { control } = await createPersistence(store, { signalType, boot: undefined, note });
+  const { control } = await loadSavedState([store], { signalType, note });
   const decision = control?.state.loads.find((load) => load.name === name)?.decision;
   if (control === undefined || decision === undefined) return undefined;
   return {

@@ -1,0 +1,116 @@
+/** The loads under control: their outputs, the control loop over them, and the commands that reach them from the broker. */
+
+import type { ControlEvent, Decision, Site } from '../control/control-types.ts';
+import { type ControlState, initialState, step } from '../control/step.ts';
+import type { Broker } from '../domain/ports.ts';
+import { type Duration, milliseconds, seconds } from '../domain/units.ts';
+import { waitAtMost } from '../domain/wait.ts';
+import type { MonitorHandlers } from '../mqtt/monitor.ts';
+import type { RemoteCommand } from '../mqtt/parse-command.ts';
+import { buildFailsafeLines } from '../outputs/failsafe-lines.ts';
+import type { AgentContext } from './agent-context.ts';
+import { awaitBroker } from './await-broker.ts';
+import { createControlLoop } from './control-loop.ts';
+import type { Part } from './lifecycle.ts';
+import { createLoadOutputs } from './load-outputs.ts';
+import { createStepRecorder, type StepRecorderParts } from './step-recorder.ts';
+
+export interface LoadControlParts extends Pick<StepRecorderParts, 'ledger' | 'persistence' | 'monitor'> {
+  readonly broker: Broker | undefined;
+  readonly beforeTick: () => void;
+}
+
+export interface LoadControl extends MonitorHandlers {
+  /** Without effect before the start and after the stop. */
+  feed(event: ControlEvent): void;
+  decisions(): readonly Decision[];
+  /** In this order. */
+  readonly parts: readonly Part[];
+}
+
+/** Of a stop: for the switching that is under way, for the levels that loads are left at, and for devices to be given back. */
+const STOP_STEP_LIMIT = seconds(1);
+const STOP_LEVEL_LIMIT = milliseconds(1_500);
+/** The output has told a device its level often enough: the core counts it as given up. */
+const GIVEN_UP_DISAGREEMENTS = 3;
+
+export function createLoadControl(context: AgentContext, parts: LoadControlParts): LoadControl {
+  const { config, world, clock, log } = context;
+  const { ledger, persistence, broker, beforeTick } = parts;
+  const site = toSite(config);
+  const recorder = createStepRecorder({ ...parts, timezone: site.timezone, log });
+  const outputs = createLoadOutputs({
+    ...context,
+    pins: world.pins,
+    broker,
+    onReport: (load, level) =>
+      controlLoop.feed(
+        level === undefined
+          ? { kind: 'failed', load, disagreements: GIVEN_UP_DISAGREEMENTS }
+          : { kind: 'confirmed', load, level },
+      ),
+  });
+  const controlLoop = createControlLoop<ControlState>({
+    site,
+    step,
+    clock,
+    outputs: outputs.byLoad,
+    beforeTick,
+    onStep: recorder.recordStep,
+    onOutputFault: outputs.reportFault,
+  });
+
+  const startLoop = (): void => {
+    const { control: saved } = persistence.saved();
+    const isSameBoot = saved !== undefined && world.bootId !== undefined && saved.boot === world.bootId;
+    const levels = outputs.levelsFound();
+    for (const [load, level] of Object.entries(levels)) ledger.recordLevel(load, level, clock.now());
+    controlLoop.start(initialState(site, saved?.state, isSameBoot), levels);
+  };
+  /** A device that does not answer holds up neither the others nor the end. */
+  const limit = <Value>(length: Duration, work: Promise<Value>) =>
+    waitAtMost(length, work, { clock: world.clock, name: 'stop' });
+  const stopOutputs = async (): Promise<void> => {
+    // Where a load did not take its level, the fail-safe program that runs after this one tries once more.
+    if (await limit(STOP_LEVEL_LIMIT, outputs.applyStopLevels(controlLoop.recordFinalLevel)))
+      await world.failsafe?.clear();
+    await limit(STOP_STEP_LIMIT, outputs.close());
+  };
+
+  return {
+    feed: controlLoop.feed,
+    decisions: recorder.decisions,
+    onCommand(load, command) {
+      controlLoop.feed(toControlEvent(load, command));
+      return { accepted: true, text: recorder.explain(load) };
+    },
+    parts: [
+      { start: () => saveFailsafe(context) },
+      { start: (stop) => awaitBroker(broker, world.clock, stop) },
+      { start: outputs.open, stop: stopOutputs },
+      { start: startLoop, stop: async () => void (await limit(STOP_STEP_LIMIT, controlLoop.stop())) },
+    ],
+  };
+}
+
+async function saveFailsafe({ config, world }: AgentContext): Promise<void> {
+  await world.failsafe?.save(buildFailsafeLines(config.loads));
+}
+
+const toSite = ({ device, place, loads, budgetKw }: AgentContext['config']): Site => ({
+  device,
+  timezone: place.timezone,
+  loads,
+  ...(budgetKw === undefined ? {} : { budget: budgetKw }),
+});
+
+function toControlEvent(load: string, command: RemoteCommand): ControlEvent {
+  switch (command.kind) {
+    case 'override':
+      return { ...command, load, source: 'remote' };
+    case 'arm':
+      return { ...command, load };
+    case 'clear':
+      return { kind: 'clear', load };
+  }
+}

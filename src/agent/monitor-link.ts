@@ -1,0 +1,46 @@
+/** The link to the MQTT broker and the monitor on it; a monitor that says nothing where no broker is configured. */
+
+import type { Broker } from '../domain/ports.ts';
+import { formatBrokerProblem } from '../mqtt/health.ts';
+import { createMonitor, type Monitor } from '../mqtt/monitor.ts';
+import { buildClientId, buildWill } from '../mqtt/topics.ts';
+import type { AgentContext } from './agent-context.ts';
+import { createBrokerCredentials } from './broker-credentials.ts';
+
+export interface MonitorLink {
+  readonly broker: Broker | undefined;
+  readonly monitor: Monitor;
+  /** Connects in the background. `monitor.stop` leaves the broker. */
+  start(): void;
+}
+
+const SILENT_MONITOR: Monitor = {
+  start() {},
+  publishSignal() {},
+  publishDecision() {},
+  publishHealth() {},
+  publishInfo() {},
+  async stop() {},
+};
+
+export function createMonitorLink({ config, world, clock, log, problems, version }: AgentContext): MonitorLink {
+  if (config.mqtt === undefined) return { broker: undefined, monitor: SILENT_MONITOR, start() {} };
+  const broker = world.broker({
+    url: config.mqtt.url,
+    clientId: buildClientId(config),
+    will: buildWill(config),
+    ...createBrokerCredentials(config, world.secrets),
+  });
+  return {
+    broker,
+    monitor: createMonitor({ config, broker, clock, random: world.random, log, version }),
+    start() {
+      broker.watchState((state) => {
+        const problem = formatBrokerProblem(state);
+        if (problem !== undefined) problems.raise('broker', problem);
+        else if (state.kind === 'online') problems.resolve('broker');
+      });
+      broker.start();
+    },
+  };
+}

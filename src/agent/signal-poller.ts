@@ -1,0 +1,120 @@
+/** Asks the sources of the signal when they are due: one after the other, the live index first. */
+
+import type { SignalType } from '../domain/load-types.ts';
+import { createPoller } from '../domain/poller.ts';
+import type { Clock, Random } from '../domain/ports.ts';
+import type { Duration } from '../domain/units.ts';
+import type { ServiceClient } from '../service/client.ts';
+import type { Failure, Outcome } from '../service/failure.ts';
+import { type SignalData, type SignalUpdate, withForecast, withLiveIndex } from '../signal/signal-store.ts';
+import { createSourceSchedule, SIGNAL_SOURCES, type SignalSource } from './source-schedule.ts';
+
+/** Two days of autonomy from one answer, and a day more. */
+const HORIZON_HOURS = 72;
+
+export interface SignalPollerParts {
+  readonly service: Pick<ServiceClient, 'forecast' | 'signalIndex'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signalType: SignalType;
+  /** This device's own moment within a period, in [0, 1). */
+  readonly phase: number;
+  /** The data model the forecast is asked of; the service's default when absent. */
+  readonly model: string | undefined;
+}
+
+export type RequestedUpdate = SignalUpdate & { readonly failure?: Failure };
+
+export interface SignalPollerHandlers {
+  /** Undefined while there is nothing to ask for. */
+  readonly region: () => string | undefined;
+  readonly data: () => SignalData;
+  readonly onUpdate: (source: SignalSource, update: RequestedUpdate) => void;
+  /** Every source has been asked that was due. */
+  readonly onRoundEnd: () => void;
+}
+
+export interface SignalPoller {
+  /** For another region: both sources after `wait`, whatever was closed. */
+  restart(wait: Duration): void;
+  /** What the account's plan has of a source: a closed one is asked once a day, an opened one at once. */
+  setGate(source: SignalSource, gate: 'open' | 'closed'): void;
+  /** The forecast is asked of this model from now on, at once when it is another one. */
+  setModel(model: string | undefined): void;
+  stop(): void;
+}
+
+export function createSignalPoller(parts: SignalPollerParts, handlers: SignalPollerHandlers): SignalPoller {
+  const { clock, random, phase } = parts;
+  const { region, data, onUpdate, onRoundEnd } = handlers;
+  const schedule = createSourceSchedule(random, phase);
+  let model = parts.model;
+
+  const getWait = (source: SignalSource) => schedule.getWait(source, data(), clock.now());
+  const getShortestWait = () => Math.min(...SIGNAL_SOURCES.map(getWait)) as Duration;
+  const reschedule = () => {
+    if (region() !== undefined) poller.pollAfter(getShortestWait());
+  };
+
+  const askSource = async (source: SignalSource, askedRegion: string): Promise<void> => {
+    schedule.recordRequest(source, clock.now());
+    const update = await requestUpdate(parts, { source, region: askedRegion, model, data });
+    // An answer that comes after the region has changed is of no use any more.
+    if (poller.signal.aborted || askedRegion !== region()) return;
+    schedule.recordAnswer(source, update.failure, clock.now());
+    onUpdate(source, update);
+  };
+
+  const poller = createPoller({
+    clock,
+    name: 'signal',
+    async poll() {
+      for (const source of SIGNAL_SOURCES) {
+        const asked = region();
+        if (!poller.signal.aborted && asked !== undefined && getWait(source) <= 0) await askSource(source, asked);
+      }
+      onRoundEnd();
+      return getShortestWait();
+    },
+  });
+
+  return {
+    restart(wait) {
+      schedule.restart(wait, clock.now());
+      reschedule();
+    },
+    setGate(source, gate) {
+      if (schedule.setGate(source, gate, clock.now())) reschedule();
+    },
+    setModel(next) {
+      if (next === model) return;
+      model = next;
+      schedule.hurry('forecast');
+      reschedule();
+    },
+    stop: poller.stop,
+  };
+}
+
+interface UpdateRequest extends Pick<SignalPollerHandlers, 'data'> {
+  readonly source: SignalSource;
+  readonly region: string;
+  readonly model: string | undefined;
+}
+
+async function requestUpdate(
+  { service, clock, signalType }: SignalPollerParts,
+  { source, region, model, data }: UpdateRequest,
+): Promise<RequestedUpdate> {
+  // The data may have changed by the time the answer is in.
+  const apply = <Answer>(
+    outcome: Outcome<Answer>,
+    addAnswer: (data: SignalData, answer: Answer) => SignalUpdate,
+  ): RequestedUpdate =>
+    outcome.ok ? addAnswer(data(), outcome.value) : { signal: data(), accepted: false, failure: outcome.failure };
+  const query = { region, signalType };
+  if (source === 'live-index')
+    return apply(await service.signalIndex(query), (before, answer) => withLiveIndex(before, answer, clock.now()));
+  const forecastQuery = { ...query, horizonHours: HORIZON_HOURS, ...(model === undefined ? {} : { model }) };
+  return apply(await service.forecast(forecastQuery), (before, answer) => withForecast(before, answer, clock.now()));
+}

@@ -1,0 +1,60 @@
+/** When each source of the signal is asked next: its own schedule, the wait after a failure, and the gates of the account's plan. */
+
+import type { ClockReading, Random } from '../domain/ports.ts';
+import { type Duration, days } from '../domain/units.ts';
+import type { Failure } from '../service/failure.ts';
+import { computeRetryDelay } from '../service/limits/retry-delay.ts';
+import { type LastPoll, nextPoll } from '../signal/poll-schedule.ts';
+import type { SignalData } from '../signal/signal-store.ts';
+
+export const SIGNAL_SOURCES = ['live-index', 'forecast'] as const;
+export type SignalSource = (typeof SIGNAL_SOURCES)[number];
+
+export interface SourceSchedule {
+  getWait(source: SignalSource, data: SignalData, now: ClockReading): Duration;
+  /** A request begins, or has ended in `failure`. */
+  recordRequest(source: SignalSource, now: ClockReading): void;
+  recordAnswer(source: SignalSource, failure: Failure | undefined, now: ClockReading): void;
+  /** For another region: both sources after `wait`, whatever was closed. */
+  restart(wait: Duration, now: ClockReading): void;
+  /** A closed source is asked once a day, an opened one at once. False when that is so already. */
+  setGate(source: SignalSource, gate: 'open' | 'closed', now: ClockReading): boolean;
+  /** Asks at once, unless the source is closed. */
+  hurry(source: SignalSource): void;
+}
+
+/** A closed source is still tried so often: the access description may not be readable, or list other than the service opens. */
+const CLOSED_PROBE_INTERVAL = days(1);
+
+export function createSourceSchedule(random: Random, phase: number): SourceSchedule {
+  const last = new Map<SignalSource, LastPoll>();
+  const failures = new Map<SignalSource, number>();
+  const closed = new Set<SignalSource>();
+  return {
+    getWait: (source, data, now) => nextPoll(source, data, last.get(source), now, phase),
+    recordRequest: (source, at) => void last.set(source, { at }),
+    recordAnswer(source, failure, at) {
+      const inARow = failure === undefined ? 0 : (failures.get(source) ?? 0) + 1;
+      failures.set(source, inARow);
+      if (failure !== undefined) last.set(source, { at, wait: computeRetryDelay(failure, inARow, random.fraction()) });
+    },
+    restart(wait, at) {
+      closed.clear();
+      for (const source of SIGNAL_SOURCES) last.set(source, { at, wait });
+    },
+    setGate(source, gate, at) {
+      if ((gate === 'closed') === closed.has(source)) return false;
+      if (gate === 'closed') {
+        closed.add(source);
+        last.set(source, { at, wait: CLOSED_PROBE_INTERVAL });
+      } else {
+        closed.delete(source);
+        last.delete(source);
+      }
+      return true;
+    },
+    hurry(source) {
+      if (!closed.has(source)) last.delete(source);
+    },
+  };
+}

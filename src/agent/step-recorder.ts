@@ -1,0 +1,84 @@
+/** Records each step of the control core: log, monitor, ledger and saved state. */
+
+import type { Decision } from '../control/control-types.ts';
+import { explainDecision } from '../control/explain.ts';
+import type { ControlState } from '../control/step.ts';
+import type { Log } from '../domain/ports.ts';
+import { type Duration, minutes } from '../domain/units.ts';
+import type { Monitor } from '../mqtt/monitor.ts';
+import type { StepReport } from './control-loop.ts';
+import type { LedgerWriter } from './ledger-writer.ts';
+import type { Persistence } from './persistence.ts';
+
+export interface StepRecorderParts {
+  readonly timezone: string;
+  readonly log: Log;
+  readonly ledger: LedgerWriter;
+  readonly persistence: Persistence;
+  readonly monitor: Monitor;
+}
+
+export interface StepRecorder {
+  recordStep(report: StepReport<ControlState>): void;
+  /** The newest of each load. */
+  decisions(): readonly Decision[];
+  /** The newest decision on a load, for people. */
+  explain(load: string): string;
+}
+
+/** Progress of running jobs reaches the disk at least this often. */
+const PROGRESS_SAVE_INTERVAL = minutes(30);
+const AT_ONCE = minutes(0);
+
+export function createStepRecorder({ timezone, log, ledger, persistence, monitor }: StepRecorderParts): StepRecorder {
+  const decisions = new Map<string, Decision>();
+
+  const recordDecision = (decision: Decision, now: StepReport<ControlState>['now']): void => {
+    const { load, level, why, priority } = decision;
+    const isNews = isNoteworthy(decision, decisions.get(load));
+    decisions.set(load, decision);
+    ledger.recordDecision(decision, now);
+    const text = explainDecision(decision, timezone);
+    log(isNews ? 'info' : 'debug', `${load} ${level}: ${text}`, { load, why, priority });
+    monitor.publishDecision(decision, text);
+  };
+
+  return {
+    recordStep(report) {
+      const { state, event, now } = report;
+      for (const decision of report.decisions) recordDecision(decision, now);
+      if (event.kind === 'confirmed') ledger.recordLevel(event.load, event.level, now);
+      persistence.saveControl(state, { now, jobs: ledger.recordedJobs(), atMost: getSaveInterval(report) });
+    },
+    decisions: () => [...decisions.values()],
+    explain(load) {
+      const decision = decisions.get(load);
+      return decision === undefined ? '' : explainDecision(decision, timezone);
+    },
+  };
+}
+
+/** What the index says of a load that stays as it is. */
+const isIndexReason = (why: Decision['why']) => why === 'clean' || why === 'between' || why === 'dirty';
+
+/** A plan that moves its next start, or an index that hovers, is for those who watch, not for a log on a memory card. */
+const isNoteworthy = ({ level, why }: Decision, before: Decision | undefined): boolean =>
+  before?.level !== level || (before.why !== why && !(isIndexReason(before.why) && isIndexReason(why)));
+
+/** A switch and a command are saved at once: losing one would switch a load twice, or forget its owner's wish. */
+function getSaveInterval({ event, hasCommands }: StepReport<ControlState>): Duration {
+  if (hasCommands) return AT_ONCE;
+  switch (event.kind) {
+    case 'confirmed':
+    case 'override':
+    case 'arm':
+    case 'clear':
+      return AT_ONCE;
+    case 'tick':
+    case 'signal':
+    case 'found':
+    case 'failed':
+    case 'safety':
+      return PROGRESS_SAVE_INTERVAL;
+  }
+}
