@@ -24,7 +24,8 @@ it('loads called as parts of every object have the level of their line, or none'
     broker: undefined,
     onReport: () => {},
   });
-  const levels = await outputs.open();
+  await outputs.open();
+  const levels = outputs.levelsFound();
   expect(Object.entries(levels)).toEqual(names.map((name) => [name, 'off']));
   for (const name of ['valueof', 'hasOwnProperty']) expect(levels[name]).toBeUndefined();
 });
