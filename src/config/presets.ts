@@ -1,6 +1,7 @@
 /** The MQTT topics and payloads of common devices, made from one base topic. */
 
 import type { MqttOutputConfig } from '../domain/load-types.ts';
+import { seconds } from '../domain/units.ts';
 
 export type MqttDeviceFields = Partial<Omit<MqttOutputConfig, 'kind' | 'preset'>>;
 
@@ -12,25 +13,54 @@ interface Preset {
   readonly make: (topic: string, channel: number | undefined) => MqttDeviceFields;
 }
 
-const onOffPayloads = (on: string, off: string): MqttDeviceFields => ({ onPayload: on, offPayload: off });
+/** Payloads that switch the device on and off. */
+const onOff = (onPayload: string, offPayload: string) => ({ onPayload, offPayload });
+/** A state that is the payload itself, or with `statePath` a value in its JSON. */
+const state = (stateTopic: string, stateOn: string, stateOff: string, statePath?: string) => ({
+  stateTopic,
+  stateOn,
+  stateOff,
+  ...(statePath === undefined ? {} : { statePath }),
+});
+const availability = (topic: string, online: string, offline: string, path?: string) => ({
+  availability: { topic, online, offline, ...(path === undefined ? {} : { path }) },
+});
+
+/** OpenEVSE announces itself by the end of its own base topic (ESP32_WiFi_V4.x, docs/mqtt.md); another base topic tells nothing. */
+function openevseAvailability(topic: string): MqttDeviceFields {
+  const id = /^openevse-([0-9a-z]+)$/i.exec(topic)?.[1];
+  return id === undefined ? {} : availability(`openevse/announce/${id}`, 'connected', 'disconnected', 'state');
+}
+
+/** evcc says `online` beside its load points (server/mqtt.go). */
+function evccAvailability(topic: string): MqttDeviceFields {
+  const root = /^(.+)\/loadpoints\/\d+$/.exec(topic)?.[1];
+  return root === undefined ? {} : availability(`${root}/status`, 'online', 'offline');
+}
+
+/** The node of an ESPHome entity, which leaves `status` (its MQTT client component). */
+function esphomeAvailability(topic: string): MqttDeviceFields {
+  const node = /^(.+)\/switch\/[^/]+$/.exec(topic)?.[1];
+  return node === undefined ? {} : availability(`${node}/status`, 'online', 'offline');
+}
+
+const OPENEVSE_PAYLOADS = onOff('{"state":"active"}', '{"state":"disabled"}');
 
 export const presets = {
   switch: {
     topic: 'home/heater/set',
     about: 'any device that accepts `on` and `off` on the topic itself',
-    make: (topic) => ({ commandTopic: topic, ...onOffPayloads('on', 'off') }),
+    make: (topic) => ({ commandTopic: topic, ...onOff('on', 'off') }),
   },
   openevse: {
     topic: 'openevse-1a2b',
     about: 'OpenEVSE by manual override; `clear` returns control to the charger',
     make: (topic) => ({
       commandTopic: `${topic}/override/set`,
-      ...onOffPayloads('{"state":"active"}', '{"state":"disabled"}'),
+      ...OPENEVSE_PAYLOADS,
       releasePayload: 'clear',
-      stateTopic: `${topic}/override`,
-      statePath: 'state',
-      stateOn: 'active',
-      stateOff: 'disabled',
+      ...state(`${topic}/override`, 'active', 'disabled', 'state'),
+      ...openevseAvailability(topic),
     }),
   },
   'openevse-claim': {
@@ -38,24 +68,20 @@ export const presets = {
     about: 'OpenEVSE by claim (recommended); `release` returns control to the charger',
     make: (topic) => ({
       commandTopic: `${topic}/claim/set`,
-      ...onOffPayloads('{"state":"active"}', '{"state":"disabled"}'),
+      ...OPENEVSE_PAYLOADS,
       releasePayload: 'release',
-      stateTopic: `${topic}/claim`,
-      statePath: 'state',
-      stateOn: 'active',
-      stateOff: 'disabled',
+      ...state(`${topic}/claim`, 'active', 'disabled', 'state'),
+      ...openevseAvailability(topic),
     }),
   },
   'go-e': {
     topic: 'go-eCharger/123456',
-    about: 'go-eCharger, API v2; enable writes in the charger; some firmware needs a leading /',
+    about: 'go-eCharger, API v2; writes must be enabled in the charger, some firmware requires a leading /',
     make: (topic) => ({
       commandTopic: `${topic}/frc/set`,
-      ...onOffPayloads('2', '1'),
+      ...onOff('2', '1'),
       releasePayload: '0',
-      stateTopic: `${topic}/frc`,
-      stateOn: '2',
-      stateOff: '1',
+      ...state(`${topic}/frc`, '2', '1'),
     }),
   },
   tasmota: {
@@ -63,10 +89,11 @@ export const presets = {
     about: 'Tasmota with its usual cmnd/ and stat/; `channel` from 1 where there are several relays',
     make: (topic, channel) => ({
       commandTopic: `cmnd/${topic}/POWER${channel ?? ''}`,
-      ...onOffPayloads('ON', 'OFF'),
-      stateTopic: `stat/${topic}/POWER${channel ?? ''}`,
-      stateOn: 'ON',
-      stateOff: 'OFF',
+      ...onOff('ON', 'OFF'),
+      ...state(`stat/${topic}/POWER${channel ?? ''}`, 'ON', 'OFF'),
+      ...availability(`tele/${topic}/LWT`, 'Online', 'Offline'),
+      // An empty command is the question for the state (docs/MQTT.md).
+      query: { topic: `cmnd/${topic}/POWER${channel ?? ''}`, payload: '' },
     }),
   },
   'shelly-gen1': {
@@ -74,10 +101,11 @@ export const presets = {
     about: 'Shelly of the first generation; `channel` from 0',
     make: (topic, channel = 0) => ({
       commandTopic: `${topic}/relay/${channel}/command`,
-      ...onOffPayloads('on', 'off'),
-      stateTopic: `${topic}/relay/${channel}`,
-      stateOn: 'on',
-      stateOff: 'off',
+      ...onOff('on', 'off'),
+      ...state(`${topic}/relay/${channel}`, 'on', 'off'),
+      ...availability(`${topic}/online`, 'true', 'false'),
+      // Its default update period is 30 s.
+      stateMaxAge: seconds(120),
     }),
   },
   'shelly-gen2': {
@@ -85,11 +113,11 @@ export const presets = {
     about: 'Shelly Plus and later; enable MQTT control and status; `channel` from 0',
     make: (topic, channel = 0) => ({
       commandTopic: `${topic}/command/switch:${channel}`,
-      ...onOffPayloads('on', 'off'),
-      stateTopic: `${topic}/status/switch:${channel}`,
-      statePath: 'output',
-      stateOn: 'true',
-      stateOff: 'false',
+      ...onOff('on', 'off'),
+      ...state(`${topic}/status/switch:${channel}`, 'true', 'false', 'output'),
+      ...availability(`${topic}/online`, 'true', 'false'),
+      // The status comes on a change only, and the broker does not store it.
+      query: { topic: `${topic}/command/switch:${channel}`, payload: 'status_update' },
     }),
   },
   zigbee2mqtt: {
@@ -97,23 +125,32 @@ export const presets = {
     about: 'a Zigbee plug or relay behind zigbee2mqtt',
     make: (topic) => ({
       commandTopic: `${topic}/set`,
-      ...onOffPayloads('ON', 'OFF'),
-      stateTopic: topic,
-      statePath: 'state',
-      stateOn: 'ON',
-      stateOff: 'OFF',
+      ...onOff('ON', 'OFF'),
+      ...state(topic, 'ON', 'OFF', 'state'),
+      // JSON, or plain text in older releases (its page on device availability).
+      ...availability(`${topic}/availability`, 'online', 'offline', 'state'),
+      query: { topic: `${topic}/get`, payload: '{"state":""}' },
+    }),
+  },
+  esphome: {
+    topic: 'heater-node/switch/relay',
+    about: 'a switch of an ESPHome node with the MQTT client component',
+    make: (topic) => ({
+      commandTopic: `${topic}/command`,
+      ...onOff('ON', 'OFF'),
+      ...state(`${topic}/state`, 'ON', 'OFF'),
+      ...esphomeAvailability(topic),
     }),
   },
   evcc: {
     topic: 'evcc/loadpoints/1',
-    about: 'a load point of evcc; `pv` returns control to evcc',
+    about: 'a load point of evcc; `pv` returns control to it',
     make: (topic) => ({
       commandTopic: `${topic}/mode/set`,
-      ...onOffPayloads('now', 'off'),
+      ...onOff('now', 'off'),
       releasePayload: 'pv',
-      stateTopic: `${topic}/mode`,
-      stateOn: 'now',
-      stateOff: 'off',
+      ...state(`${topic}/mode`, 'now', 'off'),
+      ...evccAvailability(topic),
     }),
   },
   warp: {
@@ -121,19 +158,16 @@ export const presets = {
     about: 'WARP charger by external current (enable it there): 32 A or none',
     make: (topic) => ({
       commandTopic: `${topic}/evse/external_current_update`,
-      ...onOffPayloads('{"current":32000}', '{"current":0}'),
+      ...onOff('{"current":32000}', '{"current":0}'),
       releasePayload: '{"current":32000}',
-      stateTopic: `${topic}/evse/external_current`,
-      statePath: 'current',
-      stateOn: '32000',
-      stateOff: '0',
+      ...state(`${topic}/evse/external_current`, '32000', '0', 'current'),
     }),
   },
 } as const satisfies Readonly<Record<string, Preset>>;
 
 export type PresetName = keyof typeof presets;
 export const presetNames = Object.keys(presets) as readonly PresetName[];
-/** The presets of devices with several relays. */
+/** The presets whose devices count their relays. */
 const CHANNEL_PRESETS: readonly PresetName[] = ['tasmota', 'shelly-gen1', 'shelly-gen2'];
 
 export interface MqttOutputOptions extends MqttDeviceFields {

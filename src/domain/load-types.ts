@@ -32,6 +32,20 @@ export interface MqttOutputConfig {
   readonly statePath?: string;
   readonly stateOn?: string;
   readonly stateOff?: string;
+  /** The device repeats its state more often than this: an older one is unknown. */
+  readonly stateMaxAge?: Duration;
+  readonly availability?: DeviceAvailability;
+  /** A message that the device answers with its state. */
+  readonly query?: { readonly topic: string; readonly payload: string };
+}
+
+/** Where a device's last will is, and what it says there. */
+export interface DeviceAvailability {
+  readonly topic: string;
+  /** Of the value in a JSON payload; a payload that is no JSON is the value itself. */
+  readonly path?: string;
+  readonly online: string;
+  readonly offline: string;
 }
 
 /** Local times by weekday, 0 = Sunday as in Date; a day without one has no deadline. */

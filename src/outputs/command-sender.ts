@@ -4,7 +4,7 @@ import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
 import type { DeviceLink } from './device-link.ts';
-import type { DeviceLease, OutputFailure } from './output.ts';
+import type { DeviceLease, DeviceReading, OutputFailure } from './output.ts';
 
 /** For the device's report after a command. */
 export const CONFIRM_TIMEOUT = seconds(5);
@@ -26,8 +26,8 @@ export interface CommandSenderParts {
 }
 
 export interface CommandSender {
-  /** Resolves when the device has confirmed the command as far as it can. A later command ends it. */
-  send(command: DeviceCommand): Promise<OutputFailure | undefined>;
+  /** Resolves when the device has confirmed the command as far as it can; `isAgain`: by a new report. A later command ends it. */
+  send(command: DeviceCommand, options?: { readonly isAgain?: boolean }): Promise<OutputFailure | undefined>;
   isSending(): boolean;
   /** Ends the command under way. */
   cancel(): void;
@@ -39,19 +39,24 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
   let commandNumber = 0;
   let sendsUnderWay = 0;
 
-  const sendOnce = async ({ payload, level }: DeviceCommand, isCurrent: () => boolean) => {
+  const sendOnce = async ({ payload, level }: DeviceCommand, isFirst: boolean, isCurrent: () => boolean) => {
     const other = lease.otherHolder();
     if (other !== undefined) return buildBusyFailure(other);
     if (!link.isOnline()) return OFFLINE;
+    if (link.isAvailable() === false) return buildGoneFailure(config);
+    const reportsBefore = link.reportCount();
     const isAccepted = await broker.publish(commandTopic, payload, { retain: false });
     if (!isCurrent()) return OVERTAKEN;
     if (!isAccepted) return buildForbiddenFailure(commandTopic);
     if (stateTopic === undefined || level === undefined) return undefined;
-    const isConfirmed = () => link.reportedLevel() === level;
+    // A command that is sent again is confirmed by a new report only; some devices report nothing that does not change.
+    if (!isFirst) await link.query();
+    const isConfirmed = () => link.reading() === level && (isFirst || link.reportCount() > reportsBefore);
     await link.waitUntil(() => isConfirmed() || !isCurrent() || !link.isOnline(), CONFIRM_TIMEOUT);
     if (!isCurrent()) return OVERTAKEN;
     if (isConfirmed()) return undefined;
-    const answer = link.reportedLevel() === undefined ? 'reports nothing' : `reports ${link.reportedLevel()}`;
+    const reading = link.reading();
+    const answer = reading === undefined ? 'reports nothing' : `reports ${formatReading(reading)}`;
     return buildFailure(
       'unconfirmed',
       `the device was sent ${level} ${maxSends} times and ${answer} on ${stateTopic}: check its power, its network and the topics`,
@@ -59,14 +64,14 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
   };
 
   return {
-    async send(command) {
+    async send(command, { isAgain = false } = {}) {
       commandNumber += 1;
       const ownNumber = commandNumber;
       sendsUnderWay += 1;
       let failure: OutputFailure | undefined;
       try {
         for (let sends = 0; sends < maxSends; sends += 1) {
-          failure = await sendOnce(command, () => ownNumber === commandNumber);
+          failure = await sendOnce(command, sends === 0 && !isAgain, () => ownNumber === commandNumber);
           if (failure?.kind !== 'unconfirmed' && failure?.kind !== 'forbidden') return failure;
         }
         return failure;
@@ -91,6 +96,16 @@ const OFFLINE = buildFailure(
 
 const buildForbiddenFailure = (topic: string) =>
   buildFailure('forbidden', `the broker does not accept commands on ${topic}: let this user write that topic`);
+
+/** For people; `other` is a mode of the device's own. */
+export const formatReading = (reading: DeviceReading) =>
+  reading === 'other' ? 'a mode of its own, neither on nor off,' : reading;
+
+export const buildGoneFailure = ({ availability }: MqttOutputConfig) =>
+  buildFailure(
+    'offline',
+    `the device is offline by its own word on ${availability?.topic}, so it is not switched; the command is sent when it is back: check its power and its network`,
+  );
 
 export const buildBusyFailure = (other: string) =>
   buildFailure(

@@ -3,9 +3,9 @@
 import type { Level } from '../domain/load-types.ts';
 import type { Cancel, Clock, Log } from '../domain/ports.ts';
 import { addDuration, minutes, subtractDuration, type Uptime } from '../domain/units.ts';
-import type { CommandSender, DeviceCommand } from './command-sender.ts';
+import { type CommandSender, type DeviceCommand, formatReading } from './command-sender.ts';
 import type { DeviceLink } from './device-link.ts';
-import type { OutputFailure } from './output.ts';
+import type { DeviceReading, OutputFailure } from './output.ts';
 
 /** A device that leaves its level more often than this is something else's to switch. */
 const MAX_REASSERTIONS = 3;
@@ -21,12 +21,16 @@ export interface LevelKeeperParts {
 }
 
 export interface LevelKeeper {
-  /** Replaces the command; undefined when the device is left to itself. */
-  setCommand(command: DeviceCommand | undefined): void;
+  /** Replaces the command and sends it; undefined leaves the device to itself. */
+  apply(command: DeviceCommand | undefined): Promise<OutputFailure | undefined>;
+  /** The level sent last. */
+  told(): Level | undefined;
   /** Compares what the device reports with its last command. */
-  checkLevel(level: Level): void;
-  /** Sends the last command once more, on the output's own account: no switch for the core. */
-  resend(): Promise<void>;
+  checkReading(reading: DeviceReading): void;
+  /** After the device was gone: sends the last command once more, within the bound; no switch for the core. */
+  reassert(): void;
+  /** After the broker was gone: the same without the bound, unless the device has the level. */
+  resume(): Promise<void>;
   stop(): void;
 }
 
@@ -43,8 +47,9 @@ export function createLevelKeeper({ load, clock, log, link, sender, report }: Le
 
   const reassert = (): void => {
     const wanted = command?.level;
-    const reported = link.reportedLevel();
-    if (wanted === undefined || reported === wanted || sender.isSending()) return;
+    const reading = link.reading();
+    if (wanted === undefined || reading === wanted || sender.isSending() || !link.isOnline()) return;
+    const answer = reading === undefined ? 'nothing' : formatReading(reading);
     const { uptime } = clock.now();
     reassertedAt = reassertedAt.filter((at) => at > subtractDuration(uptime, REASSERT_WINDOW));
     const [oldest] = reassertedAt;
@@ -53,19 +58,19 @@ export function createLevelKeeper({ load, clock, log, link, sender, report }: Le
       retryAt(addDuration(oldest, REASSERT_WINDOW));
       report({
         kind: 'unconfirmed',
-        detail: `the device goes back to ${reported} after each command ${wanted}: something else switches it; find it, or give this load another output`,
+        detail: `the device reports ${answer} after each command ${wanted}: something else switches it; find it, or give this load another output`,
       });
       return;
     }
     reassertedAt = [...reassertedAt, uptime];
-    log('info', `"${load}": the device reports ${reported}; ${wanted} is sent again`, { load, sent: wanted });
+    log('info', `"${load}": the device reports ${answer}; ${wanted} is sent again`, { load, sent: wanted });
     void resend();
   };
 
   const resend = async (): Promise<void> => {
     if (command === undefined) return;
     const resent = command;
-    const failure = await sender.send(resent);
+    const failure = await sender.send(resent, { isAgain: true });
     if (command !== resent) return;
     isUnconfirmed = failure !== undefined;
     if (failure === undefined) {
@@ -77,16 +82,24 @@ export function createLevelKeeper({ load, clock, log, link, sender, report }: Le
   };
 
   return {
-    setCommand(next) {
+    async apply(next) {
       retryTimer?.();
       command = next;
+      if (next === undefined) return undefined;
+      const failure = await sender.send(next);
+      if (command === next) isUnconfirmed = failure !== undefined;
+      return failure;
     },
-    checkLevel(level) {
-      if (command?.level !== undefined && level !== command.level) return reassert();
-      if (isUnconfirmed || command === undefined) report(level);
+    told: () => command?.level,
+    checkReading(reading) {
+      if (command?.level !== undefined && reading !== command.level) return reassert();
+      if (reading !== 'other' && (isUnconfirmed || command === undefined)) report(reading);
       isUnconfirmed = false;
     },
-    resend,
+    reassert,
+    async resume() {
+      if (command !== undefined && link.reading() !== command.level && !sender.isSending()) await resend();
+    },
     stop() {
       retryTimer?.();
       command = undefined;

@@ -3,10 +3,10 @@
 import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker, Clock, Log } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
-import { buildBusyFailure, createCommandSender } from './command-sender.ts';
-import { createDeviceLink } from './device-link.ts';
-import { createLevelKeeper } from './level-keeper.ts';
-import type { DeviceLease, Output, OutputFailure } from './output.ts';
+import { buildBusyFailure, buildGoneFailure, createCommandSender, type DeviceCommand } from './command-sender.ts';
+import { createDeviceLink, type DeviceLink } from './device-link.ts';
+import { createLevelKeeper, type LevelKeeper } from './level-keeper.ts';
+import type { DeviceLease, DeviceReading, DeviceStatus, Output, OutputFailure } from './output.ts';
 
 /** For the link and the first state at the start; then the agent goes on without. */
 export const OPEN_TIMEOUT = seconds(3);
@@ -28,49 +28,63 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
   /** What the device reports until then is the answer of `open`. */
   let isOpened = false;
 
+  let onStatus: (status: DeviceStatus) => void = () => {};
+  const reportNews = (news: Level | OutputFailure) => isOpened && report(news);
+
   const link = createDeviceLink({
     ...parts,
-    onLevel(level) {
-      if (!sender.isSending()) keeper.checkLevel(level);
+    onReading(reading) {
+      if (!sender.isSending()) keeper.checkReading(reading);
+    },
+    onAvailability(isAvailable) {
+      if (isAvailable) keeper.reassert();
+      else reportNews(buildGoneFailure(config));
     },
     async onUp() {
       await lease.acquire();
-      if (!sender.isSending()) await keeper.resend();
+      await keeper.resume();
     },
+    onChange: () => onStatus(buildStatus(keeper, link)),
   });
   const sender = createCommandSender({ ...parts, link });
-  const keeper = createLevelKeeper({ ...parts, link, sender, report: (news) => isOpened && report(news) });
+  const keeper = createLevelKeeper({ ...parts, link, sender, report: reportNews });
+  const applyCommand = (command: DeviceCommand | undefined) => {
+    const result = keeper.apply(command);
+    onStatus(buildStatus(keeper, link));
+    return result;
+  };
 
   return {
     async open() {
       await link.start();
       if (config.stateTopic !== undefined)
         await link.waitUntil(
-          () => link.reportedLevel() !== undefined || !link.isStarted() || broker.state.kind === 'offline',
+          () => link.reading() !== undefined || !link.isStarted() || broker.state.kind === 'offline',
           OPEN_TIMEOUT,
         );
       isOpened = true;
       const other = lease.otherHolder();
       if (other !== undefined) return buildBusyFailure(other);
-      const level = link.reportedLevel();
+      const level = toLevel(link.reading());
       return level === undefined ? {} : { level };
     },
     async apply(level) {
       const command = { payload: getCommandPayload(load, config, level), level };
       await link.start();
       isOpened = true;
-      keeper.setCommand(command);
-      return sender.send(command);
+      return applyCommand(command);
     },
-    read: async () => (link.isOnline() ? link.reportedLevel() : undefined),
+    read: async () => toLevel(link.reading()),
+    watchStatus(listener) {
+      onStatus = listener;
+    },
     watch(listener) {
       report = listener;
     },
     async release() {
       const { releasePayload } = config;
       const command = releasePayload === undefined ? undefined : { payload: requirePayload(load, releasePayload) };
-      keeper.setCommand(command);
-      if (command !== undefined) await sender.send(command);
+      await applyCommand(command);
     },
     async close() {
       keeper.stop();
@@ -78,6 +92,17 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       link.stop();
       await lease.release();
     },
+  };
+}
+
+const toLevel = (reading: DeviceReading | undefined) => (reading === 'other' ? undefined : reading);
+
+function buildStatus(keeper: LevelKeeper, link: DeviceLink): DeviceStatus {
+  const [told, confirmed, available] = [keeper.told(), link.reading(), link.isAvailable()];
+  return {
+    ...(told === undefined ? {} : { told }),
+    ...(confirmed === undefined ? {} : { confirmed }),
+    ...(available === undefined ? {} : { available }),
   };
 }
 

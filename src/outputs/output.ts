@@ -9,6 +9,19 @@ export type OutputFailure = {
   readonly detail: string;
 };
 
+/** What a device reports: a level, or that it follows neither on nor off. */
+export type DeviceReading = Level | 'other';
+
+/** The proof there is of a load's level. */
+export interface DeviceStatus {
+  /** The level sent to the device last; absent before the first and after a release. */
+  readonly told?: Level;
+  /** What the device reports itself; absent where it is not known. */
+  readonly confirmed?: DeviceReading;
+  /** False after the device's last will. */
+  readonly available?: boolean;
+}
+
 export interface Output {
   /** The level found at start where it can be read, else undefined. Never changes it. May be tried again after a failure. */
   open(): Promise<{ readonly level?: Level } | OutputFailure>;
@@ -18,6 +31,8 @@ export interface Output {
   read(): Promise<Level | undefined | OutputFailure>;
   /** `report` gets the level once the device agrees with the one applied, and the failure when it does not keep it. */
   watch(report: (news: Level | OutputFailure) => void): void;
+  /** Where the device reports by itself: `onStatus` is called after each change. */
+  watchStatus?(onStatus: (status: DeviceStatus) => void): void;
   /** Hands the device back to itself: the release payload, or nothing. */
   release(): Promise<void>;
   /** Ends what waits; an `apply` under way answers with a failure. The level stays. */

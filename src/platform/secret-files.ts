@@ -53,12 +53,15 @@ export async function findSecretProblems(
     const twin = located.find(({ found, path: otherPath }) => found.includes(file) && otherPath !== path);
     if (twin !== undefined)
       return `${path} and ${twin.path} (${twin.at}) are one credential, ${basename(file)}: give the files names that differ`;
-    const mode = isSecret
-      ? await stat(file).then(
-          (found) => found.mode,
-          () => 0,
-        )
-      : 0;
+    // The service manager guards its copies by the directory; to our user it grants them as to a group (systemd 257: mode 440).
+    const isGuarded = credentials !== undefined && file.startsWith(join(credentials, '/'));
+    const mode =
+      isSecret && !isGuarded
+        ? await stat(file).then(
+            (found) => found.mode,
+            () => 0,
+          )
+        : 0;
     if ((mode & OTHERS_MODE_BITS) === 0) return undefined;
     return `${file} has mode ${(mode & 0o777).toString(8)}, so others on this machine may read it: chmod 600 ${file}`;
   });

@@ -22,6 +22,7 @@ const COMMANDS: readonly (readonly [
   ['shelly-gen1', 'shellies/s', undefined, 'shellies/s/relay/0/command', 'on', 'off', undefined],
   ['shelly-gen2', 's', 1, 's/command/switch:1', 'on', 'off', undefined],
   ['zigbee2mqtt', 'zigbee2mqtt/z', undefined, 'zigbee2mqtt/z/set', 'ON', 'OFF', undefined],
+  ['esphome', 'node/switch/relay', undefined, 'node/switch/relay/command', 'ON', 'OFF', undefined],
   ['evcc', 'evcc/loadpoints/1', undefined, 'evcc/loadpoints/1/mode/set', 'now', 'off', 'pv'],
   [
     'warp',
@@ -48,6 +49,7 @@ const STATES: readonly (readonly [PresetName, string, string | undefined, string
   ['shelly-gen1', 't/relay/0', undefined, 'on', 'off'],
   ['shelly-gen2', 't/status/switch:0', 'output', 'true', 'false'],
   ['zigbee2mqtt', 't', 'state', 'ON', 'OFF'],
+  ['esphome', 't/state', undefined, 'ON', 'OFF'],
   ['evcc', 't/mode', undefined, 'now', 'off'],
   ['warp', 't/evse/external_current', 'current', '32000', '0'],
 ];
@@ -55,6 +57,29 @@ it.each(STATES)('%s tells its state on %s', (preset, stateTopic, statePath, stat
   const made = buildMqttOutput({ preset, topic: 't' });
   expect(made).toMatchObject({ stateTopic, stateOn, stateOff });
   expect(typeof made === 'object' && made.statePath).toBe(statePath);
+});
+
+//  preset            topic                  availability                    online         offline         question for the state
+const PRESENCE: readonly (readonly [PresetName, string, string | undefined, string, string, string | undefined])[] = [
+  ['openevse', 'openevse-1a2b', 'openevse/announce/1a2b', 'connected', 'disconnected', undefined],
+  ['openevse-claim', 'openevse-1a2b', 'openevse/announce/1a2b', 'connected', 'disconnected', undefined],
+  ['openevse', 'garage', undefined, '', '', undefined],
+  ['go-e', 'go-eCharger/1', undefined, '', '', undefined],
+  ['tasmota', 't', 'tele/t/LWT', 'Online', 'Offline', 'cmnd/t/POWER '],
+  ['shelly-gen1', 'shellies/s', 'shellies/s/online', 'true', 'false', undefined],
+  ['shelly-gen2', 's', 's/online', 'true', 'false', 's/command/switch:0 status_update'],
+  ['zigbee2mqtt', 'zigbee2mqtt/z', 'zigbee2mqtt/z/availability', 'online', 'offline', 'zigbee2mqtt/z/get {"state":""}'],
+  ['esphome', 'node/switch/relay', 'node/status', 'online', 'offline', undefined],
+  ['evcc', 'evcc/loadpoints/1', 'evcc/status', 'online', 'offline', undefined],
+  ['evcc', 'my/evcc/loadpoints/12', 'my/evcc/status', 'online', 'offline', undefined],
+  ['warp', 'warp/a', undefined, '', '', undefined],
+];
+it.each(PRESENCE)('%s at %s is there or not by %s', (preset, topic, where, online, offline, question) => {
+  const made = buildMqttOutput({ preset, topic });
+  if (typeof made === 'string') throw new Error(made);
+  expect(made.availability?.topic).toBe(where);
+  if (where !== undefined) expect(made.availability).toMatchObject({ online, offline });
+  expect(made.query && `${made.query.topic} ${made.query.payload}`).toBe(question);
 });
 
 it('is the whole list', () => expect(new Set(COMMANDS.map(([preset]) => preset))).toEqual(new Set(presetNames)));

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Level, MqttOutputConfig } from '../../src/domain/load-types.ts';
 import { minutes, seconds } from '../../src/domain/units.ts';
 import { parseDeviceState } from '../../src/outputs/devices/parse-device-state.ts';
-import type { OutputFailure } from '../../src/outputs/output.ts';
+import type { DeviceReading, OutputFailure } from '../../src/outputs/output.ts';
 import { createAwaitableList } from '../doubles/awaitable-list.ts';
 import { buildLoad, createOutputFixture, createTestOutput, type OutputFixture } from './output-fixture.ts';
 
@@ -142,22 +142,27 @@ describe('the word of a device', () => {
     offPayload: 'OFF',
   };
   const shelly = { ...plain, statePath: 'output', stateOn: 'true', stateOff: 'false' };
+  const openevse = { ...plain, statePath: 'state', stateOn: 'active', stateOff: 'disabled' };
   const goe = { ...plain, statePath: 'a.frc', stateOn: '2', stateOff: '1' };
   //  options  payload                       level
-  const rows: readonly (readonly [MqttOutputConfig, string, Level | undefined])[] = [
+  const rows: readonly (readonly [MqttOutputConfig, string, DeviceReading | undefined])[] = [
     [plain, 'ON', 'on'],
     [plain, ' OFF\n', 'off'],
-    [plain, 'on', undefined],
+    [plain, 'on', 'other'],
     [plain, '', undefined],
     [shelly, '{"id":0,"output":true}', 'on'],
     [shelly, '{"id":0,"output":false}', 'off'],
     [shelly, '{"id":0}', undefined],
     [shelly, '{"output":{"deep":true}}', undefined],
     [shelly, 'no JSON', undefined],
-    [shelly, 'null', undefined],
+    [shelly, 'null', 'other'],
+    [openevse, '{"state":"active"}', 'on'],
+    [openevse, '{"state":"null"}', 'other'],
+    [openevse, '{"state":null}', 'other'],
+    [openevse, 'null', 'other'],
     [goe, '{"a":{"frc":2}}', 'on'],
     [goe, '{"a":{"frc":"1"}}', 'off'],
-    [goe, '{"a":{"frc":0}}', undefined],
+    [goe, '{"a":{"frc":0}}', 'other'],
     [{ ...plain, statePath: '__proto__.toString' }, '{}', undefined],
     [{ ...plain, statePath: 'constructor' }, '{}', undefined],
     [plain, `ON${' '.repeat(16_384)}`, undefined],

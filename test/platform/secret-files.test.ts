@@ -63,22 +63,27 @@ describe('secrets', () => {
   });
 
   it('names what would give a secret to the wrong party, and nothing else', async () => {
-    const write = (name: string, mode: number) => writeFile(join(directory, name), 'x', { mode });
-    await write('etc_password', 0o400);
+    const credentials = join(directory, 'credentials');
+    await mkdir(credentials);
+    const write = (name: string, mode: number) => writeFile(join(credentials, name), 'x', { mode });
+    // As systemd 257 hands it over.
+    await write('etc_password', 0o440);
     await write('password', 0o400);
     await write('etc_mqtt_password', 0o400);
-    await write('open', 0o644);
+    await write('../open', 0o644);
+    await write('etc_key', 0o440);
     const find = (...paths: readonly string[]) =>
       findSecretProblems(
         paths.map((path, i) => ({ at: `file ${i}`, path, isSecret: true })),
-        directory,
+        credentials,
       );
     expect(await find('/etc/gridtide/mqtt_password')).toEqual([]);
     expect(await find('/etc/gridtide/mqtt_password', '/etc/gridtide/mqtt_password')).toEqual([]);
     expect(await find('/etc/gridtide/password')).toEqual([
       { at: 'file 0', text: expect.stringMatching(/may be the credential password or etc_password: hand over one/) },
     ]);
-    await rm(join(directory, 'password'));
+    expect(await find('/etc/gridtide/key')).toEqual([]);
+    await rm(join(credentials, 'password'));
     expect(await find('/etc/gridtide/mqtt_password', '/etc/gridtide/mqtt/password')).toEqual([
       { at: 'file 0', text: expect.stringMatching(/are one credential, etc_mqtt_password: give the files names/) },
       { at: 'file 1', text: expect.stringMatching(/\(file 0\) are one credential/) },
@@ -87,7 +92,7 @@ describe('secrets', () => {
       { at: 'file 0', text: expect.stringMatching(/open has mode 644, so others .* may read it: chmod 600/) },
     ]);
     const open = { at: 'name', path: join(directory, 'open'), isSecret: false };
-    expect(await findSecretProblems([open], directory)).toEqual([]);
+    expect(await findSecretProblems([open], credentials)).toEqual([]);
   });
 
   it("takes the service manager's copy of the same name, and tells the log what to hide", async () => {

@@ -7,6 +7,7 @@ import { type Duration, seconds } from '../../domain/units.ts';
 import { acceptsCommands } from '../../mqtt/parse-command.ts';
 import { buildTopics } from '../../mqtt/topics.ts';
 import { parseDeviceState } from '../../outputs/devices/parse-device-state.ts';
+import type { DeviceReading } from '../../outputs/output.ts';
 import { createSystemRandom } from '../../platform/random.ts';
 import { JobError, type Terminal } from '../shared/command.ts';
 import type { BrokerLink } from './broker-link.ts';
@@ -47,12 +48,12 @@ async function followTopic(link: BrokerLink, topic: string) {
 async function watchDevice(link: BrokerLink, { load, level }: LoadTest, onConfirmed: () => void) {
   const { output } = load;
   const topic = output.kind === 'mqtt' ? output.stateTopic : undefined;
-  let reportedLevel: Level | undefined = topic === undefined ? level : undefined;
+  let reading: DeviceReading | undefined = topic === undefined ? level : undefined;
   let isConfirmed = topic === undefined;
   const onMessage = ({ payload }: BrokerMessage) => {
     if (output.kind !== 'mqtt') return;
-    reportedLevel = parseDeviceState(payload, output) ?? reportedLevel;
-    if (isConfirmed || reportedLevel !== level) return;
+    reading = parseDeviceState(payload, output) ?? reading;
+    if (isConfirmed || reading !== level) return;
     isConfirmed = true;
     onConfirmed();
   };
@@ -60,7 +61,7 @@ async function watchDevice(link: BrokerLink, { load, level }: LoadTest, onConfir
   return {
     topic,
     isConfirmed: () => isConfirmed,
-    describe: () => `${reportedLevel === undefined ? 'reported nothing' : `reported ${reportedLevel}`} on ${topic}`,
+    describe: () => `${reading === undefined ? 'reported nothing' : `reported ${reading}`} on ${topic}`,
   };
 }
 

@@ -1,35 +1,49 @@
-/** Reads a device's level from a message on its state topic. */
+/** Reads what a device says on its topics: its state, its availability. */
 
-import type { Level, MqttOutputConfig } from '../../domain/load-types.ts';
+import type { DeviceAvailability, MqttOutputConfig } from '../../domain/load-types.ts';
+import type { DeviceReading } from '../output.ts';
 
 /** A state longer than this is no state of a switch. */
 const MAX_STATE_BYTES = 16_384;
 
 type StateOptions = Pick<MqttOutputConfig, 'onPayload' | 'offPayload' | 'statePath' | 'stateOn' | 'stateOff'>;
 
-/** `on` or `off`; undefined for any other payload. */
-export function parseDeviceState(payload: Uint8Array, options: StateOptions): Level | undefined {
-  if (payload.byteLength > MAX_STATE_BYTES) return undefined;
-  const text = new TextDecoder().decode(payload).trim();
-  const value = options.statePath === undefined ? text : readValueAtPath(text, options.statePath);
-  if (value === undefined) return undefined;
-  if (value === (options.stateOn ?? options.onPayload).trim()) return 'on';
-  if (value === (options.stateOff ?? options.offPayload).trim()) return 'off';
-  return undefined;
+/** `other` for any value that is neither on nor off; undefined when the payload has no value. */
+export function parseDeviceState(payload: Uint8Array, options: StateOptions): DeviceReading | undefined {
+  const { onPayload, offPayload, statePath, stateOn = onPayload, stateOff = offPayload } = options;
+  const value = readValue(payload, statePath);
+  if (value === undefined || value === '') return undefined;
+  if (value === stateOn.trim()) return 'on';
+  return value === stateOff.trim() ? 'off' : 'other';
 }
 
-/** The value at a dotted path as text; undefined for no JSON, no such key, or something that is no plain value. */
-function readValueAtPath(text: string, path: string): string | undefined {
+/** Whether the device says that it is there; undefined when the payload says neither. */
+export function parseAvailability(
+  payload: Uint8Array,
+  { path, online, offline }: DeviceAvailability,
+): boolean | undefined {
+  const isJson = path !== undefined && payload[0] === '{'.charCodeAt(0);
+  const value = readValue(payload, isJson ? path : undefined);
+  if (value === online) return true;
+  return value === offline ? false : undefined;
+}
+
+/** The text, or the value at a dotted path into its JSON as text; undefined for anything that is no plain value. */
+function readValue(payload: Uint8Array, path: string | undefined): string | undefined {
+  if (payload.byteLength > MAX_STATE_BYTES) return undefined;
+  const text = new TextDecoder().decode(payload).trim();
+  if (path === undefined) return text;
   let node: unknown;
   try {
     node = JSON.parse(text);
   } catch {
     return undefined;
   }
-  for (const key of path.split('.')) {
+  // A claim that nobody holds is `null` as a whole.
+  for (const key of node === null ? [] : path.split('.')) {
     if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined;
     node = (node as Readonly<Record<string, unknown>>)[key];
   }
-  const plain = typeof node === 'string' || typeof node === 'number' || typeof node === 'boolean';
-  return plain ? `${node}` : undefined;
+  const isPlain = node === null || typeof node === 'string' || typeof node === 'number' || typeof node === 'boolean';
+  return isPlain ? `${node}` : undefined;
 }
