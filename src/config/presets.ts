@@ -128,7 +128,7 @@ export const presets = {
       ...onOff('ON', 'OFF'),
       ...state(topic, 'ON', 'OFF', 'state'),
       // JSON, or plain text in older releases (its page on device availability).
-      ...availability(`${topic}/availability`, 'online', 'offline', 'state'),
+      ...availability([topic, 'availability'].join('/'), 'online', 'offline', 'state'),
       query: { topic: `${topic}/get`, payload: '{"state":""}' },
     }),
   },
