@@ -76,7 +76,7 @@ export const presets = {
   },
   'go-e': {
     topic: 'go-eCharger/123456',
-    about: 'go-eCharger, API v2; writes must be enabled in the charger, some firmware requires a leading /',
+    about: 'go-eCharger, API v2; enable writes in the charger; some firmware needs a leading /',
     make: (topic) => ({
       commandTopic: `${topic}/frc/set`,
       ...onOff('2', '1'),
@@ -144,7 +144,7 @@ export const presets = {
   },
   evcc: {
     topic: 'evcc/loadpoints/1',
-    about: 'a load point of evcc; `pv` returns control to it',
+    about: 'a load point of evcc; `pv` returns control to evcc',
     make: (topic) => ({
       commandTopic: `${topic}/mode/set`,
       ...onOff('now', 'off'),
@@ -167,7 +167,7 @@ export const presets = {
 
 export type PresetName = keyof typeof presets;
 export const presetNames = Object.keys(presets) as readonly PresetName[];
-/** The presets whose devices count their relays. */
+/** The presets of devices with several relays. */
 const CHANNEL_PRESETS: readonly PresetName[] = ['tasmota', 'shelly-gen1', 'shelly-gen2'];
 
 export interface MqttOutputOptions extends MqttDeviceFields {
