@@ -6,12 +6,12 @@ export default defineConfig({
   test: {
     projects: [
       { extends: true, test: { name: 'all', include: ['test/**/*.test.ts'] } },
-      // The contract again, with the service as deployments are seen to answer.
+      // The contract and the commands again, with the service as deployments are seen to answer.
       {
         extends: true,
         test: {
           name: 'published',
-          include: ['test/contract/{plain,client}-*.test.ts'],
+          include: ['test/contract/{plain,client}-*.test.ts', 'test/cli/service-commands.test.ts'],
           env: { GRIDTIDE_PROFILE: 'published' },
         },
       },

@@ -9,6 +9,7 @@ import * as signal from '../../src/cli/service/signal.ts';
 import * as v1 from '../../src/cli/service/v1.ts';
 import type { CommandModule } from '../../src/cli/shared/command.ts';
 import { createReferenceService, type ReferenceService } from '../../src/reference/reference-service.ts';
+import { isPublished, PROFILE } from '../contract/profile-under-test.ts';
 import { createCertificate } from '../doubles/certificate.ts';
 import { runCommand } from '../doubles/run-command.ts';
 
@@ -23,7 +24,7 @@ const file = (name: string) => join(folder, name);
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gridtide-service-'));
   const accounts = (['free', 'pro'] as const).map((plan) => ({ username: plan, password: PASSWORD, plan }));
-  reference = await createReferenceService({ seed: 7, accounts, clock: () => NOW });
+  reference = await createReferenceService({ seed: 7, accounts, profile: PROFILE, clock: () => NOW });
   ({ url } = await reference.listen());
   await writeFile(file('user'), 'pro\n');
   await writeFile(file('password'), `${PASSWORD}\n`, { mode: 0o600 });
@@ -65,7 +66,7 @@ describe('where service and account come from', () => {
     const tls = createCertificate();
     await writeFile(file('ca.pem'), tls.cert);
     const accounts = [{ username: 'pro', password: PASSWORD, plan: 'pro' as const }];
-    const own = await createReferenceService({ seed: 7, accounts, clock: () => NOW, tls });
+    const own = await createReferenceService({ seed: 7, accounts, profile: PROFILE, clock: () => NOW, tls });
     try {
       const { url } = await own.listen();
       expect((await run(signal, `now --region PSCO --url ${url} --ca ${file('ca.pem')}`)).code).toBe(0);
@@ -348,7 +349,11 @@ describe('gridtide signal', () => {
     const line = 'history --region PSCO --start 2026-05-01 --end 2026-05-01T00:10:00Z';
     const marked = await run(signal, `${line} --include-imputed-marker --csv`);
     expect(marked.out.split('\n')[0]).toBe('time,value,last_updated,imputed_data_used');
-    expect(marked.out.split('\n')[1]).toMatch(/^2026-05-01T00:00:00\+00:00,[\d.]+,2026-\S+,(true|false)$/);
+    expect(marked.out.split('\n')[1]).toMatch(
+      isPublished
+        ? /^2026-05-01T00:00:00\+00:00,[\d.]+,,(true|false)$/
+        : /^2026-05-01T00:00:00\+00:00,[\d.]+,2026-\S+,(true|false)$/,
+    );
     const nothing = await run(signal, `${line} --updated-since 2026-06-10T18:02:30Z`);
     expect(nothing.out).toMatch(/times in UTC\n\nno values in this range\n$/);
     const month = 'history --region PSCO --start 2026-05-01 --end 2026-05-31T23:55Z --include-imputed-marker';
