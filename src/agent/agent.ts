@@ -53,7 +53,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     ...{ store, scratch, signalType: config.service.signalType, boot: world.bootId },
     note: (text) => log('warn', text),
   });
-  const ledger = createLedgerWriter(config.loads, store);
+  const ledger = createLedgerWriter({ loads: config.loads, clock, store, scratch, disk: world.disk });
   const link = createMonitorLink(context);
   const { broker, monitor } = link;
   const beforeTick = () => supply.signalLoop.publishViewIfDue();
@@ -80,7 +80,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     { stop: world.http.close },
     { start: link.start, stop: monitor.stop },
     { start: persistence.load, stop: persistence.close },
-    { start: () => ledger.restoreJobs(persistence.saved().control?.jobs), stop: () => ledger.stop(clock.now()) },
+    { start: () => ledger.start(persistence.saved().control?.jobs), stop: ledger.stop },
     ...loadControl.parts,
     { start: () => monitor.start(loadControl) },
     ...supply.parts,

@@ -1,22 +1,38 @@
-/** Gathers ledger entries for one append: each append is a write to the memory card. */
+/** Entries on their way into the ledger: gathered for few appends, because each is a write to the memory card, and safe from a kill meanwhile. */
 
+import { type Disk, DiskError } from '../domain/ports.ts';
 import type { Instant } from '../domain/units.ts';
 import type { Entry } from '../ledger/entries.ts';
-import { formatEntryLine, getLedgerFile } from '../ledger/ledger-lines.ts';
+import { formatEntryLine, getLedgerFile, parseLedger } from '../ledger/ledger-lines.ts';
 import type { DocumentStore } from './document-store.ts';
+
+export interface EntryQueueParts {
+  readonly store: Pick<DocumentStore, 'append'>;
+  /** Where the files of the ledger are. */
+  readonly disk: Pick<Disk, 'read'>;
+  /** Emptied by the next boot, and free to write. */
+  readonly scratch: DocumentStore | undefined;
+}
 
 export interface EntryQueue {
   add(...entries: readonly Entry[]): void;
+  /** Whether running time has gathered. */
+  hasRuns(): boolean;
   /** Appends what has gathered. */
   flush(): Promise<void>;
+  /** Keeps what has gathered and `running` for `recover`, should the process be killed. */
+  protect(running: readonly Entry[]): void;
+  /** Adds what the life before had protected and not appended. */
+  recover(): Promise<void>;
 }
 
 /** What a full disk may make wait in memory: about two days of rates and rows. The oldest give way. */
 const MAX_WAITING_ENTRIES = 1_000;
 /** Entries that wait for one append: an hour of rates. */
 const APPEND_BATCH = 12;
+const SCRATCH_DOCUMENT = 'ledger';
 
-export function createEntryQueue(store: Pick<DocumentStore, 'append'>): EntryQueue {
+export function createEntryQueue({ store, disk, scratch }: EntryQueueParts): EntryQueue {
   let waiting: readonly Entry[] = [];
   let gathered = 0;
 
@@ -24,11 +40,9 @@ export function createEntryQueue(store: Pick<DocumentStore, 'append'>): EntryQue
     const entriesNow = waiting;
     waiting = [];
     gathered = 0;
-    for (const file of new Set(entriesNow.map(getEntryFile))) {
-      const entries = entriesNow.filter((entry) => getEntryFile(entry) === file);
-      const lines = entries.map(formatEntryLine).join('');
+    for (const [file, entries] of groupByFile(entriesNow)) {
       // What a full disk refuses waits for the next try.
-      if (!(await store.append(file, new TextEncoder().encode(lines))))
+      if (!(await store.append(file, encodeEntries(entries))))
         waiting = [...entries, ...waiting].slice(-MAX_WAITING_ENTRIES);
     }
   };
@@ -39,11 +53,47 @@ export function createEntryQueue(store: Pick<DocumentStore, 'append'>): EntryQue
       gathered += entries.length;
       if (gathered >= APPEND_BATCH) void flush();
     },
+    hasRuns: () => waiting.some(({ kind }) => kind === 'slot'),
     flush,
+    protect: (running) => void scratch?.save(SCRATCH_DOCUMENT, encodeEntries([...waiting, ...running])),
+    async recover() {
+      const loaded = await scratch?.load(SCRATCH_DOCUMENT);
+      for (const [file, entries] of groupByFile(decodeEntries(loaded?.bytes))) {
+        // The kill may have come between the append and the next `protect`.
+        const appended = new Set(decodeEntries(await readFile(disk, file)).map(getEntryKey));
+        waiting = [...waiting, ...entries.filter((entry) => !appended.has(getEntryKey(entry)))];
+      }
+      await flush();
+    },
   };
 }
 
-const getEntryFile = (entry: Entry) => getLedgerFile(getEntryTime(entry));
+/** A file that cannot be read holds nothing that would be counted twice. */
+async function readFile(disk: Pick<Disk, 'read'>, file: string): Promise<Uint8Array | undefined> {
+  try {
+    return await disk.read(file);
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+    return undefined;
+  }
+}
+
+const encodeEntries = (entries: readonly Entry[]) => new TextEncoder().encode(entries.map(formatEntryLine).join(''));
+const decodeEntries = (bytes: Uint8Array | undefined): readonly Entry[] =>
+  bytes === undefined ? [] : parseLedger(new TextDecoder().decode(bytes)).entries;
+
+function groupByFile(entries: readonly Entry[]): ReadonlyMap<string, readonly Entry[]> {
+  const files = new Map<string, readonly Entry[]>();
+  for (const entry of entries) {
+    const file = getLedgerFile(getEntryTime(entry));
+    files.set(file, [...(files.get(file) ?? []), entry]);
+  }
+  return files;
+}
+
+/** The same for a piece of running time that was protected and the longer one that was appended. */
+const getEntryKey = (entry: Entry) =>
+  `${entry.kind} ${'load' in entry ? entry.load : entry.region} ${getEntryTime(entry)}`;
 
 function getEntryTime(entry: Entry): Instant {
   switch (entry.kind) {

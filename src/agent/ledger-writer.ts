@@ -2,20 +2,26 @@
 
 import type { Decision } from '../control/control-types.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
-import type { ClockReading } from '../domain/ports.ts';
-import { formatInstant, type Instant, minutes } from '../domain/units.ts';
+import { createPoller } from '../domain/poller.ts';
+import type { Clock, ClockReading } from '../domain/ports.ts';
+import { type Duration, floorTo, formatInstant, type Instant, minutes } from '../domain/units.ts';
 import type { SettledEntry } from '../ledger/entries.ts';
-import { advanceMeter, type Meter, type RunCause, startMeter } from '../ledger/run-meter.ts';
+import type { RunCause } from '../ledger/run-meter.ts';
 import type { SignalView } from '../signal/signal-view.ts';
-import type { DocumentStore } from './document-store.ts';
-import { createEntryQueue } from './entry-queue.ts';
+import { createEntryQueue, type EntryQueueParts } from './entry-queue.ts';
+import { createRunMeters } from './run-meters.ts';
 
 /** The last job of each load that has its entry, so that a restart does not freeze its counterfactual anew. */
 export type RecordedJobs = Readonly<Record<string, string>>;
 
+export interface LedgerWriterParts extends EntryQueueParts {
+  readonly loads: readonly LoadConfig[];
+  readonly clock: Clock;
+}
+
 export interface LedgerWriter {
-  /** The jobs the life before recorded. */
-  restoreJobs(jobs: RecordedJobs | undefined): void;
+  /** Goes on from what the life before recorded and did not append. */
+  start(jobs: RecordedJobs | undefined): Promise<void>;
   recordDecision(decision: Decision, now: ClockReading): void;
   recordLevel(load: string, level: Level, now: ClockReading): void;
   recordView(view: SignalView, now: ClockReading): void;
@@ -25,68 +31,53 @@ export interface LedgerWriter {
   /** Appends what has gathered. */
   flush(): Promise<void>;
   /** Closes the running pieces and flushes. */
-  stop(now: ClockReading): Promise<void>;
+  stop(): Promise<void>;
 }
 
-const ASSUMED_SLOT_PERIOD = minutes(5);
+/** At most this much running time is lost by a kill. */
+const PROTECT_INTERVAL = minutes(1);
+/** At most this much is lost by a power cut. On the wall clock, so that it seldom cuts a slot. */
+const FLUSH_INTERVAL = minutes(15);
 
-export function createLedgerWriter(loads: readonly LoadConfig[], store: DocumentStore): LedgerWriter {
-  const queue = createEntryQueue(store);
-  const meters = new Map<string, Meter>();
+export function createLedgerWriter(parts: LedgerWriterParts): LedgerWriter {
+  const { loads, clock } = parts;
+  const queue = createEntryQueue(parts);
   const decisions = new Map<string, Decision>();
   let jobs: RecordedJobs = {};
   let lastRateAt: Instant | undefined;
   let region: string | undefined;
-  let period = ASSUMED_SLOT_PERIOD;
-  const findLoad = (load: string) => loads.find(({ name }) => name === load);
+  const meters = createRunMeters(loads, (load, level) => buildRunCause(level, decisions.get(load), region));
+  const protection = createProtection(clock, queue, meters);
 
-  const readMeter = (load: string, level: Level | undefined, now: ClockReading): void => {
-    const meter = meters.get(load);
-    const config = findLoad(load);
-    const currentLevel = level ?? meter?.cause.level;
-    if (config === undefined || currentLevel === undefined) return;
-    const cause = buildRunCause(currentLevel, decisions.get(load), region);
-    if (meter === undefined) {
-      meters.set(load, startMeter(config, period, cause, now));
-      return;
-    }
-    const { meter: next, entries } = advanceMeter(meter, now, cause);
-    meters.set(load, next);
-    queue.add(...entries);
+  const recordJob = ({ load, job, at }: Decision): void => {
+    const by = job && formatInstant(job.by);
+    if (job === undefined || by === undefined || jobs[load] === by) return;
+    jobs = { ...jobs, [load]: by };
+    const power = loads.find(({ name }) => name === load)?.powerKw;
+    if (power === undefined) return;
+    queue.add({ kind: 'job', load, job: by, armedAt: Math.max(job.from, at) as Instant, power });
+    void queue.flush();
   };
 
   return {
-    restoreJobs(recorded = {}) {
+    start(recorded = {}) {
       jobs = recorded;
+      return queue.recover();
     },
     recordDecision(decision, now) {
-      const { load, job } = decision;
-      decisions.set(load, decision);
-      readMeter(load, undefined, now);
-      const by = job && formatInstant(job.by);
-      if (job === undefined || by === undefined || jobs[load] === by) return;
-      jobs = { ...jobs, [load]: by };
-      const armedAt = Math.max(job.from, decision.at) as Instant;
-      const power = findLoad(load)?.powerKw;
-      if (power !== undefined) queue.add({ kind: 'job', load, job: by, armedAt, power });
+      decisions.set(decision.load, decision);
+      protection.add(meters.read(decision.load, undefined, now));
+      recordJob(decision);
     },
-    recordLevel: readMeter,
-    recordView(view, now) {
-      const { rate, horizon } = view;
-      region = view.region;
-      period = horizon?.period ?? period;
-      for (const load of meters.keys()) readMeter(load, undefined, now);
+    recordLevel: (load, level, now) => protection.add(meters.read(load, level, now)),
+    recordView({ rate, horizon, region: viewRegion }, now) {
+      region = viewRegion;
+      if (horizon !== undefined) meters.setPeriod(horizon.period);
+      protection.add(meters.readAll(now));
       if (rate === undefined || region === undefined || rate.at === lastRateAt) return;
       lastRateAt = rate.at;
-      const model = horizon?.model;
-      queue.add({
-        kind: 'seen',
-        region,
-        at: rate.at,
-        period,
-        rate: rate.value,
-        ...(model === undefined ? {} : { model }),
-      });
+      const model = horizon?.model === undefined ? {} : { model: horizon.model };
+      queue.add({ kind: 'seen', region, at: rate.at, period: meters.period(), rate: rate.value, ...model });
     },
     recordSettled(entry) {
       queue.add(entry);
@@ -94,10 +85,56 @@ export function createLedgerWriter(loads: readonly LoadConfig[], store: Document
     },
     recordedJobs: () => jobs,
     flush: queue.flush,
-    stop(now) {
-      for (const load of meters.keys()) readMeter(load, 'off', now);
-      return queue.flush();
+    async stop() {
+      protection.stop();
+      queue.add(...meters.readAll(clock.now(), 'off'));
+      await queue.flush();
+      queue.protect([]);
     },
+  };
+}
+
+type Queue = ReturnType<typeof createEntryQueue>;
+type Meters = ReturnType<typeof createRunMeters>;
+
+/** Brings running time to safety while anything runs; an idle agent sleeps. */
+function createProtection(clock: Clock, queue: Queue, meters: Meters) {
+  let isPolling = false;
+  let lastFlush: Instant | undefined;
+
+  const poller = createPoller({
+    clock,
+    name: 'ledger',
+    async poll() {
+      const now = clock.now();
+      queue.add(...meters.readAll(now));
+      const window = floorTo(now.wall, FLUSH_INTERVAL);
+      if (window !== lastFlush) {
+        queue.add(...meters.cut());
+        await queue.flush();
+        lastFlush = window;
+      }
+      queue.protect(meters.pending());
+      isPolling = meters.isAnyRunning() || queue.hasRuns();
+      const untilFlush = (window + FLUSH_INTERVAL - now.wall) as Duration;
+      if (!isPolling) return undefined;
+      return meters.isAnyRunning() ? (Math.min(PROTECT_INTERVAL, untilFlush) as Duration) : untilFlush;
+    },
+  });
+
+  return {
+    /** Adds the rows that a reading of meters has ended. */
+    add(entries: ReturnType<Meters['readAll']>): void {
+      if (entries.length > 0) {
+        queue.add(...entries);
+        queue.protect(meters.pending());
+      }
+      if (isPolling || !(meters.isAnyRunning() || queue.hasRuns())) return;
+      isPolling = true;
+      lastFlush = floorTo(clock.now().wall, FLUSH_INTERVAL);
+      poller.pollAfter(PROTECT_INTERVAL);
+    },
+    stop: poller.stop,
   };
 }
 

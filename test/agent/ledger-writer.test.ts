@@ -12,10 +12,13 @@ const FILE = 'ledger-2026-03.jsonl';
 function setUp() {
   const disk = createMemoryDisk();
   const clock = createVirtualClock(NOON);
-  const keeper = createLedgerWriter(
-    [],
-    createDocumentStore(disk, () => {}),
-  );
+  const keeper = createLedgerWriter({
+    loads: [],
+    clock,
+    store: createDocumentStore(disk, () => {}),
+    scratch: undefined,
+    disk,
+  });
   const see = (slot: number) => {
     const at = addDuration(NOON, minutes(5 * slot));
     const rate = { value: 400 as LbsPerMwh, at, until: addDuration(at, minutes(5)) };

@@ -53,7 +53,7 @@ async function setUp(failure: () => Failure | undefined = () => undefined) {
     disk,
     signalType: 'co2_moer',
     phase: 0.25,
-    onSettled: createLedgerWriter([], store).recordSettled,
+    onSettled: createLedgerWriter({ loads: [], clock, store, scratch: undefined, disk }).recordSettled,
     onHistory: (history) => archived.push(history),
     onFailure: (one) => failures.push(one),
   });
