@@ -23,6 +23,7 @@ function createTerminal(stop: AbortSignal, onOutputLost: (error: NodeJS.ErrnoExc
       return process.stdin;
     },
     env: process.env,
+    installed: { config: '/etc/gridtide/gridtide.yaml', state: '/var/lib/gridtide' },
     get interactive() {
       return process.stdout.isTTY === true;
     },

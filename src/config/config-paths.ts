@@ -14,6 +14,8 @@ export interface PathContext {
   readonly credentials?: readonly string[];
   /** `--state`, absolute. */
   readonly stateDirectory?: string;
+  /** The state directory of the installed unit, for its configuration: it passes the file's directory as credentials. */
+  readonly installedState?: string;
   /** For commands that need no secret: a credential that the service manager did not pass stays as written. */
   readonly allowsMissingCredentials?: boolean;
 }
@@ -27,10 +29,10 @@ export type LocateConfigResult =
 const CREDENTIALS_PREFIX = '$CREDENTIALS_DIRECTORY/';
 
 /** The path of a file that the configuration names; undefined for a credential when the service manager passed none. */
-export function resolveFile(written: string, { env, directory }: PathContext): string | undefined {
+export function resolveFile(written: string, { env, directory, installedState }: PathContext): string | undefined {
   if (written.startsWith(CREDENTIALS_PREFIX)) {
-    const credentialsDirectory = env.CREDENTIALS_DIRECTORY;
-    return credentialsDirectory === undefined || credentialsDirectory === ''
+    const credentialsDirectory = env.CREDENTIALS_DIRECTORY || (installedState === undefined ? undefined : directory);
+    return credentialsDirectory === undefined
       ? undefined
       : join(credentialsDirectory, written.slice(CREDENTIALS_PREFIX.length));
   }
@@ -38,13 +40,14 @@ export function resolveFile(written: string, { env, directory }: PathContext): s
   return isAbsolute(written) ? written : resolve(directory, written);
 }
 
-/** `--state`, else the configuration's, else systemd's (the first of several), else the user's; undefined without a home directory. */
+/** `--state`, else the configuration's, else systemd's (the first of several), the installed unit's, the user's; undefined without a home directory. */
 export function resolveStateDirectory(written: string | undefined, context: PathContext): string | undefined {
   const { env, stateDirectory } = context;
   if (stateDirectory !== undefined) return stateDirectory;
   if (written !== undefined) return resolveFile(written, context);
   const systemdDirectory = env.STATE_DIRECTORY?.split(':')[0];
   if (systemdDirectory) return systemdDirectory;
+  if (context.installedState !== undefined) return context.installedState;
   return env.HOME ? join(env.HOME, '.local', 'state', 'gridtide') : undefined;
 }
 

@@ -111,6 +111,15 @@ describe('where service and account come from', () => {
       ['a query in the address', account, 'login --url http://127.0.0.1?x=1', {}, 2, /has a query/],
       ['no authority in --ca', account, `login --ca ${import.meta.filename}`, {}, 2, /holds no certificate/],
       ['no password', account, 'login', { GRIDTIDE_PASSWORD: '' }, 2, /the password of pro is missing/],
+      // 2026-11: a login beside three requests threw where nothing could catch it, and the process ended with a stack.
+      [
+        'no password for a range',
+        signal,
+        'history --region PSCO --start 2026-06-01',
+        { GRIDTIDE_PASSWORD: '' },
+        2,
+        /the password of pro is missing/,
+      ],
       ['no user name', v1, 'datapoints', { GRIDTIDE_USERNAME: '' }, 2, /a password without a user name/],
       ['neither', account, 'login', { GRIDTIDE_USERNAME: '', GRIDTIDE_PASSWORD: '' }, 1, /nothing was sent; give both/],
       ['plain http elsewhere', account, 'login --url http://192.0.2.1', {}, 2, /in clear; write https/],

@@ -16,6 +16,7 @@ export interface CommandResult {
 
 export interface CommandOptions {
   readonly env?: Terminal['env'];
+  readonly installed?: Terminal['installed'];
   readonly input?: string;
   readonly stop?: AbortSignal;
   readonly columns?: number;
@@ -26,7 +27,14 @@ export interface CommandOptions {
 export async function runCommand(
   command: CommandModule,
   argv: readonly string[],
-  { env = {}, input = '', stop = new AbortController().signal, columns = 80, onStderr: heard }: CommandOptions = {},
+  {
+    env = {},
+    installed,
+    input = '',
+    stop = new AbortController().signal,
+    columns = 80,
+    onStderr: heard,
+  }: CommandOptions = {},
 ): Promise<CommandResult> {
   let out = '';
   let err = '';
@@ -42,6 +50,7 @@ export async function runCommand(
       yield new TextEncoder().encode(input);
     })(),
     env,
+    ...(installed === undefined ? {} : { installed }),
     interactive: false,
     columns,
     stop,

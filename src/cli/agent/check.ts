@@ -72,7 +72,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const json = args.flag('json');
   let config: LocatedConfig;
   try {
-    config = await loadConfigWithPaths(args.text('config'), { env: terminal.env, state: args.text('state') });
+    config = await loadConfigWithPaths(args.text('config'), terminal, { state: args.text('state') });
   } catch (error) {
     if (!json || !(error instanceof UsageError)) throw error;
     printFindings(

@@ -88,7 +88,7 @@ export const checkState: Check = async ({ config: { state } }) => {
     return [
       wrong(
         'state',
-        `this user may not write to ${existing}, so the agent could not save its state: sudo chown "$USER" ${existing}, or give another --state`,
+        `this user may not write to ${existing}, so the agent could not save its state: ${existing === state ? `sudo chown "$USER" ${state}` : `sudo install -d -m 700 -o "$USER" ${state}`}, or give another --state`,
       ),
     ];
   const ownershipError =

@@ -36,7 +36,7 @@ type Row = keyof typeof spec.options;
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const state = args.text('state');
-  const config = await loadOptionalConfig(args.text('config'), { env: terminal.env, state });
+  const config = await loadOptionalConfig(args.text('config'), terminal, { state, allowsMissingCredentials: true });
   const timezone = requireTimezone(args.text('timezone') ?? config?.place.timezone ?? 'UTC');
   const from = parseTimeFlag(args, 'from');
   const to = parseTimeFlag(args, 'to');

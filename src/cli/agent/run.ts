@@ -138,7 +138,7 @@ async function createAgentWorld(config: LocatedConfig, args: Arguments<Row>, ter
 }
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const config = await loadConfigWithPaths(args.text('config'), { env: terminal.env, state: args.text('state') });
+  const config = await loadConfigWithPaths(args.text('config'), terminal, { state: args.text('state') });
   const problems = await findSecretProblems(listConfiguredFiles(config), terminal.env.CREDENTIALS_DIRECTORY);
   if (problems.length > 0) throw new UsageError(...problems.map(({ at, text }) => `${at}: ${text}`));
   setProcessTimezone(config.place.timezone);

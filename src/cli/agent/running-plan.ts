@@ -49,13 +49,14 @@ export interface RunningPlans {
 
 /** The plans of all loads that have a job, as last saved. Throws `JobError` when no agent has saved any. */
 export async function readRunningPlans(args: Arguments, terminal: Terminal, now: Instant): Promise<RunningPlans> {
-  const config = await loadConfigWithPaths(args.text('config'), { env: terminal.env, state: args.text('state') });
+  const options = { state: args.text('state'), allowsMissingCredentials: true };
+  const config = await loadConfigWithPaths(args.text('config'), terminal, options);
   const store = createDocumentStore(createFileDisk(config.state), () => {});
-  const options = {
+  const saved = {
     signalType: config.service.signalType,
     note: (text: string) => terminal.err(`${text}\n`),
   };
-  const { control, signalData } = await loadSavedState([store], options);
+  const { control, signalData } = await loadSavedState([store], saved);
   if (control === undefined)
     throw new JobError(`${config.state} has no plan because no agent has run with it; start one with gridtide run`);
   const moment = { wall: now, uptime: 0 as Uptime, trusted: true };

@@ -207,7 +207,9 @@ export async function testDirectly(
     announceWait(loadTest, terminal, 'opening', OPEN_TIMEOUT);
     const found = await output.open();
     if (isOutputFailure(found)) throw new JobError(`"${load.name}" cannot be opened: ${found.detail}`);
-    const levels = found.level === undefined ? {} : { [load.name]: found.level };
+    // Without a prototype, because a load may be called "constructor".
+    const levels: Record<string, Level> = Object.create(null);
+    if (found.level !== undefined) levels[load.name] = found.level;
     if (state === undefined)
       terminal.err('the state directory holds no switch of this boot, so minimum times are not checked\n');
     else {

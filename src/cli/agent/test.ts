@@ -86,7 +86,7 @@ export async function run(
   terminal: Terminal,
   clock: Clock = createSystemClock(),
 ): Promise<number> {
-  const config = await loadConfigWithPaths(args.text('config'), { env: terminal.env, state: args.text('state') });
+  const config = await loadConfigWithPaths(args.text('config'), terminal, { state: args.text('state') });
   const load = findLoad(config, args.positionals);
   const loadTest: LoadTest = {
     config,

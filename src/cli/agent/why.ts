@@ -116,7 +116,10 @@ function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, {
 }
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const config = await loadConfigWithPaths(args.text('config'), { env: terminal.env, state: args.text('state') });
+  const config = await loadConfigWithPaths(args.text('config'), terminal, {
+    state: args.text('state'),
+    allowsMissingCredentials: true,
+  });
   const load = findLoad(config, args.positionals);
   const brokerAnswer =
     config.mqtt === undefined ? 'no broker is configured' : await readFromBroker(config, load, terminal);

@@ -18,6 +18,7 @@ import {
 } from '../../domain/units.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
+import { findConfigFile } from '../shared/config-file.ts';
 import { parseAllFlags, parseDurationFlag, parseTimeFlag, readSavedForecast } from '../shared/flag-parsers.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
 import type { PlanResult } from './plan-result.ts';
@@ -42,7 +43,7 @@ export const spec = {
 } satisfies CommandSpec;
 
 export async function run(args: Arguments, terminal: Terminal): Promise<number> {
-  if (args.text('forecast') === undefined && args.text('config') !== undefined)
+  if (args.text('forecast') === undefined && (await findConfigFile(args.text('config'), terminal)) !== undefined)
     return printRunningPlans(args, terminal);
   const request = parsePlanFlags(args);
   const horizon = await readHorizon(request.file);

@@ -57,9 +57,14 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const dayCount = args.number('days', { from: MIN_DAYS, to: MAX_DAYS, whole: true }) ?? 14;
   const units = parseUnitsFlag(args);
   const state = args.text('state');
-  const config = await loadOptionalConfig(args.text('config'), { env: terminal.env, state });
-  const loads = selectLoads(config?.loads ?? builtInLoads, args.all('load'));
   const files = args.all('series');
+  // Recorded files are no part of a house: its configuration counts only when it is given.
+  const file = args.text('config');
+  const config =
+    file === undefined && files.length > 0
+      ? undefined
+      : await loadOptionalConfig(file, terminal, { state, allowsMissingCredentials: true });
+  const loads = selectLoads(config?.loads ?? builtInLoads, args.all('load'));
   const recorded =
     files.length > 0
       ? await readRecordedFiles(files, units)

@@ -134,7 +134,7 @@ const actions: Readonly<Record<string, AccountAction>> = {
 };
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const access = await openService(args, terminal);
+  const access = await openService(args, terminal, { allowsHalf: args.action === 'reset-password' });
   try {
     await selectAction(actions, args)(args, terminal, access);
     return 0;

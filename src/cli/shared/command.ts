@@ -13,6 +13,8 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether stdout is a terminal: only then are there colour, progress and pacing. */
   readonly interactive: boolean;
+  /** The configuration and the state directory of the installed unit. */
+  readonly installed?: { readonly config: string; readonly state: string };
   readonly columns: number;
   /** Aborted at SIGINT and SIGTERM. */
   readonly stop: AbortSignal;

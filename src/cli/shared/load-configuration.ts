@@ -3,10 +3,11 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { type Environment, type LocatedConfig, locateConfig } from '../../config/config-paths.ts';
+import { type LocatedConfig, locateConfig } from '../../config/config-paths.ts';
 import { parseConfig } from '../../config/parse-config.ts';
 import type { NamedSecretFile } from '../../platform/secret-files.ts';
-import { fileErrorText, UsageError } from './command.ts';
+import { fileErrorText, type Terminal, UsageError } from './command.ts';
+import { findConfigFile } from './config-file.ts';
 
 /** Far more than any house needs: a larger file is not a configuration. */
 const MAX_CONFIG_BYTES = 1024 * 1024;
@@ -19,8 +20,7 @@ function suggestFix(error: unknown): string {
 }
 
 /** Throws `UsageError` with one sentence per mistake. */
-export async function loadConfig(file: string | undefined): Promise<Config> {
-  if (file === undefined) throw new UsageError('--config FILE is missing; gridtide init writes a configuration');
+export async function loadConfig(file: string): Promise<Config> {
   let text: string;
   try {
     if ((await stat(file)).size > MAX_CONFIG_BYTES)
@@ -51,30 +51,44 @@ export function listConfiguredFiles({ service, mqtt }: Config): readonly NamedSe
 }
 
 export interface PathOptions {
-  readonly env: Environment;
   /** `--state`, relative to the working directory. */
   readonly state?: string | undefined;
+  /** For a command that needs no secret. */
   readonly allowsMissingCredentials?: boolean;
 }
 
 /** The configuration with absolute paths: relative ones start at the file's directory, `state` at the working directory. */
 export async function loadConfigWithPaths(
-  file: string | undefined,
-  { env, state, allowsMissingCredentials = false }: PathOptions,
+  given: string | undefined,
+  terminal: Pick<Terminal, 'env' | 'installed'>,
+  options: PathOptions = {},
 ): Promise<LocatedConfig> {
+  const config = await loadOptionalConfig(given, terminal, options);
+  if (config !== undefined) return config;
+  const searched = ['./gridtide.yaml', terminal.installed?.config].filter(Boolean).join(' and ');
+  throw new UsageError(`no configuration: ${searched} not found; give --config FILE, or write one with gridtide init`);
+}
+
+/** Undefined when no configuration is given or found. */
+export async function loadOptionalConfig(
+  given: string | undefined,
+  terminal: Pick<Terminal, 'env' | 'installed'>,
+  { state, allowsMissingCredentials = false }: PathOptions = {},
+): Promise<LocatedConfig | undefined> {
+  const file = await findConfigFile(given, terminal);
+  if (file === undefined) return undefined;
+  const { env, installed } = terminal;
   const config = await loadConfig(file);
   const credentials = env.CREDENTIALS_DIRECTORY;
+  const path = resolve(file);
   const located = locateConfig(config, {
     env,
-    directory: resolve(dirname(file ?? '.')),
+    directory: dirname(path),
     credentials: credentials === undefined ? [] : await readdir(credentials).catch(() => []),
     allowsMissingCredentials,
+    ...(path === installed?.config ? { installedState: installed.state } : {}),
     ...(state === undefined ? {} : { stateDirectory: resolve(state) }),
   });
   if (!located.ok) throw new UsageError(...located.mistakes.map((mistake) => `${file}: ${mistake}`));
   return located.config;
 }
-
-/** The configuration of a command that works without one and needs no secret. */
-export const loadOptionalConfig = async (file: string | undefined, options: PathOptions) =>
-  file === undefined ? undefined : loadConfigWithPaths(file, { ...options, allowsMissingCredentials: true });

@@ -3,6 +3,7 @@
 import type { SignalType } from '../../domain/load-types.ts';
 import type { Place } from '../../domain/units.ts';
 import { type Arguments, type OptionRow, type Terminal, UsageError } from './command.ts';
+import { findConfigFile } from './config-file.ts';
 import { locateStateDirectory, STATE_ROW } from './state-directory.ts';
 
 export type LocalContextRow = 'signal-type' | 'state' | 'config';
@@ -34,18 +35,18 @@ function parseSignalTypeFlag(given: string): SignalType {
 }
 
 /** Throws `UsageError` for a mistake in a flag or in the configuration. */
-export async function readLocalContext(args: Arguments<LocalContextRow>, { env }: Terminal): Promise<LocalContext> {
+export async function readLocalContext(args: Arguments<LocalContextRow>, terminal: Terminal): Promise<LocalContext> {
   const given = args.text('signal-type');
   const state = args.text('state');
-  const file = args.text('config');
+  const file = await findConfigFile(args.text('config'), terminal);
   if (file === undefined)
     return {
-      stateDirectory: locateStateDirectory({ env }, state),
+      stateDirectory: locateStateDirectory(terminal, state),
       signalType: parseSignalTypeFlag(given ?? 'co2_moer'),
     };
   // Imported only here: a lookup without a configuration does not load its reader.
   const { loadConfigWithPaths } = await import('./load-configuration.ts');
-  const config = await loadConfigWithPaths(file, { env, state, allowsMissingCredentials: true });
+  const config = await loadConfigWithPaths(file, terminal, { state, allowsMissingCredentials: true });
   const { latitude, longitude } = config.place;
   return {
     stateDirectory: config.state,

@@ -12,6 +12,7 @@ import type { Failure, Outcome } from '../../service/failure.ts';
 import { failureText } from '../../service/failure-text.ts';
 import { readCaFile } from './ca-file.ts';
 import { type Arguments, JobError, type Terminal, UsageError } from './command.ts';
+import { findConfigFile } from './config-file.ts';
 import { type ServiceRow, serviceOptions } from './service-options.ts';
 
 export { type ServiceRow, serviceOptions };
@@ -39,11 +40,14 @@ interface ServiceTarget {
   readonly fleet?: number;
 }
 
-async function readConfiguredTarget(args: Arguments<ServiceRow>, { env }: Terminal): Promise<Partial<ServiceTarget>> {
-  const file = args.text('config');
+async function readConfiguredTarget(args: Arguments<ServiceRow>, terminal: Terminal): Promise<Partial<ServiceTarget>> {
+  const given = args.text('config');
+  // A configuration that is found must not send its account to an address that is given.
+  const isAddressGiven = (args.text('url') ?? readVariable(terminal, 'GRIDTIDE_URL')) !== undefined;
+  const file = given === undefined && isAddressGiven ? undefined : await findConfigFile(given, terminal);
   if (file === undefined) return {};
   const { loadConfigWithPaths } = await import('./load-configuration.ts');
-  const { url, ca, usernameFile, passwordFile, fleet } = (await loadConfigWithPaths(file, { env })).service;
+  const { url, ca, usernameFile, passwordFile, fleet } = (await loadConfigWithPaths(file, terminal)).service;
   return { url, usernameFile, passwordFile, fleet, ...(ca === undefined ? {} : { ca }) };
 }
 
@@ -131,16 +135,23 @@ export function openServiceLink(
   };
 }
 
-/** Throws `UsageError`. The caller closes it. */
-export async function openService(args: Arguments<ServiceRow>, terminal: Terminal): Promise<ServiceAccess> {
+/** Throws `UsageError`, also for half of the credentials unless the caller needs no more. The caller closes it. */
+export async function openService(
+  args: Arguments<ServiceRow>,
+  terminal: Terminal,
+  { allowsHalf = false }: { readonly allowsHalf?: boolean } = {},
+): Promise<ServiceAccess> {
   const { url, ca, username: name, usernameFile, passwordFile, fleet = 1 } = await resolveTarget(args, terminal);
   const username = name === undefined ? createSecretReader(usernameFile, 'user name', terminal) : async () => name;
   const password = createSecretReader(passwordFile, 'password', terminal);
+  const readPair = async () => pairCredentials(await username(), await password());
+  if (!allowsHalf) await readPair();
   const link = openServiceLink(
     {
       url,
       fleet,
-      credentials: async () => pairCredentials(await username(), await password()),
+      // The client logs in beside other requests, where an exception would end the process.
+      credentials: () => readPair().catch(() => undefined),
       log: createWarningLog(terminal),
       ...(ca === undefined ? {} : { ca: await requireCaFile(ca) }),
     },
