@@ -100,14 +100,19 @@ export function withForecast(signal: SignalData, forecast: Forecast, now: ClockR
   const standIns = same
     ? previous.points.filter(({ at }) => Math.floor(at / forecast.period) > model.history.newestSlot)
     : [];
-  const observed = withObserved(withObserved(model, standIns, now.wall), forecast.points, now.wall);
-  const rates = withForecastValues(observed, readSlotValues(forecast, floorTo(now.wall, forecast.period)), now.wall);
+  const issuedAt = floorTo(findIssueTime(forecast, now.wall), forecast.period);
+  const observed = withObserved(withObserved(model, standIns, issuedAt), forecast.points, issuedAt);
+  const rates = withForecastValues(observed, readSlotValues(forecast, issuedAt), issuedAt);
   const next: SignalData = { ...signal, forecast, rates };
   if (previous?.model === undefined || forecast.model === undefined || previous.model === forecast.model)
     return { signal: next, accepted: true };
   const message = `the data model changed from ${previous.model} to ${forecast.model}; values before and after may differ in level`;
   return { signal: next, accepted: true, note: { kind: 'model-seam', message } };
 }
+
+/** When the values of a forecast were new: what it says of later slots is a forecast, however late it came. */
+const findIssueTime = ({ generatedAt, points }: Forecast, now: Instant): Instant =>
+  Math.min(now, Math.max(generatedAt, points[0]?.at ?? generatedAt)) as Instant;
 
 /** A live index replaces the held one when its point is newer. Units other than `percentile` are refused. */
 export function withLiveIndex(signal: SignalData, liveIndex: LiveIndex, now: ClockReading): SignalUpdate {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -77,9 +77,23 @@ describe('gridtide backtest', () => {
       results: [{ policy: 'hindsight', deadlines: { met: 3, missed: 0 }, violations: 0 }],
     });
   });
+  it('--latency, --baseline, --by month and --jobs say what they change', async () => {
+    const jobs = join(folder, 'jobs.csv');
+    const { code, out } = await replay(
+      ...[file, '--units', 'lbs_co2_per_mwh', '--load', 'ev-overnight', '--policy', 'timer,hindsight'],
+      ...['--latency', '5m', '--baseline', 'timer', '--by', 'month', '--jobs', jobs],
+    );
+    expect(code).toBe(0);
+    expect(out).toContain('faults: each answer comes 5m late');
+    expect(out).toMatch(/timer +86 +\S+ +0\.0 kg +0\.0 % +0\.0 % +0\.0 %/);
+    expect(out).toMatch(/2020-06 +hindsight +\S+ kg +\S+ % +100\.0 %/);
+    const lines = (await readFile(jobs, 'utf8')).trim().split('\n');
+    expect(lines[0]).toBe('load,policy,from,by,kg,immediateKg,timerKg,hindsightKg,runs');
+    expect(lines).toHaveLength(1 + 2 * 3);
+  });
   it('--csv has a head and one line a result', async () => {
     const { out } = await replay(file, ...some, '--csv');
-    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([25, 25, 25, 25, 1]);
+    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([26, 26, 26, 26, 1]);
   });
   it.each([
     [[], 'no series; give --series FILE'],
@@ -93,6 +107,9 @@ describe('gridtide backtest', () => {
     [['x.csv', '--from', 'noon'], '--from noon: expected a time with a zone'],
     [['x.csv', '--units', 'stone'], '--units stone: expected one of'],
     [['nowhere.csv'], 'nowhere.csv: cannot be read'],
+    [['x.csv', '--latency', 'soon'], '--latency soon: expected a duration'],
+    [['x.csv', '--baseline', 'best'], '--baseline best: expected some of immediate, latest, timer'],
+    [['x.csv', '--by', 'week'], '--by week: expected some of month'],
     [['x.csv', '--policy', ' , '], '--policy " , " names nothing'],
   ])('%j is told in one sentence', async (words, sentence) => {
     const { code, out, err } = await replay(...words);

@@ -16,6 +16,7 @@ import {
 import {
   type BacktestOptions,
   type BacktestResult,
+  type JobRecord,
   type Policy,
   policies,
   runBacktest,
@@ -122,6 +123,33 @@ describe('the policies on a history that repeats', () => {
     expect(share('plan-rolling', load)).toBeGreaterThan(0.9);
     expect(share('profile-only', load)).toBeGreaterThan(0.9);
     expect(share('index-only', load)).toBeGreaterThan(0.9);
+  });
+  it.each(loads)('%s: a plain timer emits what the core does on its daily window alone', (load) =>
+    expect(all.get('timer')?.get(load)?.kg).toBeCloseTo(all.get('window')?.get(load)?.kg ?? 0, 6),
+  );
+  it.each(loads)('%s: against the timer, the timer saves nothing and hindsight everything', (load) => {
+    const shareOf = (policy: Policy) => resultsOf({ ...test, baseline: 'timer' }, policy).get(load)?.shareOfHindsight;
+    expect(shareOf('timer')).toBeCloseTo(0, 9);
+    expect(shareOf('hindsight')).toBeCloseTo(1, 9);
+    const { savedKg = 0, kg = 0, savedAgainstTimerPercent } = all.get('hindsight')?.get(load) ?? {};
+    const timerKg = all.get('timer')?.get(load)?.kg ?? 0;
+    expect(savedAgainstTimerPercent).toBeCloseTo((100 * (timerKg - kg)) / timerKg, 9);
+    expect(savedKg).toBeGreaterThan(0);
+  });
+  it('the months and the jobs add up to the whole', () => {
+    const jobs: JobRecord[] = [];
+    const history = testOf(wave(33), { loads: builtInLoads.slice(0, 1), onJob: (job) => jobs.push(job) });
+    for (const policy of ['hindsight', 'window'] as const) {
+      jobs.length = 0;
+      const [result] = runBacktest(history, policy);
+      expect(result?.months.map(({ month }) => month)).toEqual(['2020-06', '2020-07']);
+      expect(result?.months.reduce((sum, { savedKg }) => sum + savedKg, 0)).toBeCloseTo(result?.savedKg ?? 0, 9);
+      expect(jobs.length).toBe(result?.deadlines.met);
+      expect(jobs.reduce((sum, { kg }) => sum + kg, 0)).toBeCloseTo(result?.kg ?? 0, 9);
+      expect(jobs.reduce((sum, { immediateKg, kg }) => sum + immediateKg - kg, 0)).toBeCloseTo(result?.savedKg ?? 0, 6);
+    }
+    const hoursRun = jobs.map(({ runs }) => runs.reduce((sum, { from, to }) => sum + to - from, 0) / 3_600_000);
+    expect(new Set(hoursRun)).toEqual(new Set([4]));
   });
   it('every policy delivers the same energy', () => {
     for (const results of all.values())

@@ -1,8 +1,8 @@
 /** Prints the results of a backtest: table, bars, explanations and CSV. */
 
-import { formatCount } from '../../domain/units.ts';
+import { formatCount, formatInstant } from '../../domain/units.ts';
 import type { Basis } from '../../signal/signal-view.ts';
-import type { BacktestResult } from '../../simulation/backtest/run-backtest.ts';
+import type { BacktestResult, JobRecord } from '../../simulation/backtest/run-backtest.ts';
 import { type CsvColumns, formatColumns } from '../shared/table.ts';
 
 export interface BacktestReport {
@@ -15,15 +15,29 @@ export interface BacktestReport {
   };
   readonly results: readonly BacktestResult[];
   readonly faults: readonly string[];
+  readonly byMonth: boolean;
 }
 
 /** Explains the columns and bars, once, below everything. */
 const LEGEND: readonly string[] = [
+  'saved: against the baseline, by default running at once; timer: against a plain timer set to the daily window;',
   'of hindsight, and the bars: share of the savings of perfect knowledge; starts: average per job (most);',
   'on/off min: shortest run and pause; deadlines: met of all; broken: how often a limit of the load was broken',
 ];
 
-const TABLE_HEAD = ['policy', 'kWh', 'kg', 'saved', '', 'of hindsight', 'starts', 'on/off min', 'deadlines', 'broken'];
+const TABLE_HEAD = [
+  'policy',
+  'kWh',
+  'kg',
+  'saved',
+  '',
+  'timer',
+  'of hindsight',
+  'starts',
+  'on/off min',
+  'deadlines',
+  'broken',
+];
 
 /** Without the minus of `-0.0`. */
 const formatNumber = (value: number, digits: number) => value.toFixed(digits).replace(/^-(0(\.0*)?)$/, '$1');
@@ -37,6 +51,7 @@ function formatResultRow(result: BacktestResult): readonly string[] {
     formatNumber(result.kg, 1),
     `${formatNumber(result.savedKg, 1)} kg`,
     `${formatNumber(result.savedPercent, 1)} %`,
+    `${formatNumber(result.savedAgainstTimerPercent, 1)} %`,
     formatPercent(result.shareOfHindsight),
     `${formatNumber(result.startsPerJob.mean, 1)} (${result.startsPerJob.most})`,
     on === undefined || off === undefined ? '' : `${formatNumber(on, 0)}/${formatNumber(off, 0)}`,
@@ -93,7 +108,22 @@ function formatSeriesHead({ points, from, to, lbsPerMwh, forecasts }: BacktestRe
   return `${formatCount(points, 'slot')} of 5 minutes from ${from} to ${to}: ${rates}, ${forecasts ? 'with' : 'without'} forecasts`;
 }
 
-export function formatBacktest({ series, results, faults }: BacktestReport, columns: number): string {
+/** One line a month and policy: savings and their share of hindsight. */
+const formatMonths = (results: readonly BacktestResult[]) =>
+  formatColumns(
+    results.flatMap(({ policy, months }) =>
+      months.map(({ month, savedKg, savedPercent, shareOfHindsight }) => [
+        month,
+        policy,
+        `${formatNumber(savedKg, 1)} kg`,
+        `${formatNumber(savedPercent, 1)} %`,
+        formatPercent(shareOfHindsight),
+      ]),
+    ),
+    (i) => i > 1,
+  );
+
+export function formatBacktest({ series, results, faults, byMonth }: BacktestReport, columns: number): string {
   const loads = [...new Set(results.map(({ load }) => load))];
   const parts = loads.flatMap((load) => {
     const resultsOfLoad = results.filter((result) => result.load === load);
@@ -104,6 +134,7 @@ export function formatBacktest({ series, results, faults }: BacktestReport, colu
       '',
       ...drawResultBars(resultsOfLoad, columns),
       ...resultsOfLoad.flatMap(explainResult),
+      ...(byMonth ? ['', ...formatMonths(resultsOfLoad)] : []),
     ];
   });
   const faultLines = faults.length === 0 ? [] : [`faults: ${faults.join('; ')}`];
@@ -126,6 +157,7 @@ export const CSV_COLUMNS: CsvColumns<BacktestResult> = [
   ['kg', ({ kg }) => kg],
   ['savedKg', ({ savedKg }) => savedKg],
   ['savedPercent', ({ savedPercent }) => savedPercent],
+  ['savedAgainstTimerPercent', ({ savedAgainstTimerPercent }) => savedAgainstTimerPercent],
   ['shareOfHindsight', ({ shareOfHindsight }) => shareOfHindsight],
   ['startsPerDay', ({ startsPerDay }) => startsPerDay],
   ['met', ({ deadlines }) => deadlines.met],
@@ -142,4 +174,16 @@ export const CSV_COLUMNS: CsvColumns<BacktestResult> = [
   ),
   ['worstDay', ({ worstDays }) => worstDays[0]?.from],
   ['worstDayLostKg', ({ worstDays }) => worstDays[0]?.lostKg],
+];
+
+export const JOB_COLUMNS: CsvColumns<JobRecord> = [
+  ['load', ({ load }) => load],
+  ['policy', ({ policy }) => policy],
+  ['from', ({ from }) => formatInstant(from)],
+  ['by', ({ by }) => formatInstant(by)],
+  ['kg', ({ kg }) => kg],
+  ['immediateKg', ({ immediateKg }) => immediateKg],
+  ['timerKg', ({ timerKg }) => timerKg],
+  ['hindsightKg', ({ hindsightKg }) => hindsightKg],
+  ['runs', ({ runs }) => runs.map(({ from, to }) => `${formatInstant(from)}/${formatInstant(to)}`).join(' ')],
 ];

@@ -1,7 +1,17 @@
 /** `gridtide backtest`: replays months of a recorded signal through the agent's control core and prints the savings of each policy. */
 
+import { writeFile } from 'node:fs/promises';
+import { formatDuration } from '../../domain/duration-text.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
-import { addDuration, days, formatInstant, type Instant, type Kilowatt, subtractDuration } from '../../domain/units.ts';
+import {
+  addDuration,
+  type Duration,
+  days,
+  formatInstant,
+  type Instant,
+  type Kilowatt,
+  subtractDuration,
+} from '../../domain/units.ts';
 import { findRecordedSpan } from '../../reference/world/recorded-signal.ts';
 import {
   backtestFaultNames,
@@ -9,6 +19,7 @@ import {
   describeBacktestFault,
 } from '../../simulation/backtest/backtest-faults.ts';
 import { builtInLoads, listJobs } from '../../simulation/backtest/backtest-loads.ts';
+import { type Baseline, baselines } from '../../simulation/backtest/counterfactual.ts';
 import {
   buildRecordedSeries,
   type RecordedSeries,
@@ -18,17 +29,25 @@ import {
 import {
   type BacktestOptions,
   type BacktestResult,
+  type JobRecord,
   type Policy,
   policies,
   runBacktest,
 } from '../../simulation/backtest/run-backtest.ts';
 import { buildSeededSeries, type SeededSeriesOptions } from '../../simulation/backtest/seeded-series.ts';
-import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
-import { parseAllFlags, parseTimeFlag, requireTimezone } from '../shared/flag-parsers.ts';
+import {
+  type Arguments,
+  type CommandSpec,
+  fileErrorText,
+  JobError,
+  type Terminal,
+  UsageError,
+} from '../shared/command.ts';
+import { parseAllFlags, parseDurationFlag, parseTimeFlag, requireTimezone } from '../shared/flag-parsers.ts';
 import { loadConfig } from '../shared/load-configuration.ts';
 import { createProgress } from '../shared/progress.ts';
 import { formatCsv } from '../shared/table.ts';
-import { type BacktestReport, CSV_COLUMNS, formatBacktest } from './backtest-text.ts';
+import { type BacktestReport, CSV_COLUMNS, formatBacktest, JOB_COLUMNS } from './backtest-text.ts';
 import { parseUnitsFlag, readRecordedFiles, selectLoads, unitNames } from './history-flags.ts';
 
 const SEEDED_REGION = 'CAISO_NORTH';
@@ -52,6 +71,14 @@ export const spec = {
     to: { value: 'TIME', help: 'only jobs that end at or before' },
     timezone: { value: 'ZONE', help: 'local time of the built-in loads', default: 'America/Los_Angeles' },
     faults: { value: 'A,B', help: `some of ${backtestFaultNames.join(', ')}` },
+    latency: { value: 'TIME', help: 'how late each answer of the service comes, such as 5m' },
+    baseline: {
+      value: 'NAME',
+      help: `what savings are measured against: ${baselines.join(', ')}`,
+      default: 'immediate',
+    },
+    by: { value: 'month', help: 'also the savings of each month' },
+    jobs: { value: 'FILE', help: 'write each job with its runs to a CSV file' },
     json: { help: 'one JSON document' },
     csv: { help: 'one line per load and policy' },
   },
@@ -71,13 +98,16 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const record = await loadRecordedSeries(request);
   const progress = createProgress(terminal);
   const showProgress = (policy: Policy, share: number) => progress.show(`${policy} ${Math.round(100 * share)} %`);
+  const jobs: JobRecord[] = [];
   const test: BacktestOptions = {
     record,
     loads: request.loads,
     timezone: request.timezone,
     ...(request.budget === undefined ? {} : { budget: request.budget }),
     range: request.range,
-    faults: combineBacktestFaults(request.faults, timeOfRow(record, 0)),
+    faults: combineBacktestFaults(request.faults, timeOfRow(record, 0), request.latency),
+    baseline: request.baseline,
+    onJob: (job) => jobs.push(job),
     onProgress: showProgress,
   };
   requireJobs(test);
@@ -90,14 +120,28 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     await new Promise((done) => setImmediate(done));
   }
   progress.end();
+  if (request.jobsFile !== undefined) await writeJobs(request.jobsFile, jobs);
   const series = describeSeries(record);
   if (args.flag('json')) terminal.out(`${JSON.stringify({ series, results })}\n`);
   else if (args.flag('csv')) terminal.out(formatCsv(CSV_COLUMNS, results));
   else
     terminal.out(
-      formatBacktest({ series, results, faults: request.faults.map(describeBacktestFault) }, terminal.columns),
+      formatBacktest({ series, results, faults: listFaults(request), byMonth: request.byMonth }, terminal.columns),
     );
   return results.some(({ violations }) => violations > 0) ? 1 : 0;
+}
+
+const listFaults = ({ faults, latency }: BacktestRequest) => [
+  ...faults.map(describeBacktestFault),
+  ...(latency > 0 ? [`each answer comes ${formatDuration(latency)} late`] : []),
+];
+
+async function writeJobs(file: string, jobs: readonly JobRecord[]): Promise<void> {
+  try {
+    await writeFile(file, formatCsv(JOB_COLUMNS, jobs));
+  } catch (error) {
+    throw new JobError(`--jobs ${file}: cannot be written: ${fileErrorText(error)}`);
+  }
 }
 
 function describeSeries({ series, rows, valueSums: sums }: RecordedSeries): BacktestReport['series'] {
@@ -125,6 +169,10 @@ interface BacktestRequest {
   readonly budget?: Kilowatt;
   readonly range: BacktestOptions['range'];
   readonly faults: Parameters<typeof combineBacktestFaults>[0];
+  readonly latency: Duration;
+  readonly baseline: Baseline;
+  readonly byMonth: boolean;
+  readonly jobsFile: string | undefined;
 }
 
 async function parseBacktestFlags(args: Arguments<Row>): Promise<BacktestRequest> {
@@ -137,6 +185,9 @@ async function parseBacktestFlags(args: Arguments<Row>): Promise<BacktestRequest
     from: () => parseTimeFlag(args, 'from'),
     to: () => parseTimeFlag(args, 'to'),
     timezone: () => requireTimezone(args.text('timezone')),
+    latency: () => parseDurationFlag(args, 'latency') ?? (0 as Duration),
+    baseline: () => parseListFlag(args, 'baseline', baselines)?.[0] ?? 'immediate',
+    byMonth: () => parseListFlag(args, 'by', ['month']) !== undefined,
   });
   const { seed, from, to } = flags;
   const file = args.text('config');
@@ -153,6 +204,10 @@ async function parseBacktestFlags(args: Arguments<Row>): Promise<BacktestRequest
     ...(config?.budgetKw === undefined ? {} : { budget: config.budgetKw }),
     range: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) },
     faults: flags.faults,
+    latency: flags.latency,
+    baseline: flags.baseline,
+    byMonth: flags.byMonth,
+    jobsFile: args.text('jobs'),
   };
 }
 

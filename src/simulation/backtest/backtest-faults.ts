@@ -63,12 +63,16 @@ export const backtestFaultNames = Object.keys(BACKTEST_FAULTS) as readonly Backt
 export const isBacktestFault = (name: string): name is BacktestFaultName => name in BACKTEST_FAULTS;
 export const describeBacktestFault = (name: BacktestFaultName): string => BACKTEST_FAULTS[name].description;
 
-/** All faults named, at once. */
-export function combineBacktestFaults(names: readonly BacktestFaultName[], start: Instant): BacktestFaults {
+/** All faults named, at once, and answers that come `latency` after they were made. */
+export function combineBacktestFaults(
+  names: readonly BacktestFaultName[],
+  start: Instant,
+  latency: Duration = minutes(0),
+): BacktestFaults {
   const all = names.map((name) => BACKTEST_FAULTS[name].createFaults(start));
   return {
     isAnswered: (at) => all.every((fault) => fault.isAnswered(at)),
-    answerDelay: all.reduce((sum, { answerDelay: lateness }) => sum + lateness, 0) as Duration,
+    answerDelay: all.reduce((sum, { answerDelay }) => sum + answerDelay, latency as number) as Duration,
     clockError: (at) => all.reduce((sum, fault) => sum + fault.clockError(at), 0) as Duration,
     isRestart: (at) => all.some((fault) => fault.isRestart(at)),
   };

@@ -1,8 +1,15 @@
-/** What the jobs of a load emitted, and what they would have emitted at once, at the latest, and with perfect foresight. */
+/** What the jobs of a load emitted, and what they would have emitted at once, at the latest, by a timer, and with perfect foresight. */
 
 import { planSlots } from '../../control/planning/planner.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
-import { computeEmissions, type Kilogram, type KilowattHour, type LbsPerMwh } from '../../domain/units.ts';
+import { checkWindow } from '../../domain/local-time.ts';
+import {
+  computeEmissions,
+  type Instant,
+  type Kilogram,
+  type KilowattHour,
+  type LbsPerMwh,
+} from '../../domain/units.ts';
 import type { BacktestJob } from './backtest-loads.ts';
 import { type RecordedSeries, SLOT, sumWeight } from './recorded-series.ts';
 import type { RunInterval } from './simulate.ts';
@@ -15,6 +22,8 @@ export const computeKilograms = (load: LoadConfig, weight: number): Kilogram =>
 export interface Counterfactual {
   readonly immediate: number;
   readonly latest: number;
+  /** By a plain timer set to the load's daily window. */
+  readonly timer: number;
   /** The cheapest under the load's own rules, with every rate known beforehand. */
   readonly hindsight: number;
   readonly hindsightStarts: number;
@@ -24,7 +33,30 @@ export interface Counterfactual {
 
 const SLOT_HOURS = SLOT / 3_600_000;
 
-export function computeCounterfactual(load: LoadConfig, job: BacktestJob, record: RecordedSeries): Counterfactual {
+/** The baselines that need no signal. */
+export const baselines = ['immediate', 'latest', 'timer'] as const;
+export type Baseline = (typeof baselines)[number];
+
+/** The hours of the daily window in order; what they leave of the need runs at the end. */
+function computeTimerWeight(load: LoadConfig, job: BacktestJob, record: RecordedSeries, timezone: string): number {
+  let weight = 0;
+  let left = job.need as number;
+  for (let at = job.from as number; load.window !== undefined && at < job.by && left > 0; ) {
+    const { inside, changesAt } = checkWindow(timezone, load.window, at as Instant);
+    const length = inside ? Math.min(left, Math.min(changesAt, job.by) - at) : 0;
+    weight += sumWeight(record, at, at + length);
+    left -= length;
+    at = changesAt;
+  }
+  return weight + sumWeight(record, job.by - left, job.by);
+}
+
+export function computeCounterfactual(
+  load: LoadConfig,
+  job: BacktestJob,
+  record: RecordedSeries,
+  timezone: string,
+): Counterfactual {
   const weights = record.series.values.slice(job.first, job.end);
   const need = job.need / SLOT;
   const plan = planSlots({
@@ -44,6 +76,7 @@ export function computeCounterfactual(load: LoadConfig, job: BacktestJob, record
   return {
     immediate: sumWeight(record, job.from, job.from + job.need),
     latest: sumWeight(record, job.by - job.need, job.by),
+    timer: computeTimerWeight(load, job, record, timezone),
     hindsight: (plan?.cost ?? Number.NaN) * SLOT_HOURS,
     hindsightStarts: plan?.starts ?? 0,
     unconstrained: unconstrained * SLOT_HOURS,

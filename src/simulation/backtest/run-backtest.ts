@@ -8,6 +8,7 @@ import { countStarts, type FoundViolation, findBudgetViolations, findLoadViolati
 import type { BacktestFaults } from './backtest-faults.ts';
 import { type BacktestJob, type JobRange, listJobs } from './backtest-loads.ts';
 import {
+  type Baseline,
   type Counterfactual,
   computeCounterfactual,
   computeKilograms,
@@ -21,6 +22,7 @@ import { type SimulatedTrack, simulate } from './simulate.ts';
 export const policies = [
   'immediate',
   'latest',
+  'timer',
   'window',
   'threshold',
   'plan-once',
@@ -31,15 +33,35 @@ export const policies = [
 ] as const;
 export type Policy = (typeof policies)[number];
 
-export interface BacktestResult {
-  readonly load: string;
-  readonly policy: Policy;
-  readonly energyKwh: number;
-  readonly kg: number;
+/** Against the baseline of the backtest. */
+export interface Savings {
   readonly savedKg: number;
   readonly savedPercent: number;
   /** Ratio of summed savings against perfect hindsight under the same rules. */
   readonly shareOfHindsight: number;
+}
+
+/** One job of a policy, for the list of all jobs. */
+export interface JobRecord {
+  readonly load: string;
+  readonly policy: Policy;
+  readonly from: Instant;
+  readonly by: Instant;
+  readonly kg: number;
+  readonly immediateKg: number;
+  readonly timerKg: number;
+  readonly hindsightKg: number;
+  /** Absent for a policy that is computed without runs. */
+  readonly runs: readonly { readonly from: Instant; readonly to: Instant }[];
+}
+
+export interface BacktestResult extends Savings {
+  readonly load: string;
+  readonly policy: Policy;
+  readonly energyKwh: number;
+  readonly kg: number;
+  /** Against a plain timer set to the load's daily window. */
+  readonly savedAgainstTimerPercent: number;
   readonly startsPerDay: number;
   readonly startsPerJob: { readonly mean: number; readonly most: number };
   readonly shortestOnMinutes?: number;
@@ -49,6 +71,8 @@ export interface BacktestResult {
   /** Kilograms above the best thinkable: what the load's rules cost, what not knowing cost, and what ran off the plan cost. */
   readonly regret: { readonly constraintsKg: number; readonly forecastKg: number; readonly executionKg: number };
   readonly worstDays: readonly { readonly from: string; readonly lostKg: number }[];
+  /** The savings of the jobs that begin in each month. */
+  readonly months: readonly (Savings & { readonly month: string })[];
   readonly violations: number;
   readonly violationsByRule: Readonly<Record<string, number>>;
 }
@@ -60,6 +84,9 @@ export interface BacktestOptions {
   readonly budget?: Kilowatt;
   readonly range: JobRange;
   readonly faults: BacktestFaults;
+  /** What savings are measured against; `immediate` unless said otherwise. */
+  readonly baseline?: Baseline;
+  readonly onJob?: (job: JobRecord) => void;
   /** A share of one policy's work, 0 to 1. */
   readonly onProgress?: (policy: Policy, share: number) => void;
 }
@@ -89,9 +116,11 @@ export function runBacktest(test: BacktestOptions, policy: Policy): readonly Bac
   const jobs = test.loads.map((load) => listJobs(load, test.timezone, test.record, test.range));
   const feed = POLICY_FEEDS[policy];
   if (feed === undefined)
-    return test.loads.map((load, i) =>
-      buildBacktestResult(load, policy, computeBaselines(test, load, jobs[i] ?? [], policy), undefined),
-    );
+    return test.loads.map((load, i) => {
+      const done = computeBaselines(test, load, jobs[i] ?? [], policy);
+      reportJobs(test, { load, policy, runs: [] }, done);
+      return buildBacktestResult(test, load, policy, done);
+    });
   const tracks = simulatePolicy(test, policy, feed, jobs);
   const site = buildBacktestSite(test, test.loads);
   const origin = timeOfRow(test.record, 0);
@@ -102,16 +131,17 @@ export function runBacktest(test: BacktestOptions, policy: Policy): readonly Bac
     const cursor = { at: 0 };
     const done = (jobs[i] ?? []).map((job) => ({
       job,
-      bounds: computeCounterfactual(load, job, test.record),
+      bounds: computeCounterfactual(load, job, test.record, test.timezone),
       ...sumRuns(job, track.runIntervals, test.record, cursor),
       starts: countStarts(job, track, origin),
     }));
+    reportJobs(test, { load, policy, runs: track.runIntervals }, done);
     const violations = [
       ...findLoadViolations(load, track, origin),
       ...findJobViolations(load, done),
       ...(i === 0 ? budgetViolations : []),
     ];
-    return buildBacktestResult(load, policy, done, { track, found: violations });
+    return buildBacktestResult(test, load, policy, done, { track, found: violations });
   });
 }
 
@@ -148,14 +178,15 @@ function simulatePolicy(
 
 /** The policies that need no core: they are what it is measured against. */
 function computeBaselines(
-  { record }: BacktestOptions,
+  { record, timezone }: BacktestOptions,
   load: LoadConfig,
   jobs: readonly BacktestJob[],
   policy: Policy,
 ): readonly CompletedJob[] {
   return jobs.map((job) => {
-    const bounds = computeCounterfactual(load, job, record);
-    const weight = policy === 'latest' ? bounds.latest : policy === 'hindsight' ? bounds.hindsight : bounds.immediate;
+    const bounds = computeCounterfactual(load, job, record, timezone);
+    const weight =
+      policy === 'latest' || policy === 'timer' || policy === 'hindsight' ? bounds[policy] : bounds.immediate;
     const starts = policy === 'hindsight' ? bounds.hindsightStarts : 1;
     return { job, bounds, time: job.need, weight, unplannedTime: 0, unplannedWeight: 0, starts };
   });
@@ -185,8 +216,55 @@ function findShortestMinutes({ transitions }: SimulatedTrack, on: boolean): numb
 const sumBy = <Item>(items: readonly Item[], value: (item: Item) => number) =>
   items.reduce((sum, item) => sum + value(item), 0);
 
-/** What the same time would have weighed at once: a job that ran longer or shorter is compared with as much. */
-const computeImmediateWeight = ({ bounds, time, job }: CompletedJob) => (bounds.immediate * time) / job.need;
+/** The savings against a baseline: a job that ran longer or shorter is compared with as much of it. */
+function computeSavings(load: LoadConfig, done: readonly CompletedJob[], baseline: Baseline): Savings {
+  const sum = (weightOf: (one: CompletedJob) => number) => computeKilograms(load, sumBy(done, weightOf));
+  const baselineKg = sum(({ bounds, time, job }) => (bounds[baseline] * time) / job.need);
+  const possibleKg = sum(({ bounds, time, job }) => ((bounds[baseline] - bounds.hindsight) * time) / job.need);
+  const savedKg = baselineKg - sum(({ weight }) => weight);
+  return {
+    savedKg,
+    savedPercent: baselineKg === 0 ? 0 : (100 * savedKg) / baselineKg,
+    shareOfHindsight: possibleKg === 0 ? 0 : savedKg / possibleKg,
+  };
+}
+
+function listMonths(load: LoadConfig, done: readonly CompletedJob[], baseline: Baseline): BacktestResult['months'] {
+  const monthOf = ({ job }: CompletedJob) => formatInstant(job.from).slice(0, 7);
+  return [...new Set(done.map(monthOf))].map((month) => ({
+    month,
+    ...computeSavings(
+      load,
+      done.filter((one) => monthOf(one) === month),
+      baseline,
+    ),
+  }));
+}
+
+function reportJobs(
+  { onJob }: BacktestOptions,
+  { load, policy, runs }: Pick<JobRecord, 'policy' | 'runs'> & { readonly load: LoadConfig },
+  done: readonly CompletedJob[],
+): void {
+  if (onJob === undefined) return;
+  for (const { job, weight, bounds } of done)
+    onJob({
+      load: load.name,
+      policy,
+      from: job.from,
+      by: job.by,
+      kg: computeKilograms(load, weight),
+      immediateKg: computeKilograms(load, bounds.immediate),
+      timerKg: computeKilograms(load, bounds.timer),
+      hindsightKg: computeKilograms(load, bounds.hindsight),
+      runs: runs
+        .filter(({ from, to }) => to > job.from && from < job.by)
+        .map(({ from, to }) => ({
+          from: Math.max(from, job.from) as Instant,
+          to: Math.min(to, job.by) as Instant,
+        })),
+    });
+}
 
 function computeRegret(load: LoadConfig, done: readonly CompletedJob[]): BacktestResult['regret'] {
   const kg = (weight: (one: CompletedJob) => number) => computeKilograms(load, sumBy(done, weight));
@@ -199,15 +277,12 @@ function computeRegret(load: LoadConfig, done: readonly CompletedJob[]): Backtes
 }
 
 function buildBacktestResult(
+  { baseline = 'immediate' }: BacktestOptions,
   load: LoadConfig,
   policy: Policy,
   done: readonly CompletedJob[],
-  simulated: { readonly track: SimulatedTrack; readonly found: readonly FoundViolation[] } | undefined,
+  simulated?: { readonly track: SimulatedTrack; readonly found: readonly FoundViolation[] },
 ): BacktestResult {
-  const sumKilograms = (weightOf: (one: CompletedJob) => number) => computeKilograms(load, sumBy(done, weightOf));
-  const kg = sumKilograms(({ weight }) => weight);
-  const immediateKg = sumKilograms(computeImmediateWeight);
-  const possibleKg = sumKilograms(({ bounds, time, job }) => ((bounds.immediate - bounds.hindsight) * time) / job.need);
   const span = done.length === 0 ? 1 : sumBy(done, ({ job }) => Math.max(job.by - job.from, 86_400_000)) / 86_400_000;
   const shortestOn = simulated && findShortestMinutes(simulated.track, true);
   const shortestOff = simulated && findShortestMinutes(simulated.track, false);
@@ -218,10 +293,13 @@ function buildBacktestResult(
     load: load.name,
     policy,
     energyKwh: (load.powerKw * sumBy(done, ({ time }) => time)) / 3_600_000,
-    kg,
-    savedKg: immediateKg - kg,
-    savedPercent: immediateKg === 0 ? 0 : (100 * (immediateKg - kg)) / immediateKg,
-    shareOfHindsight: possibleKg === 0 ? 0 : (immediateKg - kg) / possibleKg,
+    kg: computeKilograms(
+      load,
+      sumBy(done, ({ weight }) => weight),
+    ),
+    ...computeSavings(load, done, baseline),
+    savedAgainstTimerPercent: computeSavings(load, done, 'timer').savedPercent,
+    months: listMonths(load, done, baseline),
     startsPerDay: starts / span,
     startsPerJob: {
       mean: starts / Math.max(1, done.length),

@@ -84,6 +84,8 @@ export function createBacktestFeed(name: BacktestFeedName, record: RecordedSerie
   const receiveRow = (row: number, now: ClockReading): SignalData => {
     switch (name) {
       case 'forecast':
+        if (process.env.MEASURED)
+          signalData = withHistory(signalData, buildRecordedHistory(record, row - 1), now).signal;
         return withForecast(signalData, buildRecordedForecast(record, row), now).signal;
       case 'profile':
         return withHistory(signalData, buildRecordedHistory(record, row - 1), now).signal;
