@@ -36,7 +36,7 @@ const GIVEN_UP_DISAGREEMENTS = 3;
 
 export function createLoadControl(context: AgentContext, parts: LoadControlParts): LoadControl {
   const { config, world, clock, log } = context;
-  const { ledger, persistence, broker, beforeTick } = parts;
+  const { ledger, persistence, broker, beforeTick, monitor } = parts;
   const site = toSite(config);
   const recorder = createStepRecorder({ ...parts, timezone: site.timezone, log });
   const outputs = createLoadOutputs({
@@ -49,6 +49,12 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
           ? { kind: 'failed', load, disagreements: GIVEN_UP_DISAGREEMENTS }
           : { kind: 'confirmed', load, level },
       ),
+    onStatus: monitor.publishDeviceStatus,
+    onPress({ name: load, overrideFor }, level) {
+      log('info', `${load} ${level}: switched at the device`, { load });
+      controlLoop.feed({ kind: 'override', load, level, for: overrideFor, source: 'local' });
+      controlLoop.feed({ kind: 'confirmed', load, level });
+    },
   });
   const controlLoop = createControlLoop<ControlState>({
     site,

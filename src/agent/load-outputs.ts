@@ -5,7 +5,7 @@ import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { Broker, Clock, GpioLines, Log } from '../domain/ports.ts';
 import { createDeviceLease } from '../mqtt/device-lease.ts';
 import { createOutput } from '../outputs/create-output.ts';
-import { isOutputFailure, type Output, type OutputFailure } from '../outputs/output.ts';
+import { type DeviceStatus, isOutputFailure, type Output, type OutputFailure } from '../outputs/output.ts';
 import type { Problems } from './problems.ts';
 
 export interface LoadOutputsParts {
@@ -17,6 +17,9 @@ export interface LoadOutputsParts {
   readonly broker: Broker | undefined;
   /** A device reported its level, or does not keep the level it was told (undefined). */
   readonly onReport: (load: string, level: Level | undefined) => void;
+  readonly onStatus: (load: string, status: DeviceStatus) => void;
+  /** A person switched the device at the device itself. */
+  readonly onPress: (load: LoadConfig, level: Level) => void;
 }
 
 export interface LoadOutputs {
@@ -35,7 +38,7 @@ export interface LoadOutputs {
 }
 
 export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
-  const { problems, onReport } = parts;
+  const { problems, onReport, onStatus, onPress } = parts;
   const outputs = createOutputs(parts);
   const byLoad = new Map(outputs.map(({ load, output }) => [load.name, output]));
   // Without a prototype: a load may be called `constructor`.
@@ -46,7 +49,12 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
     else problems.raise(`outputs:${load}`, `load ${load}: ${failure.detail}`);
   };
 
-  const openOutput = async ({ load: { name }, output }: LoadOutput): Promise<void> => {
+  const openOutput = async ({ load, output }: LoadOutput): Promise<void> => {
+    const { name } = load;
+    output.watchDevice?.({
+      onStatus: (status) => onStatus(name, status),
+      onPress: (level) => onPress(load, level),
+    });
     output.watch((report) => {
       const failure = isOutputFailure(report) ? report : undefined;
       reportFault(name, failure);
@@ -61,7 +69,6 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
     const failure = await output.apply(failSafe);
     if (failure !== undefined)
       parts.log('warn', `load ${name} did not take its fail-safe level ${failSafe}: ${failure.detail}`);
-    await output.release();
     return failure === undefined;
   };
 
@@ -75,6 +82,8 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
       const switched = outputs.filter(({ load }) => load.onStop !== 'hold' && !load.observeOnly);
       const results = await Promise.all(
         switched.map(async (one) => {
+          // A device that follows rules of its own is left to them, without a level forced on it first.
+          if (await one.output.release()) return true;
           const isApplied = await applyStopLevel(one);
           if (isApplied) onApplied(one.load.name, one.load.failSafe);
           return isApplied;

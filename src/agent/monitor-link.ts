@@ -18,6 +18,7 @@ const SILENT_MONITOR: Monitor = {
   start() {},
   publishSignal() {},
   publishDecision() {},
+  publishDeviceStatus() {},
   publishHealth() {},
   publishInfo() {},
   async stop() {},

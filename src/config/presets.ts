@@ -60,6 +60,7 @@ export const presets = {
       ...OPENEVSE_PAYLOADS,
       releasePayload: 'clear',
       ...state(`${topic}/override`, 'active', 'disabled', 'state'),
+      press: 'always',
       ...openevseAvailability(topic),
     }),
   },
@@ -82,6 +83,7 @@ export const presets = {
       ...onOff('2', '1'),
       releasePayload: '0',
       ...state(`${topic}/frc`, '2', '1'),
+      press: 'always',
     }),
   },
   tasmota: {
@@ -92,6 +94,7 @@ export const presets = {
       ...onOff('ON', 'OFF'),
       ...state(`stat/${topic}/POWER${channel ?? ''}`, 'ON', 'OFF'),
       ...availability(`tele/${topic}/LWT`, 'Online', 'Offline'),
+      press: 'while-available',
       // An empty command is the question for the state (docs/MQTT.md).
       query: { topic: `cmnd/${topic}/POWER${channel ?? ''}`, payload: '' },
     }),
@@ -104,6 +107,7 @@ export const presets = {
       ...onOff('on', 'off'),
       ...state(`${topic}/relay/${channel}`, 'on', 'off'),
       ...availability(`${topic}/online`, 'true', 'false'),
+      press: 'while-available',
       // Its default update period is 30 s.
       stateMaxAge: seconds(120),
     }),
@@ -116,6 +120,7 @@ export const presets = {
       ...onOff('on', 'off'),
       ...state(`${topic}/status/switch:${channel}`, 'true', 'false', 'output'),
       ...availability(`${topic}/online`, 'true', 'false'),
+      press: 'while-available',
       // The status comes on a change only, and the broker does not store it.
       query: { topic: `${topic}/command/switch:${channel}`, payload: 'status_update' },
     }),
@@ -129,6 +134,7 @@ export const presets = {
       ...state(topic, 'ON', 'OFF', 'state'),
       // JSON, or plain text in older releases (its page on device availability).
       ...availability([topic, 'availability'].join('/'), 'online', 'offline', 'state'),
+      press: 'while-available',
       query: { topic: `${topic}/get`, payload: '{"state":""}' },
     }),
   },
@@ -140,6 +146,7 @@ export const presets = {
       ...onOff('ON', 'OFF'),
       ...state(`${topic}/state`, 'ON', 'OFF'),
       ...esphomeAvailability(topic),
+      press: 'while-available',
     }),
   },
   evcc: {

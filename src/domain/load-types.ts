@@ -35,6 +35,11 @@ export interface MqttOutputConfig {
   /** The device repeats its state more often than this: an older one is unknown. */
   readonly stateMaxAge?: Duration;
   readonly availability?: DeviceAvailability;
+  /**
+   * An on or off that was not commanded is a person's press: `always` of a device that falls to neutral by itself, `while-available`
+   * of one that says when it restarts.
+   */
+  readonly press?: 'always' | 'while-available';
   /** A message that the device answers with its state. */
   readonly query?: { readonly topic: string; readonly payload: string };
 }

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
 import type { Broker, BrokerMessage, BrokerState, Cancel, Clock, Log, Random } from '../domain/ports.ts';
 import { addDuration, type Duration, seconds } from '../domain/units.ts';
+import type { DeviceStatus } from '../outputs/output.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 import { type CommandHandler, createCommandIntake } from './command-intake.ts';
 import { buildHealthPayload, type Health } from './health.ts';
@@ -35,6 +36,8 @@ export interface Monitor {
   start(handlers: MonitorHandlers): void;
   publishSignal(view: SignalView, text: string): void;
   publishDecision(decision: Decision, text: string): void;
+  /** What is known of the load's device; published with its next decision too. */
+  publishDeviceStatus(load: string, status: DeviceStatus): void;
   publishHealth(health: Health): void;
   publishInfo(info: Info): void;
   /** Publishes `offline` and leaves. May be called twice. */
@@ -46,6 +49,7 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
   const takesCommands = config.mqtt !== undefined && acceptsCommands(config.mqtt);
   const outbox = createOutbox(broker);
   const publishRetained = (topic: string, document: object) => outbox.setRetained(topic, JSON.stringify(document));
+  const loadDocuments = createLoadDocuments((load, document) => publishRetained(topics.load(load), document));
   let handlers: MonitorHandlers | undefined;
   let unwatch: Cancel | undefined;
   let haOnlineTimer: Cancel | undefined;
@@ -95,7 +99,8 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
       const isValid = () => view.index === undefined || clock.now().wall < view.index.validUntil;
       outbox.setLive(topics.signal, JSON.stringify(buildSignalPayload(view, text, wall)), isValid);
     },
-    publishDecision: (decision, text) => publishRetained(topics.load(decision.load), buildLoadPayload(decision, text)),
+    publishDecision: loadDocuments.setDecision,
+    publishDeviceStatus: loadDocuments.setStatus,
     publishHealth: (health) => publishRetained(topics.health, buildHealthPayload(health)),
     publishInfo: (info) => publishRetained(topics.info, buildInfoPayload(info, config, version)),
     async stop() {
@@ -107,6 +112,26 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
 }
 
 const STARTING = { accepted: false, text: 'the agent is still starting; send it again in a moment' };
+
+/** The document of each load, from its last decision and the last status of its device. */
+function createLoadDocuments(publish: (load: string, document: object) => void) {
+  const decisions = new Map<string, { readonly decision: Decision; readonly text: string }>();
+  const statuses = new Map<string, DeviceStatus>();
+  const publishLoad = (load: string): void => {
+    const found = decisions.get(load);
+    if (found !== undefined) publish(load, buildLoadPayload(found.decision, found.text, statuses.get(load)));
+  };
+  return {
+    setDecision(decision: Decision, text: string): void {
+      decisions.set(decision.load, { decision, text });
+      publishLoad(decision.load);
+    },
+    setStatus(load: string, status: DeviceStatus): void {
+      statuses.set(load, status);
+      publishLoad(load);
+    },
+  };
+}
 
 /** Calls `onUp` now when the link is up, and each time it comes up again. */
 function watchLinkUp(broker: Broker, onUp: () => void): Cancel {

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
 import { isRunning } from '../domain/levels.ts';
 import { formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/units.ts';
+import type { DeviceStatus } from '../outputs/output.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 
 const roundTo = (value: number, digits: number) => Number(value.toFixed(digits));
@@ -31,12 +32,15 @@ function getOverrideState({ why, wantedWhy, wanted }: Decision): 'on' | 'off' | 
   return isRunning(wanted) ? 'on' : 'off';
 }
 
-/** `…/loads/<load>` */
-export function buildLoadPayload(decision: Decision, text: string) {
+/** `…/loads/<load>`: `level` is decided, `told` was sent to the device, `confirmed` the device reports. */
+export function buildLoadPayload(decision: Decision, text: string, device: DeviceStatus = {}) {
   const { at, level, wanted, why, wantedWhy, priority, basis, index, rate, until, next, job, energy } = decision;
   return {
     time: formatInstant(at),
     level,
+    told: device.told ?? null,
+    confirmed: device.confirmed ?? null,
+    available: device.available ?? null,
     running: isRunning(level),
     wanted,
     why,

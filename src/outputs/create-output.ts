@@ -62,7 +62,7 @@ function createMissingOutput(detail: string): Output {
     apply: async () => failure,
     read: async () => failure,
     watch() {},
-    async release() {},
+    release: async () => false,
     async close() {},
   };
 }

@@ -20,7 +20,7 @@ export function createDryRunOutput({ load, log }: DryRunOutputParts): Output {
     },
     read: async () => level,
     watch() {},
-    async release() {},
+    release: async () => false,
     async close() {},
   };
 }

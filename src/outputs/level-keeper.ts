@@ -1,8 +1,8 @@
 /** Keeps an MQTT device at the level of its last command: sends it again when the device leaves it, within a bound. */
 
-import type { Level } from '../domain/load-types.ts';
+import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Cancel, Clock, Log } from '../domain/ports.ts';
-import { addDuration, minutes, subtractDuration, type Uptime } from '../domain/units.ts';
+import { addDuration, minutes, seconds, subtractDuration, type Uptime } from '../domain/units.ts';
 import { type CommandSender, type DeviceCommand, formatReading } from './command-sender.ts';
 import type { DeviceLink } from './device-link.ts';
 import type { DeviceReading, OutputFailure } from './output.ts';
@@ -10,6 +10,9 @@ import type { DeviceReading, OutputFailure } from './output.ts';
 /** A device that leaves its level more often than this is something else's to switch. */
 const MAX_REASSERTIONS = 3;
 const REASSERT_WINDOW = minutes(10);
+/** A device that is back reports what it fell to; the echo of a command may come late. */
+const RETURN_QUIET = seconds(10);
+const COMMAND_QUIET = seconds(2);
 
 export interface LevelKeeperParts {
   readonly load: string;
@@ -17,7 +20,10 @@ export interface LevelKeeperParts {
   readonly log: Log;
   readonly link: DeviceLink;
   readonly sender: CommandSender;
+  /** When an uncommanded on or off is a person's; absent: never. */
+  readonly config: Pick<MqttOutputConfig, 'press'>;
   readonly report: (news: Level | OutputFailure) => void;
+  readonly onPress: (level: Level) => void;
 }
 
 export interface LevelKeeper {
@@ -27,18 +33,27 @@ export interface LevelKeeper {
   told(): Level | undefined;
   /** Compares what the device reports with its last command. */
   checkReading(reading: DeviceReading): void;
-  /** After the device was gone: sends the last command once more, within the bound; no switch for the core. */
-  reassert(): void;
+  /** Sends the last command to a device that is back, within the bound; no switch for the core. */
+  deviceReturned(): void;
   /** After the broker was gone: the same without the bound, unless the device has the level. */
   resume(): Promise<void>;
   stop(): void;
 }
 
-export function createLevelKeeper({ load, clock, log, link, sender, report }: LevelKeeperParts): LevelKeeper {
+export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
+  const { load, clock, log, link, sender, config, report, onPress } = parts;
   let command: DeviceCommand | undefined;
   let reassertedAt: readonly Uptime[] = [];
   let isUnconfirmed = false;
   let retryTimer: Cancel | undefined;
+  /** Until then a report is the device's own: of its return, or a late one of a command. */
+  let quietUntil: Uptime | undefined;
+
+  const isPress = (reading: DeviceReading): reading is Level => {
+    if (reading === 'other' || config.press === undefined) return false;
+    if (config.press === 'while-available' && link.isAvailable() !== true) return false;
+    return quietUntil === undefined || clock.now().uptime >= quietUntil;
+  };
 
   const retryAt = (at: Uptime): void => {
     retryTimer?.();
@@ -87,17 +102,28 @@ export function createLevelKeeper({ load, clock, log, link, sender, report }: Le
       command = next;
       if (next === undefined) return undefined;
       const failure = await sender.send(next);
+      quietUntil = addDuration(clock.now().uptime, COMMAND_QUIET);
       if (command === next) isUnconfirmed = failure !== undefined;
       return failure;
     },
     told: () => command?.level,
     checkReading(reading) {
-      if (command?.level !== undefined && reading !== command.level) return reassert();
+      if (command?.level !== undefined && reading !== command.level) {
+        if (!isPress(reading)) return reassert();
+        // The person's word counts: the device is left alone until the core has answered it.
+        command = undefined;
+        onPress(reading);
+        return;
+      }
       if (reading !== 'other' && (isUnconfirmed || command === undefined)) report(reading);
       isUnconfirmed = false;
     },
-    reassert,
+    deviceReturned() {
+      quietUntil = addDuration(clock.now().uptime, RETURN_QUIET);
+      reassert();
+    },
     async resume() {
+      quietUntil = addDuration(clock.now().uptime, RETURN_QUIET);
       if (command !== undefined && link.reading() !== command.level && !sender.isSending()) await resend();
     },
     stop() {

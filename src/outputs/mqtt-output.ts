@@ -6,7 +6,7 @@ import { seconds } from '../domain/units.ts';
 import { buildBusyFailure, buildGoneFailure, createCommandSender, type DeviceCommand } from './command-sender.ts';
 import { createDeviceLink, type DeviceLink } from './device-link.ts';
 import { createLevelKeeper, type LevelKeeper } from './level-keeper.ts';
-import type { DeviceLease, DeviceReading, DeviceStatus, Output, OutputFailure } from './output.ts';
+import type { DeviceHandlers, DeviceLease, DeviceReading, DeviceStatus, Output, OutputFailure } from './output.ts';
 
 /** For the link and the first state at the start; then the agent goes on without. */
 export const OPEN_TIMEOUT = seconds(3);
@@ -28,7 +28,8 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
   /** What the device reports until then is the answer of `open`. */
   let isOpened = false;
 
-  let onStatus: (status: DeviceStatus) => void = () => {};
+  let handlers: DeviceHandlers = { onStatus() {}, onPress() {} };
+  const publishStatus = () => handlers.onStatus(buildStatus(keeper, link));
   const reportNews = (news: Level | OutputFailure) => isOpened && report(news);
 
   const link = createDeviceLink({
@@ -37,20 +38,26 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       if (!sender.isSending()) keeper.checkReading(reading);
     },
     onAvailability(isAvailable) {
-      if (isAvailable) keeper.reassert();
+      if (isAvailable) keeper.deviceReturned();
       else reportNews(buildGoneFailure(config));
     },
     async onUp() {
       await lease.acquire();
       await keeper.resume();
     },
-    onChange: () => onStatus(buildStatus(keeper, link)),
+    onChange: publishStatus,
   });
   const sender = createCommandSender({ ...parts, link });
-  const keeper = createLevelKeeper({ ...parts, link, sender, report: reportNews });
+  const keeper = createLevelKeeper({
+    ...parts,
+    link,
+    sender,
+    report: reportNews,
+    onPress: (level) => handlers.onPress(level),
+  });
   const applyCommand = (command: DeviceCommand | undefined) => {
     const result = keeper.apply(command);
-    onStatus(buildStatus(keeper, link));
+    publishStatus();
     return result;
   };
 
@@ -75,8 +82,8 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       return applyCommand(command);
     },
     read: async () => toLevel(link.reading()),
-    watchStatus(listener) {
-      onStatus = listener;
+    watchDevice(newHandlers) {
+      handlers = newHandlers;
     },
     watch(listener) {
       report = listener;
@@ -85,6 +92,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       const { releasePayload } = config;
       const command = releasePayload === undefined ? undefined : { payload: requirePayload(load, releasePayload) };
       await applyCommand(command);
+      return command !== undefined;
     },
     async close() {
       keeper.stop();

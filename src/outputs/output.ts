@@ -22,6 +22,13 @@ export interface DeviceStatus {
   readonly available?: boolean;
 }
 
+export interface DeviceHandlers {
+  /** Called after each change of the status. */
+  onStatus(status: DeviceStatus): void;
+  /** Called when a person switched the device at the device itself; it is left at that until the next `apply`. */
+  onPress(level: Level): void;
+}
+
 export interface Output {
   /** The level found at start where it can be read, else undefined. Never changes it. May be tried again after a failure. */
   open(): Promise<{ readonly level?: Level } | OutputFailure>;
@@ -31,10 +38,10 @@ export interface Output {
   read(): Promise<Level | undefined | OutputFailure>;
   /** `report` gets the level once the device agrees with the one applied, and the failure when it does not keep it. */
   watch(report: (news: Level | OutputFailure) => void): void;
-  /** Where the device reports by itself: `onStatus` is called after each change. */
-  watchStatus?(onStatus: (status: DeviceStatus) => void): void;
-  /** Hands the device back to itself: the release payload, or nothing. */
-  release(): Promise<void>;
+  /** Where the device reports by itself. */
+  watchDevice?(handlers: DeviceHandlers): void;
+  /** Leaves the device to its own rules. False when it has none, and nothing was sent. */
+  release(): Promise<boolean>;
   /** Ends what waits; an `apply` under way answers with a failure. The level stays. */
   close(): Promise<void>;
 }

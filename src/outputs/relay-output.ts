@@ -61,7 +61,7 @@ export function createRelayOutput({ load, config, initialLevel, pins }: RelayOut
     },
     read,
     watch() {},
-    async release() {},
+    release: async () => false,
     close: closePin,
   };
 }

@@ -112,7 +112,7 @@ export function createSgReadyOutput({ load, config, pins }: SgReadyOutputParts):
     },
     read,
     watch() {},
-    async release() {},
+    release: async () => false,
     close: closeContacts,
   };
 }

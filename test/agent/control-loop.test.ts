@@ -33,7 +33,7 @@ loads:
     },
     read: async () => undefined,
     watch() {},
-    async release() {},
+    release: async () => false,
     async close() {},
   };
   const site = { device, timezone: place.timezone, loads };

@@ -23,6 +23,8 @@ it('loads called as parts of every object have the level of their line, or none'
     pins: createSimulatedLines(),
     broker: undefined,
     onReport: () => {},
+    onStatus: () => {},
+    onPress: () => {},
   });
   await outputs.open();
   const levels = outputs.levelsFound();

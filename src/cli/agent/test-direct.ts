@@ -123,7 +123,10 @@ async function restoreLevel(
   let detail = '';
   for (let n = 0; n < RESTORE_ATTEMPTS; n++) {
     const failure = await output.apply(left);
-    if (!isOutputFailure(failure)) return output.release();
+    if (!isOutputFailure(failure)) {
+      await output.release();
+      return;
+    }
     // Further attempts are pointless: the device has been silent twice.
     if (wasSilent && (await isSilentFailure(output, failure)))
       throw new JobError(`${before}it did not confirm the final "${left}" either: switch it off by hand`);

@@ -106,6 +106,12 @@ function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, {
   const { load, from, online, asOf, problem } = known;
   const when = formatDocumentTime(asOf, timezone, now);
   out(`${name} ${load.level}: ${load.text}\n`);
+  const { told, confirmed, available } = load;
+  if (available === false) out('device: offline\n');
+  else if (typeof told === 'string') {
+    const report = typeof confirmed === 'string' ? `reports ${confirmed}` : 'has not reported';
+    out(`device: sent ${told}, ${report}\n`);
+  }
   const next = load.next;
   if (typeof next === 'object' && next !== null && 'level' in next && 'at' in next)
     out(`next: ${next.level} at ${formatDocumentTime(next.at, timezone, now)}\n`);
