@@ -20,7 +20,6 @@ export interface CommandIntakeParts {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly log: Log;
-  readonly publishRetained: (topic: string, document: object) => void;
   readonly onCommand: CommandHandler;
 }
 
@@ -29,15 +28,10 @@ export interface CommandIntake {
   subscribe(): Promise<void>;
 }
 
-export function createCommandIntake({
-  config,
-  broker,
-  clock,
-  log,
-  publishRetained,
-  onCommand,
-}: CommandIntakeParts): CommandIntake {
+export function createCommandIntake({ config, broker, clock, log, onCommand }: CommandIntakeParts): CommandIntake {
   const topics = buildTopics(config);
+  const publishAnswer = (load: string) => (document: object) =>
+    void broker.publish(topics.result(load), JSON.stringify(document), { retain: false });
   const clearRetained = (topic: string) => void broker.publish(topic, '', { retain: true });
 
   const listeners = new Map(
@@ -49,14 +43,14 @@ export function createCommandIntake({
         parse: (payload, now) => parseCommand(payload, load, now),
         clock,
         log,
-        publishAnswer: (document) => publishRetained(topics.result(load.name), document),
+        publishAnswer: publishAnswer(load.name),
         clearRetained,
         onCommand: (command) => onCommand(load.name, command),
       }),
     ]),
   );
 
-  /** One limiter for all names that no load has; the broker keeps nothing of the answers. */
+  /** One limiter for all names that no load has. */
   const unknownLoadLimiter = createCommandLimiter<object>();
   const createUnknownLoadListener = (name: string): CommandListener =>
     createCommandListener({
@@ -65,8 +59,7 @@ export function createCommandIntake({
       parse: (payload) => refuseUnknownLoad(payload, name, config),
       clock,
       log,
-      publishAnswer: (document) =>
-        void broker.publish(topics.result(name), JSON.stringify(document), { retain: false }),
+      publishAnswer: publishAnswer(name),
       clearRetained,
       onCommand: (command) => onCommand(name, command),
     });

@@ -62,7 +62,6 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
     broker,
     clock,
     log,
-    publishRetained,
     onCommand: (load, command) => handlers?.onCommand(load, command) ?? STARTING,
   });
 

@@ -139,7 +139,7 @@ describeWithMosquitto('the link to the broker', () => {
     const second = stopAfterTest(startMonitorFixture(`mqtt://127.0.0.1:${wire.port}`));
     const gaveUp = (house: MonitorFixture) => house.waitForState((state) => state.kind === 'offline' && state.refused);
     const state = await Promise.race([gaveUp(first), gaveUp(second)]);
-    expect(causeOf(state)).toMatch(/two agents carry one device name; stop one, or give each its own "device"/);
+    expect(causeOf(state)).toMatch(/two agents use one device name; stop one, or give each its own "device"/);
     await Promise.race([first.waitForState(isOnline), second.waitForState(isOnline)]);
     expect(wire.connectionCount).toBeLessThanOrEqual(7);
   });

@@ -186,9 +186,7 @@ describeWithMosquitto('on mosquitto', () => {
     const late = stopAfterTest(await startMqttSpy(url));
     await late.publish('end/of/list', 'x');
     await late.waitFor(({ topic }) => topic === 'end/of/list');
-    expect(late.messages.filter(({ topic }) => topic.endsWith('/result')).map(({ topic }) => topic)).toEqual([
-      'gridtide/cellar/loads/car/result',
-    ]);
+    expect(late.messages.filter(({ topic }) => topic.endsWith('/result'))).toEqual([]);
   });
 });
 
