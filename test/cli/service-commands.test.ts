@@ -82,7 +82,7 @@ describe('where service and account come from', () => {
   it('https asked of plain HTTP is told as that, and not as a certificate', async () => {
     const { code, err } = await run(account, `login --url ${url.replace('http', 'https')}`);
     expect(err).toBe(
-      'the service could not be reached: the server does not use TLS (EPROTO); check the port, and https:// in the address',
+      'the service could not be reached: the server does not use TLS (ERR_SSL_WRONG_VERSION_NUMBER); check the port, and https:// in the address',
     );
     expect(code).toBe(1);
   });
