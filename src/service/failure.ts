@@ -19,7 +19,7 @@ export type UnreachableReason =
 export type Failure =
   /** No connection, a deadline, a cut or oversized body, a page that is not the service's: try again later. */
   | { readonly kind: 'unreachable'; readonly reason: UnreachableReason; readonly cause: string }
-  /** The service rejected the credentials, or the login breaker is open: only new credentials or time help. Calling again early sends no request. */
+  /** The service rejected the credentials, or the next login has to wait: only new credentials or time help. Calling again early sends no request. */
   | { readonly kind: 'unauthorised'; readonly cause: string; readonly retryAfter?: Duration }
   /** No user name or no password is configured: nothing was sent. */
   | { readonly kind: 'no-credentials' }

@@ -219,12 +219,17 @@ describe('the login breaker', () => {
     expect(scripted.requests).toEqual([]);
   });
 
-  it('a login that cannot be reached is unreachable, not a refusal', async () => {
-    const { service, countLogins: logins } = await start(({ path }) =>
-      path === '/login' ? scriptedHtml(502) : scriptedJson(indexBody()),
-    );
+  it('a login that meets a server error is no refusal, and the next waits 10 s', async () => {
+    const {
+      service,
+      pass,
+      countLogins: logins,
+    } = await start(({ path }) => (path === '/login' ? scriptedHtml(502) : scriptedJson(indexBody())));
     for (let i = 0; i < 4; i++) expect(failureOf(await service.signalIndex(PSCO))).toBe('server-error');
-    expect(logins()).toBe(4);
+    expect(logins()).toBe(1);
+    await pass(seconds(10));
+    expect(failureOf(await service.signalIndex(PSCO))).toBe('server-error');
+    expect(logins()).toBe(2);
   });
 });
 

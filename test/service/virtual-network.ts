@@ -5,7 +5,10 @@ import { addDuration, type Duration, milliseconds, type Uptime } from '../../src
 import type { VirtualClock } from '../../src/simulation/virtual-clock.ts';
 
 /** What the service makes of a request when it arrives. */
-export type NetworkAnswer = { readonly status?: number; readonly json: unknown } | HttpFailure;
+export type NetworkAnswer =
+  | { readonly status?: number; readonly json: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly status?: number; readonly text: string; readonly headers?: Readonly<Record<string, string>> }
+  | HttpFailure;
 
 export interface Arrival {
   readonly at: Uptime;
@@ -45,8 +48,8 @@ export function createVirtualNetwork(
     if ('kind' in answered) return answered;
     return {
       status: answered.status ?? 200,
-      headers: { 'content-type': 'application/json' },
-      body: new TextEncoder().encode(JSON.stringify(answered.json)),
+      headers: { 'content-type': 'application/json', ...answered.headers },
+      body: new TextEncoder().encode('text' in answered ? answered.text : JSON.stringify(answered.json)),
     };
   }
 

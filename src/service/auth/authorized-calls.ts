@@ -80,7 +80,9 @@ function createTokenRetry(tokens: TokenSource) {
     if (repeated === undefined) return acceptResult(path, second);
     if (repeated.status === 401)
       return toFailedResult({ kind: 'unauthorised', cause: `a new token was refused as well (${repeated.cause})` });
+    // Two tokens, one of them fresh: neither is at fault.
     gatedPaths.add(path);
+    tokens.confirmToken();
     return toNotEntitled(repeated.cause);
   };
 }

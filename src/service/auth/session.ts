@@ -1,4 +1,4 @@
-/** Decides when to log in and which token a request carries: one login at a time, inside the token's life, never against the breaker. */
+/** Decides when to log in and which token a request carries: one login at a time, and none against the back-off. */
 
 import type { Clock, Log } from '../../domain/ports.ts';
 import { addDuration, type Duration, minutes, subtractDuration, type Uptime } from '../../domain/units.ts';
@@ -9,13 +9,15 @@ import type { Login } from '../api/response-types.ts';
 import type { Failure, Outcome } from '../failure.ts';
 import type { FinalVerdict } from '../transport/transport.ts';
 import {
-  CLOSED_BREAKER,
   computeLoginWait,
+  NO_LOGIN_BACKOFF,
   recordLoginAttempt,
+  recordLoginFailure,
+  recordLoginToken,
   recordRefusal,
   recordSuccess,
   resetForNewCredentials,
-} from './login-breaker.ts';
+} from './login-backoff.ts';
 
 /** Specification 3: a token lives 30 minutes; it is renewed when a request is due and less than a minute is left. */
 const TOKEN_LIFETIME = minutes(30);
@@ -25,7 +27,7 @@ export interface Session {
   /** A token to send; from a new login when none is held or its life ends. */
   obtainToken(): Promise<Outcome<string>>;
   /** The service refused `token`: another one, by one new login that all callers share. */
-  replaceToken(obtainToken: string): Promise<Outcome<string>>;
+  replaceToken(token: string): Promise<Outcome<string>>;
   /** `token` opened something. */
   confirmToken(): void;
   login(): Promise<Outcome<Login>>;
@@ -46,54 +48,94 @@ interface AccessToken {
   readonly expires: Uptime;
 }
 
-const toUnauthorised = (cause: string, retryAfter?: Duration): Failure => ({
+const toUnauthorised = (cause: string, retryAfter: Duration): Failure => ({
   kind: 'unauthorised',
   cause,
-  ...(retryAfter === undefined ? {} : { retryAfter }),
+  ...(retryAfter > 0 ? { retryAfter } : {}),
 });
 
-export function createSession({ clock, log, credentials, send, checkBlocked }: SessionOptions): Session {
-  let current: AccessToken | undefined;
-  let breaker = CLOSED_BREAKER;
-  let pendingLogin: Promise<Outcome<AccessToken>> | undefined;
+/** Logs in when the back-off lets it; keeps count of what the logins met. */
+class LoginGate {
+  private backoff = NO_LOGIN_BACKOFF;
+  private readonly options: SessionOptions;
 
-  function recordRefusedLogin(cause: string): Failure {
-    breaker = recordRefusal(breaker);
-    const wait = computeLoginWait(breaker, clock.now().uptime);
-    log('info', `the service refused the login (${cause}); check the user name and password`, {
-      refusals: breaker.refusals,
-    });
-    return toUnauthorised(cause, wait > 0 ? wait : undefined);
+  constructor(options: SessionOptions) {
+    this.options = options;
   }
 
-  async function loginNow(): Promise<Outcome<AccessToken>> {
+  async login(): Promise<Outcome<AccessToken>> {
+    const { clock, credentials, send, checkBlocked } = this.options;
     const pair = await credentials();
     if (pair === undefined) return failed({ kind: 'no-credentials' });
     if (pair.username.includes(':'))
       return failed({ kind: 'forbidden', cause: 'a user name with a colon cannot be sent to /login' });
-    breaker = resetForNewCredentials(breaker, pair);
+    this.backoff = resetForNewCredentials(this.backoff, pair);
     const { uptime } = clock.now();
-    const wait = computeLoginWait(breaker, uptime);
-    if (wait > 0) return failed(toUnauthorised('the last logins were refused', wait));
-    const why = checkBlocked();
-    if (why !== undefined) return failed(why);
-    breaker = recordLoginAttempt(breaker, pair, uptime);
-    const verdict = await send(pair);
+    const blocked = checkBlocked() ?? this.findWait(uptime);
+    if (blocked !== undefined) return failed(blocked);
+    this.backoff = recordLoginAttempt(this.backoff, pair, uptime);
+    const token = this.readToken(await send(pair));
+    if (!token.ok) {
+      if (token.failure.kind !== 'stopped') this.backoff = recordLoginFailure(this.backoff, token.failure);
+      return token;
+    }
+    this.backoff = recordLoginToken(this.backoff);
+    // Counted from before it was requested: never longer than the service counts.
+    return ok({ text: token.value.token, expires: addDuration(uptime, TOKEN_LIFETIME) });
+  }
+
+  countRefusal(): void {
+    this.backoff = recordRefusal(this.backoff);
+  }
+
+  countSuccess(): void {
+    this.backoff = recordSuccess(this.backoff);
+  }
+
+  /** The failure of the last login again while the next may not be sent. */
+  private findWait(now: Uptime): Failure | undefined {
+    const wait = computeLoginWait(this.backoff, now);
+    if (wait <= 0) return undefined;
+    const { lastFailure } = this.backoff;
+    if (lastFailure === undefined || lastFailure.kind === 'unauthorised')
+      return toUnauthorised('the last logins were refused', wait);
+    return lastFailure.kind === 'throttled' || lastFailure.kind === 'server-error'
+      ? { ...lastFailure, retryAfter: wait }
+      : lastFailure;
+  }
+
+  private readToken(verdict: FinalVerdict): Outcome<{ readonly token: string }> {
     // At the login itself a 403 says the same as a 401.
-    if (verdict.kind === 'token-refused') return failed(recordRefusedLogin(verdict.cause));
+    if (verdict.kind === 'token-refused') return failed(this.recordRefusedLogin(verdict.cause));
     if (verdict.kind === 'failed' && verdict.failure.kind === 'not-entitled')
-      return failed(recordRefusedLogin(verdict.failure.message));
-    if (verdict.kind === 'failed') return failed(verdict.failure);
-    const read = decodeToken(verdict.body);
-    if (!read.ok) return read;
-    // Counted from before it was asked for: never longer than the service counts.
-    current = { text: read.value.token, expires: addDuration(uptime, TOKEN_LIFETIME) };
-    return ok(current);
+      return failed(this.recordRefusedLogin(verdict.failure.message));
+    return verdict.kind === 'failed' ? failed(verdict.failure) : decodeToken(verdict.body);
+  }
+
+  private recordRefusedLogin(cause: string): Failure {
+    const { clock, log } = this.options;
+    this.countRefusal();
+    const { refusals } = this.backoff;
+    log('info', `the service rejected the login (${cause}); check the user name and password`, { refusals });
+    return toUnauthorised(cause, computeLoginWait(this.backoff, clock.now().uptime));
+  }
+}
+
+export function createSession(options: SessionOptions): Session {
+  const { clock } = options;
+  const gate = new LoginGate(options);
+  let current: AccessToken | undefined;
+  let pendingLogin: Promise<Outcome<AccessToken>> | undefined;
+
+  async function loginOnce(): Promise<Outcome<AccessToken>> {
+    const fresh = await gate.login();
+    if (fresh.ok) current = fresh.value;
+    return fresh;
   }
 
   /** One login, however many ask for it. */
   function renewToken(): Promise<Outcome<AccessToken>> {
-    pendingLogin ??= loginNow().finally(() => {
+    pendingLogin ??= loginOnce().finally(() => {
       pendingLogin = undefined;
     });
     return pendingLogin;
@@ -112,12 +154,10 @@ export function createSession({ clock, log, credentials, send, checkBlocked }: S
     },
     async replaceToken(token) {
       if (current !== undefined && current.text !== token) return ok(current.text);
-      if (pendingLogin === undefined) breaker = recordRefusal(breaker);
+      if (pendingLogin === undefined) gate.countRefusal();
       return toTokenText(await renewToken());
     },
-    confirmToken() {
-      breaker = recordSuccess(breaker);
-    },
+    confirmToken: () => gate.countSuccess(),
     async login() {
       const fresh = await renewToken();
       return fresh.ok ? ok({ token: fresh.value.text, expiresIn: TOKEN_LIFETIME }) : fresh;
