@@ -2,22 +2,30 @@
 
 /** The edge of the process: arguments, signals and exit codes. */
 
-import { commands } from './cli/command-list.ts';
+import { commands, FIRST_COMMANDS } from './cli/command-list.ts';
 import { formatHelp, JobError, parseArguments, type Terminal, UsageError } from './cli/shared/command.ts';
 import { formatColumns } from './cli/shared/table.ts';
 import { VERSION } from './cli/shared/version.ts';
 import { findNearestWord } from './domain/did-you-mean.ts';
 
 /** `onOutputLost` is called with the error of a stdout that takes no more. */
-function createTerminal(stop: AbortSignal, onOutputLost: (error: NodeJS.ErrnoException) => void): Terminal {
+function createTerminal(
+  stop: AbortSignal,
+  onOutputLost: (error: NodeJS.ErrnoException) => void,
+): Terminal & { hasPrinted(): boolean } {
   // A stream is created at its first use: each costs a millisecond of the start. Its failure must not end the process.
   const opened = new Set<NodeJS.WriteStream>();
   const openStream = (stream: NodeJS.WriteStream, onError: (error: NodeJS.ErrnoException) => void) => {
     if (!opened.has(stream)) opened.add(stream.on('error', onError));
     return stream;
   };
+  let hasPrinted = false;
   return {
-    out: (text) => openStream(process.stdout, onOutputLost).write(text),
+    out: (text) => {
+      hasPrinted = true;
+      openStream(process.stdout, onOutputLost).write(text);
+    },
+    hasPrinted: () => hasPrinted,
     err: (text) => openStream(process.stderr, () => {}).write(text),
     get input() {
       return process.stdin;
@@ -41,11 +49,16 @@ function createTerminal(stop: AbortSignal, onOutputLost: (error: NodeJS.ErrnoExc
 
 function formatOverview(): string {
   const lines = formatColumns(Object.entries(commands).map(([name, { summary }]) => [`  ${name}`, summary]));
-  return `gridtide ${VERSION}: runs EV chargers and heat pumps when the grid is clean\n\nusage: gridtide COMMAND [options]\n\n${lines.join('\n')}\n\ngridtide COMMAND --help describes its options. Start with: gridtide demo\n`;
+  const [first, others] = [lines.slice(0, FIRST_COMMANDS), lines.slice(FIRST_COMMANDS)];
+  return `gridtide ${VERSION}: runs EV chargers and heat pumps when the grid is clean\n\nusage: gridtide COMMAND [options]\n\nfirst:\n${first.join('\n')}\n\nthen:\n${others.join('\n')}\n\ngridtide COMMAND --help describes its options. Start with: gridtide demo\n`;
 }
 
-/** Prints the error of a command; returns its exit code. */
-function reportCommandError(error: unknown, name: string, { err }: Terminal): number {
+/** Prints the error of a command, with `--json` also as a document on an empty stdout; returns its exit code. */
+function reportCommandError(error: unknown, name: string, { out, err }: Terminal, wantsJson: boolean): number {
+  if (wantsJson && (error instanceof UsageError || error instanceof JobError)) {
+    const details = error instanceof JobError ? error.details : {};
+    out(`${JSON.stringify({ error: error.message.replaceAll('\n', '; '), ...details })}\n`);
+  }
   if (error instanceof UsageError) {
     for (const mistake of error.mistakes) err(`gridtide ${name}: ${mistake}\n`);
     return 2;
@@ -57,6 +70,9 @@ function reportCommandError(error: unknown, name: string, { err }: Terminal): nu
   throw error;
 }
 
+/** 128 and the number of SIGINT. */
+const EXIT_INTERRUPTED = 130;
+
 const isHelpFlag = (word: string) => word === '--help' || word === '-h';
 
 /**
@@ -67,7 +83,12 @@ process.env.RES_OPTIONS ??= 'timeout:1 attempts:2';
 
 async function main(argv: readonly string[]): Promise<number> {
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  let isInterrupted = false;
+  process.once('SIGTERM', () => stop.abort());
+  process.once('SIGINT', () => {
+    isInterrupted = true;
+    stop.abort();
+  });
   let outputError: NodeJS.ErrnoException | undefined;
   const terminal = createTerminal(stop.signal, (error) => {
     outputError ??= error;
@@ -105,7 +126,12 @@ async function main(argv: readonly string[]): Promise<number> {
     code = await command.run(parseArguments(command.spec, rest), terminal);
   } catch (error) {
     // A reader that closed the pipe has enough.
-    code = error instanceof JobError && outputError?.code === 'EPIPE' ? 0 : reportCommandError(error, name, terminal);
+    code =
+      error instanceof JobError && outputError?.code === 'EPIPE'
+        ? 0
+        : reportCommandError(error, name, terminal, rest.includes('--json') && !terminal.hasPrinted());
+    // The shell's code of Ctrl-C, for a command that it ended early.
+    if (isInterrupted && code === 1) code = EXIT_INTERRUPTED;
   }
   // A stream reports its failure a tick after the write.
   await new Promise((resume) => setImmediate(resume));

@@ -9,11 +9,13 @@ export interface CommandEntry {
 
 const command = (summary: string, load: CommandEntry['load']): CommandEntry => ({ summary, load });
 
+/** In the order of the help; the first `FIRST_COMMANDS` are those that a new user needs. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
-  run: command('runs the agent in the foreground', () => import('./agent/run.ts')),
   demo: command('a simulated day of a house in about a minute', () => import('./lab/demo.ts')),
-  check: command('finds problems before a run, each with its fix', () => import('./agent/check.ts')),
   init: command('asks questions, then writes a commented configuration', () => import('./agent/init.ts')),
+  check: command('finds problems before a run, each with its fix', () => import('./agent/check.ts')),
+  try: command('tries a configuration without account, broker or hardware', () => import('./agent/try.ts')),
+  run: command('runs the agent in the foreground', () => import('./agent/run.ts')),
   account: command('registers, logs in, resets the password, shows the access', () => import('./service/account.ts')),
   region: command('finds the region of a place', () => import('./service/region.ts')),
   map: command('downloads, imports or describes the region map', () => import('./service/map.ts')),
@@ -30,3 +32,4 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   report: command('energy, emissions and savings by day or month', () => import('./agent/report.ts')),
   reference: command('the whole service interface on loopback', () => import('./service/reference.ts')),
 };
+export const FIRST_COMMANDS = 5;

@@ -2,10 +2,13 @@
 
 import { spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createReferenceService, type ReferenceService } from '../../src/reference/reference-service.ts';
 import { type BundledProgram, bundleProgram } from '../doubles/bundle-program.ts';
+import { afterTest } from '../doubles/stop-after-test.ts';
 
 const PASSWORD = 'pass-word1';
 const SOURCE = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
@@ -93,8 +96,51 @@ describe('what is printed gets nowhere', () => {
   it('a full disk is a failed job', async () => {
     const { child, ended } = start('signal forecast --region CAISO_NORTH --json', openSync('/dev/full', 'w'));
     child.stdin?.end();
-    expect(await ended()).toMatchObject({ code: 1, err: expect.stringMatching(/not whole \(ENOSPC\)/) });
+    expect(await ended()).toMatchObject({ code: 1, err: expect.stringMatching(/the output is incomplete \(ENOSPC\)/) });
   });
+});
+
+describe('a failure with --json', () => {
+  //  line                                          exit  document
+  const rows: readonly (readonly [string, number, object])[] = [
+    ['signal now --json --region NOWHERE', 1, { error: expect.stringContaining('NOWHERE'), kind: expect.any(String) }],
+    ['signal forecast --json --horizon-hours 99', 2, { error: expect.stringContaining('--horizon-hours 99') }],
+    ['why lamp --json --config none.yaml', 2, { error: expect.stringContaining('none.yaml: there is no such file') }],
+  ];
+  it.each(rows)('%s', async (line, exit, document) => {
+    const { code, out, err } = await run(line);
+    expect([code, JSON.parse(out)]).toEqual([exit, expect.objectContaining(document)]);
+    expect(err).toMatch(/^gridtide /);
+  });
+});
+
+describe('gridtide try', () => {
+  it('runs a configuration without its account, broker and hardware, and leaves nothing behind', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'try-house-'));
+    afterTest(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'house.yaml');
+    await writeFile(
+      file,
+      `device: cellar
+place: {latitude: 38.5, longitude: -122, timezone: America/Los_Angeles}
+service: {url: "https://signal.invalid"}
+mqtt: {url: "mqtt://127.0.0.1:1"}
+loads:
+  heating: {type: heat-pump, output: {kind: sg-ready, pins: [17, 27]}}
+`,
+    );
+    const { child, ended } = start(`try --config ${file} --now 2026-03-01T20:00:00Z --speed 1440`);
+    let out = '';
+    child.stdout?.on('data', (text: string) => {
+      const isDecided = /heating .*: index \d+/.test(out);
+      out += text;
+      if (!isDecided && /heating .*: index \d+/.test(out)) child.kill('SIGINT');
+    });
+    const { code, err } = await ended();
+    expect([code, err]).toEqual([0, expect.stringMatching(/^trying cellar at .*nothing is published over MQTT/)]);
+    expect(out).toMatch(/dry run: .*heating.* would be switched/);
+    expect(await readdir(folder)).toEqual(['house.yaml']);
+  }, 60_000);
 });
 
 describe('Ctrl-C', () => {
@@ -104,13 +150,17 @@ describe('Ctrl-C', () => {
     const { code, out, err } = await ended();
     expect(JSON.parse(out).data.length).toBeGreaterThan(0);
     expect(err).toMatch(/gridtide signal: stopped/);
-    expect(code).toBe(1);
+    expect(code).toBe(130);
   });
 
   it('ends a command that waits for its next line', async () => {
     const { child, ended } = start('region --online --batch');
     child.stdin?.write('39.7522 -105\n');
     child.stdout?.once('data', () => child.kill('SIGINT'));
-    expect(await ended()).toMatchObject({ code: 1, out: 'PSCO\n', err: expect.stringMatching(/stopped after line 1/) });
+    expect(await ended()).toMatchObject({
+      code: 130,
+      out: 'PSCO\n',
+      err: expect.stringMatching(/stopped after line 1/),
+    });
   });
 });

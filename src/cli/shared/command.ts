@@ -83,6 +83,12 @@ export const errorMessage = (error: unknown) => (error instanceof Error ? error.
 /** A failed job: what failed, its cause and its fix; the process ends with 1. */
 export class JobError extends Error {
   override readonly name = 'JobError';
+  /** Further keys of the document that `--json` prints. */
+  readonly details: Readonly<Record<string, unknown>>;
+  constructor(message: string, details: Readonly<Record<string, unknown>> = {}) {
+    super(message);
+    this.details = details;
+  }
 }
 
 /** The exports of a command file. `run` resolves to the exit code. */

@@ -166,7 +166,14 @@ export function unwrapOutcome<Value>(outcome: Outcome<Value>): Value {
   throw toCommandError(outcome.failure);
 }
 
+/** The kind of a failure, with its status and its seconds to wait where the service gave them. */
+const getDetails = (failure: Failure) => ({
+  kind: failure.kind,
+  ...('status' in failure ? { status: failure.status } : {}),
+  ...('retryAfter' in failure && failure.retryAfter !== undefined ? { retryAfter: failure.retryAfter / 1_000 } : {}),
+});
+
 export function toCommandError(failure: Failure): Error {
   const isWrongUse = failure.kind === 'invalid' || failure.kind === 'forbidden';
-  return isWrongUse ? new UsageError(failureText(failure)) : new JobError(failureText(failure));
+  return isWrongUse ? new UsageError(failureText(failure)) : new JobError(failureText(failure), getDetails(failure));
 }

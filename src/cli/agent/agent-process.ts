@@ -1,0 +1,100 @@
+/** Runs the agent in this process with the real adapters until a signal stops it. */
+
+import { createAgent } from '../../agent/agent.ts';
+import type { Config } from '../../config/config.ts';
+import type { LocatedConfig } from '../../config/config-paths.ts';
+import type { Clock, Http, Ports } from '../../domain/ports.ts';
+import { readBootId } from '../../platform/boot-id.ts';
+import { createFailsafeFile } from '../../platform/failsafe-file.ts';
+import { createFileDisk } from '../../platform/file-disk.ts';
+import { createBrokerFactory } from '../../platform/mqtt-broker.ts';
+import { createLogging, type Logging } from '../../platform/pino-log.ts';
+import { createSystemRandom } from '../../platform/random.ts';
+import { createSecrets } from '../../platform/secret-files.ts';
+import { findOtherAgent, registerAgent } from '../../platform/single-instance.ts';
+import { createSystemClock } from '../../platform/system-clock.ts';
+import { createSystemdHost } from '../../platform/systemd.ts';
+import { errorMessage, JobError, type Terminal } from '../shared/command.ts';
+import { VERSION } from '../shared/version.ts';
+
+export interface AgentPorts {
+  readonly http: Http;
+  /** Absent: real time. */
+  readonly clock?: Clock | undefined;
+  /** Absent: that of the process, with the directories of the service manager. */
+  readonly env?: Terminal['env'];
+}
+
+export const usesGpio = ({ loads }: Config) =>
+  loads.some(({ output: { kind } }) => kind === 'relay' || kind === 'sg-ready');
+
+async function createWorld(
+  config: LocatedConfig,
+  { http, clock: givenClock, env = {} }: AgentPorts,
+  logging: Logging,
+): Promise<Ports> {
+  const systemClock = createSystemClock();
+  const random = createSystemRandom();
+  return {
+    clock: givenClock ?? systemClock,
+    random,
+    http,
+    disk: createFileDisk(config.state),
+    ...(env.RUNTIME_DIRECTORY === undefined ? {} : { scratch: createFileDisk(env.RUNTIME_DIRECTORY) }),
+    broker: createBrokerFactory({ clock: systemClock, random }),
+    failsafe: createFailsafeFile(env.RUNTIME_DIRECTORY),
+    serviceManager: createSystemdHost(env),
+    log: logging.log,
+    secrets: createSecrets({
+      credentials: env.CREDENTIALS_DIRECTORY,
+      // A user name is not secret, and hiding a common word would hide half the log.
+      onRead: (text, path) => {
+        if (path === config.service.passwordFile || path === config.mqtt?.passwordFile) logging.hideSecret(text);
+      },
+    }),
+    bootId: givenClock === undefined ? readBootId(env.RUNTIME_DIRECTORY) : undefined,
+    // onoff is an optional dependency with a compiled part: imported only for loads on GPIO lines.
+    ...(usesGpio(config) ? { pins: (await import('../../platform/gpio-lines.ts')).createPins() } : {}),
+  };
+}
+
+/** Resolves to the exit code once a signal has stopped the agent. */
+export async function runAgent(config: LocatedConfig, ports: AgentPorts, terminal: Terminal): Promise<number> {
+  const now = () => (ports.clock ?? createSystemClock()).now().wall;
+  const logging = await createLogging({ level: config.logLevel, interactive: terminal.interactive, now });
+  const world = await createWorld(config, { env: terminal.env, ...ports }, logging);
+  const otherAgent = await findOtherAgent(world.disk);
+  if (otherAgent !== undefined)
+    throw new JobError(
+      `an agent runs on ${config.state} already (process ${otherAgent}), and two must not drive the same loads; stop that one first, or give this one its own "device" and --state`,
+    );
+  // Not awaited: the loads come first.
+  void registerAgent(world.disk);
+  // Through the log, which hides secrets and does not wait for its reader.
+  terminal.onCrash?.((error) => {
+    logging.log('error', `gridtide ends because of an internal error: ${errorMessage(error)}; a restart continues`, {
+      err: error,
+    });
+    logging.flush();
+  });
+  const agent = createAgent({ config, world, version: VERSION });
+  const stopped = whenAborted(terminal.stop);
+  try {
+    // A stop does not wait for a start that waits for a broker or a device.
+    await Promise.race([stopped, agent.start()]);
+  } catch (error) {
+    await agent.stop();
+    logging.flush();
+    throw error instanceof Error ? new JobError(`the agent could not start: ${error.message}`) : error;
+  }
+  await stopped;
+  await agent.stop();
+  logging.flush();
+  return 0;
+}
+
+const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
