@@ -149,7 +149,7 @@ async function respond(
 
 function increment(counts: Record<string, number>, name: string): void {
   // Names come from outside; only so many are told apart.
-  const countedName = name in counts || Object.keys(counts).length < MAX_COUNTED_NAMES ? name : 'others';
+  const countedName = Object.hasOwn(counts, name) || Object.keys(counts).length < MAX_COUNTED_NAMES ? name : 'others';
   counts[countedName] = (counts[countedName] ?? 0) + 1;
 }
 
@@ -177,7 +177,8 @@ function createListener(service: ServiceParts, { clock, activeFaults, onError, o
       const apiRequest = await readRequest(request, { now, origin: origin() ?? readLocalOrigin(request) });
       if ('status' in apiRequest) return await sendResponse(request, response, apiRequest);
       increment(service.counts.paths, apiRequest.path);
-      await respond(service, { request, response }, apiRequest, selectStrikingRules(activeFaults(), apiRequest));
+      const rules = selectStrikingRules(activeFaults(), apiRequest);
+      await respond(service, { request, response }, apiRequest, rules);
     } catch (error) {
       // The client has gone away: nobody reads an answer.
       if (response.destroyed || request.socket.destroyed) return;
