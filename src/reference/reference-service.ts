@@ -46,13 +46,13 @@ export interface ReferenceOptions {
   readonly seed: number;
   /** The service's wall clock, milliseconds since 1970. */
   readonly clock: () => number;
-  /** What `/register` makes; `free` unless said otherwise. */
+  /** The plan of accounts that `/register` makes, `free` by default. */
   readonly newPlan?: PlanName;
   readonly accounts?: readonly { readonly username: string; readonly password: string; readonly plan: PlanName }[];
-  /** `specification` unless said otherwise; sets what `authErrors` and `extras` are by default. */
+  /** `specification` by default; sets the defaults of `authErrors` and `extras`. */
   readonly profile?: ProfileName;
   readonly authErrors?: AuthErrors;
-  /** Recorded files for the `co2_moer` of one region, `CAISO_NORTH` unless said otherwise; `units` of a two-column file. */
+  /** Recorded files for the `co2_moer` of one region, `CAISO_NORTH` by default; `units` of a two-column file. */
   readonly series?: { readonly files: readonly string[]; readonly region?: string; readonly units?: string };
   /** Directory in which accounts and the outbox survive; absent: memory only. */
   readonly data?: string;
@@ -62,7 +62,7 @@ export interface ReferenceOptions {
   readonly extras?: boolean;
   /** Is called with what the service failed at, such as a full disk; the client gets a 500. */
   readonly onError?: (error: unknown) => void;
-  /** Each border of the map is made of 2 to this power pieces, 5 unless said otherwise. */
+  /** Each border of the map is made of 2 to this power pieces, 5 by default. */
   readonly mapDetail?: number;
 }
 
@@ -148,7 +148,7 @@ async function respond(
 }
 
 function increment(counts: Record<string, number>, name: string): void {
-  // Names come from outside; only so many are told apart.
+  // Names come from outside; only so many are counted apart.
   const countedName = Object.hasOwn(counts, name) || Object.keys(counts).length < MAX_COUNTED_NAMES ? name : 'others';
   counts[countedName] = (counts[countedName] ?? 0) + 1;
 }
@@ -180,7 +180,7 @@ function createListener(service: ServiceParts, { clock, activeFaults, onError, o
       const rules = selectStrikingRules(activeFaults(), apiRequest);
       await respond(service, { request, response }, apiRequest, rules);
     } catch (error) {
-      // The client has gone away: nobody reads an answer.
+      // The client has gone away and reads no answer.
       if (response.destroyed || request.socket.destroyed) return;
       onError(error);
       if (response.headersSent) response.destroy();

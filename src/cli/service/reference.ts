@@ -1,4 +1,4 @@
-/** `gridtide reference`: reads the flags, starts the reference service, runs until told to stop. Decides nothing of what it answers. */
+/** `gridtide reference`: reads the flags, starts the reference service, and runs until a signal ends it. */
 
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
@@ -19,51 +19,38 @@ import {
   UsageError,
 } from '../shared/command.ts';
 
-type Row =
-  | 'port'
-  | 'host'
-  | 'seed'
-  | 'now'
-  | 'speed'
-  | 'data'
-  | 'account'
-  | 'new-plan'
-  | 'tls-cert'
-  | 'tls-key'
-  | 'series'
-  | 'region'
-  | 'units'
-  | 'profile'
-  | 'auth-errors'
-  | 'faults'
-  | 'extras';
+const options = {
+  port: { value: 'N', help: 'port, 0 for any free one', default: '0' },
+  host: { value: 'HOST', help: 'address; off loopback only with a certificate', default: '127.0.0.1' },
+  seed: { value: 'N', help: 'everything seeded follows from it', default: '1' },
+  now: { value: 'TIME', help: "the service's clock at the start; the present, or 9 days into --series" },
+  speed: { value: 'X', help: 'service seconds to one real second', default: '1' },
+  data: { value: 'DIR', help: 'where accounts and the outbox survive; memory only without' },
+  account: { value: 'USER:PASSWORD:PLAN', help: 'an account that exists from the start', isRepeatable: true },
+  'new-plan': { value: 'PLAN', help: `what register makes: ${planNames.join(', ')}`, default: 'free' },
+  'tls-cert': { value: 'FILE', help: 'certificate, PEM' },
+  'tls-key': { value: 'FILE', help: 'its key, PEM' },
+  series: { value: 'FILE', help: 'recorded signal (time,moer,f1,…,f36 or time,value; .gz too)', isRepeatable: true },
+  region: { value: 'R', help: 'the region whose co2_moer the series is; CAISO_NORTH by default' },
+  units: { value: 'UNIT', help: 'of a series of two columns: kg_co2_per_kwh or lbs_co2_per_mwh' },
+  profile: {
+    value: 'NAME',
+    help: 'how it answers: by the letter (specification) or as deployments do (published)',
+    default: 'specification',
+  },
+  'auth-errors': {
+    value: 'STYLE',
+    help: 'body of authentication errors, json or html, in place of what the profile sets',
+  },
+  faults: { value: 'NAME|FILE', help: 'a fault by name, or a script of them (JSON)', isRepeatable: true },
+  extras: { help: 'also what real clients ask beyond the interface; always with --profile published' },
+} satisfies CommandSpec<string>['options'];
+type Row = keyof typeof options;
 
 export const spec: CommandSpec<Row> = {
   name: 'reference',
   positionals: '[FILE…]',
-  options: {
-    port: { value: 'N', help: 'port, 0 for any free one', default: '0' },
-    host: { value: 'HOST', help: 'address; off loopback only with a certificate', default: '127.0.0.1' },
-    seed: { value: 'N', help: 'everything seeded follows from it', default: '1' },
-    now: { value: 'TIME', help: "the service's clock at the start; the present, or 9 days into --series" },
-    speed: { value: 'X', help: 'service seconds to one real second', default: '1' },
-    data: { value: 'DIR', help: 'where accounts and the outbox survive; memory only without' },
-    account: { value: 'USER:PASSWORD:PLAN', help: 'an account that exists from the start', isRepeatable: true },
-    'new-plan': { value: 'PLAN', help: `what register makes: ${planNames.join(', ')}`, default: 'free' },
-    'tls-cert': { value: 'FILE', help: 'certificate, PEM' },
-    'tls-key': { value: 'FILE', help: 'its key, PEM' },
-    series: { value: 'FILE', help: 'recorded signal (time,moer,f1,…,f36 or time,value; .gz too)', isRepeatable: true },
-    region: { value: 'R', help: 'whose co2_moer the series is; CAISO_NORTH unless said' },
-    units: { value: 'UNIT', help: 'of a series of two columns: kg_co2_per_kwh or lbs_co2_per_mwh' },
-    profile: {
-      value: 'NAME',
-      help: 'how it answers: by the letter (specification) or as deployments do (published)',
-      default: 'specification',
-    },
-    'auth-errors': { value: 'STYLE', help: 'body of authentication errors: json, or html; published: html' },
-    faults: { value: 'NAME|FILE', help: 'a fault by name, or a script of them (JSON)', isRepeatable: true },
-    extras: { help: 'also what real clients ask beyond the interface; published: always' },
-  },
+  options,
   notes: [
     'The first line on stdout is {"listening":"http://127.0.0.1:N"}. Ends at SIGINT or SIGTERM.',
     'FILE…: more files of the series.',
@@ -106,9 +93,9 @@ function parseChoiceFlag<Word extends string>(
 
 function parseAccountFlags({ args, mistakes }: FlagReading) {
   const named = new Set<string>();
-  return args.all('account').flatMap((said) => {
-    const [first, last] = [said.indexOf(':'), said.lastIndexOf(':')];
-    const [username, password, plan] = [said.slice(0, first), said.slice(first + 1, last), said.slice(last + 1)];
+  return args.all('account').flatMap((given) => {
+    const [first, last] = [given.indexOf(':'), given.lastIndexOf(':')];
+    const [username, password, plan] = [given.slice(0, first), given.slice(first + 1, last), given.slice(last + 1)];
     // What was typed may be a password: it is not repeated.
     if (first <= 0 || last <= first + 1) mistakes.push('--account: expected USER:PASSWORD:PLAN');
     else if (!isPlanName(plan)) mistakes.push(`--account ${username}: the plan is not one of ${planNames.join(', ')}`);
@@ -124,16 +111,16 @@ function parseAccountFlags({ args, mistakes }: FlagReading) {
 /** Rules of each `--faults`: a name, else a file. */
 async function parseFaultFlags({ args, mistakes }: FlagReading): Promise<readonly FaultRule[]> {
   const rules: FaultRule[] = [];
-  for (const said of args.all('faults')) {
-    const named = createRule(said);
-    const text = named === undefined ? await readFile(said, 'utf8').catch(() => undefined) : undefined;
+  for (const given of args.all('faults')) {
+    const named = createRule(given);
+    const text = named === undefined ? await readFile(given, 'utf8').catch(() => undefined) : undefined;
     const script = text === undefined ? [] : parseFaultScript(text);
     if (named !== undefined) rules.push(named);
     else if (text === undefined)
       mistakes.push(
-        `--faults ${said}: neither the name of a fault nor a file that can be read; --help lists the names`,
+        `--faults ${given}: neither the name of a fault nor a file that can be read; --help lists the names`,
       );
-    else if ('mistakes' in script) mistakes.push(...script.mistakes.map((mistake) => `--faults ${said}: ${mistake}`));
+    else if ('mistakes' in script) mistakes.push(...script.mistakes.map((mistake) => `--faults ${given}: ${mistake}`));
     else rules.push(...script);
   }
   return rules;
@@ -184,7 +171,7 @@ interface ReferenceSettings {
   readonly certificate: CertificateFiles | undefined;
 }
 
-/** Everything asked for, or all mistakes at once. */
+/** All settings, or all mistakes at once. */
 async function parseReferenceFlags(args: Arguments<Row>): Promise<ReferenceSettings> {
   const reading: FlagReading = { args, mistakes: [] };
   const host = args.text('host') ?? '127.0.0.1';
@@ -256,7 +243,7 @@ async function startReference({ options, host, port, now, speed, certificate }: 
   let startedAt = performance.now();
   const clock = () => Math.floor(start + (performance.now() - startedAt) * speed);
   const onError = (error: unknown) =>
-    terminal.err(`gridtide reference: ${errorMessage(error)}; the caller was answered with 500\n`);
+    terminal.err(`gridtide reference: ${errorMessage(error)}; the client was answered with 500\n`);
   const reference = await createReferenceService({ ...options, clock, onError, ...(tls === undefined ? {} : { tls }) });
   const { recordedSpan: recorded } = reference;
   if (now === undefined && recorded !== undefined) start = Math.min(recorded.to, recorded.from + TEACHING_DAYS * DAY);

@@ -1,4 +1,4 @@
-/** What each plan opens (specification 1.4 and 1.5). Pure table. */
+/** What each plan opens (specification 1.4 and 1.5). */
 
 import { PREVIEW_REGION } from '../world/catalogue.ts';
 

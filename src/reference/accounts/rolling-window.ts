@@ -1,4 +1,4 @@
-/** Exact rolling windows: at most so many events of one name in any stretch of time. Reads no clock. */
+/** Exact rolling windows: at most so many events of one name in any stretch of time. */
 
 /** Names remembered at once; the longest unused is forgotten, which only ever forgives. */
 const MAX_REMEMBERED_NAMES = 10_000;

@@ -1,4 +1,4 @@
-/** Access tokens: issued at login, alive for exactly 30 minutes of the service's clock, held in memory only. */
+/** Access tokens: issued at login, valid for exactly 30 minutes of the service's clock, kept in memory. */
 
 import { randomBytes } from 'node:crypto';
 

@@ -1,4 +1,4 @@
-/** What a fault does to a call and to its answer's content, or which answer stands in its place. The wire is another file's. */
+/** Applies a fault to a request or to the content of its answer, or gives another answer in its place. */
 
 import { isPlanName } from '../accounts/plans.ts';
 import { type ApiResponse, errorResponse, htmlPage, okResponse, unauthorised } from '../http/response.ts';
@@ -55,7 +55,7 @@ export function findReplacement(service: ServiceParts, request: ApiRequest, rule
   }
 }
 
-/** The call as the service shall see it. */
+/** The request as the service shall read it. */
 export function changeRequest(request: ApiRequest, rule: FaultRule): ApiRequest {
   if (rule.fault === 'clock-skew') return { ...request, now: request.now + readAmount(rule, 600) * 1_000 };
   if (rule.fault === 'plan-change') {
@@ -67,7 +67,7 @@ export function changeRequest(request: ApiRequest, rule: FaultRule): ApiRequest 
   return request;
 }
 
-/** The answer as a rule leaves it; but for names, only good answers are worth breaking. */
+/** The answer as a rule leaves it. Apart from renaming, only good answers are changed. */
 export function changeResponse(request: ApiRequest, answer: ApiResponse, rule: FaultRule): ApiResponse {
   if (answer.body.kind === 'text') return answer;
   if (rule.fault === 'map-rename') return renameInResponse(request, answer, rule);

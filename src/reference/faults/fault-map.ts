@@ -1,4 +1,4 @@
-/** What faults do to the map and to names of regions: moved borders, a region renamed wherever it stands. Draws no border of its own. */
+/** Faults of the map and of region names: moved borders, and a region renamed wherever it stands. */
 
 import { type ApiResponse, jsonResponse, okResponse } from '../http/response.ts';
 import type { ApiRequest } from '../http/route-types.ts';
@@ -12,7 +12,7 @@ const BORDER_SHIFT = 0.5;
 const SHIFT_FADE = 10;
 const DEFAULT_RENAME = 'PSCO:PSCO_EAST';
 
-/** The two names of a rule change places, so that the old one is as unknown as the new one was. */
+/** The two names of a rule change places: the old one is then as unknown as the new one was. */
 function swapName(name: string, rule: FaultRule): string {
   const [from = '', to = ''] = String(rule.value ?? DEFAULT_RENAME).split(':');
   return name === from ? to : name === to ? from : name;
@@ -29,7 +29,7 @@ function unshiftLongitude(longitude: number): number {
   return longitude - BORDER_SHIFT;
 }
 
-/** The call by the borders of before. */
+/** The request by the borders of before. */
 export function restoreBorders(request: ApiRequest): ApiRequest {
   const query = new URLSearchParams(request.query);
   const longitude = Number(query.get('longitude') || Number.NaN);
@@ -37,7 +37,7 @@ export function restoreBorders(request: ApiRequest): ApiRequest {
   return { ...request, query };
 }
 
-/** The call by the names of before. */
+/** The request by the names of before. */
 export function restoreNames(request: ApiRequest, rule: FaultRule): ApiRequest {
   const query = new URLSearchParams(request.query);
   const region = query.get('region');
@@ -50,7 +50,7 @@ interface MapDocument {
   meta: { last_updated: string };
 }
 
-/** Another map than before: its date is that of the change. */
+/** A changed map has the date of the change. */
 function renewMapDate({ meta, ...map }: MapDocument, rule: FaultRule): MapDocument {
   const before = parseServiceTime(meta.last_updated) ?? 0;
   const date = formatServiceTime(rule.from ?? before + DAY, readZone(meta.last_updated));

@@ -1,4 +1,4 @@
-/** What faults do to points and their `meta`: broken values, lost order, other words. Touches no map and no wire. */
+/** Faults of data points and their `meta`: broken values, lost order, wrong units. */
 
 import { formatServiceTime, parseServiceTime, readZone } from '../http/service-times.ts';
 import { type FaultRule, readAmount } from './fault-rules.ts';
@@ -23,17 +23,22 @@ function changePoints(document: DataDocument, change: (points: RawPoint[]) => Ra
   return { ...document, data: data as DataDocument['data'] };
 }
 
-const changeEachTenth = (change: (point: RawPoint) => RawPoint) => (points: RawPoint[]) =>
-  points.map((point, i) => (i % 10 === 0 ? change(point) : point));
+const changeEachTenth = (document: DataDocument, change: (point: RawPoint) => RawPoint[]) =>
+  changePoints(document, (points) => points.flatMap((point, i) => (i % 10 === 0 ? change(point) : [point])));
+
+const changeMeta = (document: DataDocument, change: Readonly<Record<string, unknown>>): DataDocument => ({
+  ...document,
+  meta: { ...document.meta, ...change },
+});
 
 /** A fixed shuffle: each block of seven turned round. */
 const shufflePoints = (points: RawPoint[]) =>
   points.flatMap((_, i) => (i % 7 === 0 ? points.slice(i, i + 7).reverse() : []));
 
-function advanceModelLabel(meta: Record<string, unknown>): Record<string, unknown> {
+function advanceModelLabel(meta: Readonly<Record<string, unknown>>) {
   const model = meta.model as { date?: string } | undefined;
   const [year = '2000', ...rest] = String(model?.date ?? '').split('-');
-  return { ...meta, model: { ...model, date: [Number(year) + 1, ...rest].join('-') } };
+  return { ...model, date: [Number(year) + 1, ...rest].join('-') };
 }
 
 /** The envelope as a rule leaves it. */
@@ -41,19 +46,11 @@ export function changeDataDocument(document: DataDocument, rule: FaultRule): Dat
   const { meta } = document;
   switch (rule.fault) {
     case 'text-values':
-      return changePoints(
-        document,
-        changeEachTenth((point) => ({ ...point, value: String(rule.value ?? 'n/a') })),
-      );
+      return changeEachTenth(document, (point) => [{ ...point, value: String(rule.value ?? 'n/a') }]);
     case 'nulls':
-      return changePoints(
-        document,
-        changeEachTenth((point) => ({ ...point, value: null })),
-      );
+      return changeEachTenth(document, (point) => [{ ...point, value: null }]);
     case 'repeated-points':
-      return changePoints(document, (points) =>
-        points.flatMap((point, i) => (i % 10 === 0 ? [point, point] : [point])),
-      );
+      return changeEachTenth(document, (point) => [point, point]);
     case 'unsorted-points':
       return changePoints(document, shufflePoints);
     case 'missing-points':
@@ -61,26 +58,22 @@ export function changeDataDocument(document: DataDocument, rule: FaultRule): Dat
     case 'older-generated-at': {
       const before = String(meta.generated_at);
       const older = (parseServiceTime(before) ?? 0) - readAmount(rule, 60) * MINUTE;
-      return { ...document, meta: { ...meta, generated_at: formatServiceTime(older, readZone(before)) } };
+      return changeMeta(document, { generated_at: formatServiceTime(older, readZone(before)) });
     }
     case 'model-switch':
-      return { ...document, meta: advanceModelLabel(meta) };
+      return changeMeta(document, { model: advanceModelLabel(meta) });
     case 'wrong-units':
-      return { ...document, meta: { ...meta, units: String(rule.value ?? 'kg_co2_per_mwh') } };
+      return changeMeta(document, { units: String(rule.value ?? 'kg_co2_per_mwh') });
     case 'wrong-region':
-      return { ...document, meta: { ...meta, region: String(rule.value ?? 'ELSEWHERE') } };
+      return changeMeta(document, { region: String(rule.value ?? 'ELSEWHERE') });
     case 'no-warnings-field': {
       const { warnings, ...rest } = meta;
       return { ...document, meta: rest };
     }
     case 'warnings':
-      return {
-        ...document,
-        meta: {
-          ...meta,
-          warnings: [{ message: String(rule.value ?? 'Some inputs were late.'), type: 'data_quality' }],
-        },
-      };
+      return changeMeta(document, {
+        warnings: [{ message: String(rule.value ?? 'Some inputs were late.'), type: 'data_quality' }],
+      });
     default:
       return document;
   }

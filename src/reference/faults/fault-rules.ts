@@ -1,4 +1,4 @@
-/** Which faults strike which calls: names, rules read from a script, and the counting of hits. Breaks nothing itself. */
+/** The names of the faults, the rules of a script, and which rules strike a request. */
 
 import { isPlanName, planNames } from '../accounts/plans.ts';
 import type { ApiRequest } from '../http/route-types.ts';
@@ -7,7 +7,7 @@ import { parseServiceTime } from '../http/service-times.ts';
 /** Whether a path answers with points and their `meta`. */
 export const isDataPath = (path: string) => /^\/v3\/(forecast|historical|signal-index)/.test(path);
 
-/** Paths a fault has something to do on. */
+/** The paths that a fault can strike. */
 const pathFilters = {
   any: () => true,
   v3: (path: string) => path.startsWith('/v3/'),
@@ -39,7 +39,7 @@ const valueKinds = {
   plan: [`one of ${planNames.join(', ')}`, (value: unknown) => isPlanName(String(value))],
 } as const satisfies Readonly<Record<string, readonly [string, (value: unknown) => boolean]>>;
 
-/** Every fault: where it strikes, and what it may be told. */
+/** Every fault: the paths it strikes, and what its `value` may be. */
 const faultTable = {
   '401-mid-life': ['v3', 'minutes'],
   'html-401': ['v3', 'minutes'],
@@ -80,18 +80,18 @@ export interface FaultRule {
   readonly fault: FaultName;
   /** Only paths that start so, such as `/v3/forecast`. */
   readonly path?: string;
-  /** Only calls with this `region`. */
+  /** Only requests with this `region`. */
   readonly region?: string;
   /** Milliseconds since 1970 on the service's clock, `until` exclusive. */
   readonly from?: number;
   readonly until?: number;
-  /** Matching calls let through first. */
+  /** Matching requests let through first. */
   readonly skip?: number;
-  /** Of the calls after those, each so-many-th is struck; 1 is each. */
+  /** Of the requests after those, each so-many-th is struck; 1 is each. */
   readonly every?: number;
-  /** Calls struck at most. */
+  /** Requests struck at most. */
   readonly times?: number;
-  /** What the fault needs to know: seconds, megabytes, names; the README tells. */
+  /** A parameter of the fault: seconds, megabytes, names (see the README). */
   readonly value?: string | number;
 }
 
@@ -169,7 +169,7 @@ export function parseFaultScript(text: string): readonly FaultRule[] | { readonl
   return mistakes.length > 0 ? { mistakes } : (rules as readonly FaultRule[]);
 }
 
-/** A name by itself strikes each call it can. */
+/** The rule of a bare name: it strikes every request that it can. */
 export const createRule = (name: string): FaultRule | undefined => (isFault(name) ? { fault: name } : undefined);
 
 function isMatch({ fault, path, region, from, until }: FaultRule, request: ApiRequest): boolean {
@@ -185,7 +185,7 @@ function isMatch({ fault, path, region, from, until }: FaultRule, request: ApiRe
 export const createActiveFaults = (rules: readonly FaultRule[]): ActiveFault[] =>
   rules.map((rule) => ({ rule, matched: 0, struck: 0 }));
 
-/** The rules that strike this call; counts them. */
+/** The rules that strike this request; counts them. */
 export function selectStrikingRules(faults: readonly ActiveFault[], request: ApiRequest): readonly FaultRule[] {
   return faults
     .filter((fault) => {

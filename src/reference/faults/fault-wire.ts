@@ -1,4 +1,4 @@
-/** Faults of the wire: bodies that drip, end early, never come, or blow up when inflated. Sends in place of `send`. */
+/** Faults of the wire: bodies that drip, end early, never come, or blow up when inflated. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';

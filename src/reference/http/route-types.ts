@@ -20,7 +20,7 @@ export interface ApiRequest {
   readonly body: Buffer;
   /** The service's clock at arrival, milliseconds since 1970. */
   readonly now: number;
-  /** Of the caller. */
+  /** Of the client. */
   readonly address: string;
   /** Scheme, host and port of the service for the links of v1: its own address, never the `Host` of a client. */
   readonly origin: string;

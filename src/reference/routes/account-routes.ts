@@ -1,7 +1,7 @@
 /** Register, login and password reset (specification 4.1). */
 
 import { findPasswordMistake, isEmail } from '../accounts/accounts.ts';
-import { createQueryReader } from '../http/query-parameters.ts';
+import { QueryReader } from '../http/query-parameters.ts';
 import {
   type InputProblem,
   jsonResponse,
@@ -102,7 +102,7 @@ export const login: PublicRoute = async ({ accounts, tokens, attemptLimits, prof
 
 /** `GET /password`: a reset mail is sent. */
 export const requestPasswordReset: PublicRoute = async ({ accounts, attemptLimits, profile }, request) => {
-  const query = createQueryReader(request.query);
+  const query = new QueryReader(request.query);
   const username = query.text('username');
   if (query.problems.length > 0) return unprocessable(profile, query.problems);
   const wait = attemptLimits.countStored(request.address, request.now);

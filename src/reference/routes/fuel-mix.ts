@@ -1,6 +1,6 @@
-/** What real clients ask beyond the specification: `/v3/fuel-mix`. Off unless asked for. */
+/** `/v3/fuel-mix`, which real clients ask for beyond the specification; off unless the extras are on. */
 
-import { createQueryReader } from '../http/query-parameters.ts';
+import { QueryReader } from '../http/query-parameters.ts';
 import { listResponse } from '../http/response.ts';
 import type { AuthorizedRoute } from '../http/route-types.ts';
 import { formatServiceTime } from '../http/service-times.ts';
@@ -26,8 +26,8 @@ function* generateFuelMixes(
 
 /** `GET /v3/fuel-mix`: the fuels at the margin, from the same rates as the history. */
 export const fuelMix: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
-  const query = createQueryReader(request.query);
-  query.oneOf('signal_type', [FUEL_MIX], { fallback: FUEL_MIX });
+  const query = new QueryReader(request.query);
+  query.oneOf('signal_type', [FUEL_MIX], FUEL_MIX);
   const range = readTimeRange(query, MAX_HISTORY);
   const scope = resolveScope(query, catalogue.co2_moer, {
     path: FUEL_MIX_PATH,

@@ -3,7 +3,7 @@
 import type { Account } from '../accounts/account-store.ts';
 import { hasDataAccess, hasMapAccess, type PlanName } from '../accounts/plans.ts';
 import type { Profile } from '../http/profile.ts';
-import { createQueryReader } from '../http/query-parameters.ts';
+import { QueryReader, quoteInput } from '../http/query-parameters.ts';
 import { badRequest, okResponse } from '../http/response.ts';
 import type { AuthorizedRoute } from '../http/route-types.ts';
 import { type CatalogueRegion, type DataPath, type Signal, signalTypes } from '../world/catalogue.ts';
@@ -63,7 +63,7 @@ function describeRegion({ signal, modelType, openPaths }: AccessRow, region: Cat
 }
 
 export const myAccess: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
-  const query = createQueryReader(request.query);
+  const query = new QueryReader(request.query);
   const regionName = query.optionalText('region');
   const requestedType = query.optionalText('signal_type');
   const signals = signalTypes.map((type) => catalogue[type]);
@@ -71,10 +71,10 @@ export const myAccess: AuthorizedRoute = ({ catalogue, profile }, request, accou
   if (requestedType !== undefined && !rows.some(({ type }) => type === requestedType))
     query.reject(
       'signal_type',
-      `"${requestedType.slice(0, 40)}" is not one of ${rows.map(({ type }) => type).join(', ')}`,
+      `${quoteInput(requestedType)} is not one of ${rows.map(({ type }) => type).join(', ')}`,
     );
   if (regionName !== undefined && !signals.some(({ regions: places }) => places.has(regionName)))
-    query.reject('region', `"${regionName.slice(0, 40)}" is not a known region`);
+    query.reject('region', `${quoteInput(regionName)} is not a known region`);
   if (query.problems.length > 0) return badRequest(query.problems);
 
   const openTypes = rows

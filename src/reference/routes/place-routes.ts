@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { hasMapAccess } from '../accounts/plans.ts';
-import { createQueryReader } from '../http/query-parameters.ts';
+import { QueryReader } from '../http/query-parameters.ts';
 import { errorResponse, listResponse, okResponse, outOfScope, unprocessable } from '../http/response.ts';
 import type { AuthorizedRoute } from '../http/route-types.ts';
 import { formatServiceTime } from '../http/service-times.ts';
@@ -10,7 +10,7 @@ import { type Signal, signalTypes } from '../world/catalogue.ts';
 import { findNewestRelease } from '../world/model-timetable.ts';
 
 export const regionFromLoc: AuthorizedRoute = ({ catalogue, profile }, request) => {
-  const query = createQueryReader(request.query);
+  const query = new QueryReader(request.query);
   const type = query.oneOf('signal_type', signalTypes);
   const latitude = query.number('latitude', -90, 90);
   const longitude = query.number('longitude', -180, 180);
@@ -31,7 +31,7 @@ function* generateFeatures(signal: Signal): Generator<string> {
 }
 
 export const maps: AuthorizedRoute = ({ catalogue, mapDetail, profile }, request, account) => {
-  const query = createQueryReader(request.query);
+  const query = new QueryReader(request.query);
   const type = query.oneOf('signal_type', signalTypes);
   if (query.problems.length > 0) return unprocessable(profile, query.problems);
   if (!hasMapAccess(account.plan)) return outOfScope(profile, '/v3/maps');

@@ -1,9 +1,9 @@
-/** What a request for values wants: its region, model and range, or the refusal it earns; and the `meta` that tells of it. Reads no values. */
+/** The region, model and range of a request for values, or its refusal, and the `meta` of its answer. */
 
 import type { Account } from '../accounts/account-store.ts';
 import { hasDataAccess } from '../accounts/plans.ts';
 import type { Profile, ZoneText } from '../http/profile.ts';
-import type { QueryReader } from '../http/query-parameters.ts';
+import { type QueryReader, quoteInput } from '../http/query-parameters.ts';
 import { type ApiResponse, badRequest, outOfScope } from '../http/response.ts';
 import { formatServiceTime } from '../http/service-times.ts';
 import type { CatalogueRegion, DataPath, Signal } from '../world/catalogue.ts';
@@ -30,22 +30,22 @@ export interface ScopeOptions {
   readonly profile: Profile;
 }
 
-/** The region and model of a request for a signal, or the refusal it earns: validity first, then the plan. */
+/** The region and model of a request for a signal, or its refusal: validity first, then the plan. */
 export function resolveScope(
   query: QueryReader,
   signal: Signal,
   { path, account, now, profile }: ScopeOptions,
 ): RequestScope | ApiResponse {
   const regionName = query.text('region');
-  // The index is told of the default model alone (specification 4.4).
+  // The index is always that of the default model (specification 4.4).
   const modelDate = path === 'v3/signal-index' ? undefined : query.optionalText('model');
   const region = signal.regions.get(regionName);
   if (query.problems.length === 0 && region === undefined)
-    query.reject('region', `"${regionName.slice(0, 40)}" is not a region of ${signal.type}`);
+    query.reject('region', `${quoteInput(regionName)} is not a region of ${signal.type}`);
   const models = listModels(signal.monthDay, now);
   const model = modelDate === undefined ? findDefaultModel(models) : models.find(({ date }) => date === modelDate);
   if (query.problems.length === 0 && model === undefined)
-    query.reject('model', `"${modelDate?.slice(0, 40)}" is not one of ${models.map(({ date }) => date).join(', ')}`);
+    query.reject('model', `${quoteInput(modelDate ?? '')} is not one of ${models.map(({ date }) => date).join(', ')}`);
   if (query.problems.length > 0 || region === undefined || model === undefined) return badRequest(query.problems);
   if (path !== 'v3/signal-index' && !hasDataAccess(account.plan, regionName))
     return outOfScope(profile, `/${path}`, regionName);
@@ -54,7 +54,7 @@ export function resolveScope(
 
 export const isRefusal = (value: RequestScope | ApiResponse): value is ApiResponse => 'status' in value;
 
-/** Reads an inclusive range no longer than `most`. */
+/** Reads an inclusive range no longer than the limit. */
 export function readTimeRange(query: QueryReader, limit: { readonly length: number; readonly words: string }) {
   const start = query.time('start');
   const end = query.time('end');
@@ -66,10 +66,10 @@ export function readTimeRange(query: QueryReader, limit: { readonly length: numb
 export interface MetaOptions {
   readonly generatedAt?: number;
   readonly generatedPeriod?: number;
-  /** Others than the signal's own. */
+  /** In place of the signal's own. */
   readonly units?: string;
   readonly signalType?: string;
-  /** The model's type, where it is told (specification 2.6). */
+  /** The model's type, where the specification has it in `meta` (2.6). */
   readonly modelType?: string;
 }
 

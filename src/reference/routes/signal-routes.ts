@@ -1,6 +1,6 @@
-/** Forecast, past forecasts, history and index (specification 4.3 and 4.4): checks the request, gates it by plan, and words the answer. */
+/** Forecast, past forecasts, history and index (specification 4.3 and 4.4). */
 
-import { createQueryReader, type QueryReader } from '../http/query-parameters.ts';
+import { QueryReader } from '../http/query-parameters.ts';
 import { type ApiResponse, listResponse, okResponse } from '../http/response.ts';
 import type { AuthorizedRoute } from '../http/route-types.ts';
 import { formatServiceTime } from '../http/service-times.ts';
@@ -20,7 +20,7 @@ const DAY = 24 * HOUR;
 
 /** The signal of a request, which must have the path. */
 function readSignal(query: QueryReader, catalogue: Catalogue, path: DataPath, fallback?: SignalType): Signal {
-  const type = query.oneOf('signal_type', signalTypes, fallback === undefined ? {} : { fallback });
+  const type = query.oneOf('signal_type', signalTypes, fallback);
   if (!catalogue[type].paths.includes(path)) query.reject('signal_type', `${type} has no ${path}`);
   return catalogue[type];
 }
@@ -48,8 +48,8 @@ const spanIssue = ({ generatedPeriod }: Signal, issued: number) => ({
 
 /** `/v3/forecast`: the newest forecast; a discontinued model has none. */
 export const forecast: AuthorizedRoute = ({ catalogue, profile, readyAnswers }, request, account) => {
-  const query = createQueryReader(request.query);
-  const horizon = query.integer('horizon_hours', 0, 72, 24);
+  const query = new QueryReader(request.query);
+  const horizon = query.integer('horizon_hours', { from: 0, to: 72, fallback: 24 });
   const path = 'v3/forecast';
   const signal = readSignal(query, catalogue, path);
   const scope = resolveScope(query, signal, { path, account, now: request.now, profile });
@@ -94,9 +94,9 @@ function* generatePastForecasts(
 
 /** `/v3/forecast/historical`: `start` and `end` select by `generated_at`, both inclusive. */
 export const pastForecasts: AuthorizedRoute = ({ catalogue, profile }, request, account) => {
-  const query = createQueryReader(request.query);
+  const query = new QueryReader(request.query);
   const { start, end } = readTimeRange(query, MAX_PAST_FORECASTS);
-  const horizon = query.integer('horizon_hours', 0, 72, 24);
+  const horizon = query.integer('horizon_hours', { from: 0, to: 72, fallback: 24 });
   const path = 'v3/forecast/historical';
   const signal = readSignal(query, catalogue, path);
   const scope = resolveScope(query, signal, { path, account, now: request.now, profile });
@@ -137,7 +137,7 @@ function* generateHistory({ signal, region, model, zone }: RequestScope, options
 
 /** `/v3/historical`. A range of up to a day is kept ready: it is what many devices of a region ask again and again. */
 export const historical: AuthorizedRoute = ({ catalogue, profile, readyAnswers }, request, account) => {
-  const query = createQueryReader(request.query);
+  const query = new QueryReader(request.query);
   const range = readTimeRange(query, MAX_HISTORY);
   const marker = query.flag('include_imputed_marker');
   const since = query.optionalTime('updated_since');
@@ -173,7 +173,7 @@ function computeMidRank(values: Float64Array): number {
 
 /** `/v3/signal-index`: the current value among the next 24 h of the forecast, free everywhere. */
 export const signalIndex: AuthorizedRoute = ({ catalogue, profile, readyAnswers }, request, account) => {
-  const query = createQueryReader(request.query);
+  const query = new QueryReader(request.query);
   const path = 'v3/signal-index';
   // Some clients omit the signal type.
   const signal = readSignal(query, catalogue, path, profile.extras ? 'co2_moer' : undefined);

@@ -1,4 +1,4 @@
-/** `/api/v1/balancing_authorities/`: who runs the grid at a place, by the same borders as the current interface (specification 2.9, 4.5). */
+/** `/api/v1/balancing_authorities/`: who runs the grid at a place, by the borders of the v3 map (specification 2.9, 4.5). */
 
 import { type ApiResponse, jsonResponse, okResponse } from '../http/response.ts';
 import type { PublicRoute } from '../http/route-types.ts';

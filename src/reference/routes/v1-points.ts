@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const DEFAULT_PAGE_SIZE = 12;
-/** A year of 5 minutes nearly: without an end to it one call could stream for hours. */
+/** Nearly a year of 5 minutes: without a limit one request could stream for hours. */
 const MAX_PAGE_SIZE = 100_000;
 
 interface Market {

@@ -1,4 +1,4 @@
-/** The earlier interface: its tokens, its throttle, its error bodies, and which path answers (specification 4.5, 5, 7). */
+/** The paths of v1: tokens, throttle, error bodies (specification 4.5, 5, 7). */
 
 import type { Account } from '../accounts/account-store.ts';
 import { hasMarginalAccess } from '../accounts/plans.ts';
@@ -23,7 +23,7 @@ function parseFields(request: ApiRequest): Readonly<Record<string, unknown>> | u
 
 const readFilledText = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** `POST /api/v1/obtain-token-auth/`: tells the account's token, never changes it. */
+/** `POST /api/v1/obtain-token-auth/`: answers the account's token and never changes it. */
 const obtainToken: PublicRoute = async ({ accounts, attemptLimits }, request) => {
   const fields = parseFields(request);
   if (fields === undefined) return v1Error(400, 'The body is not valid JSON.');
@@ -46,10 +46,10 @@ const obtainToken: PublicRoute = async ({ accounts, attemptLimits }, request) =>
 };
 
 /** The holder of the token, undefined for a visitor, or the refusal of a bad header. */
-function findCaller({ accounts }: ServiceParts, request: ApiRequest): Account | undefined | ApiResponse {
+function findHolder({ accounts }: ServiceParts, request: ApiRequest): Account | undefined | ApiResponse {
   const header = request.headers.authorization;
   const words = typeof header === 'string' ? header.trim().split(/\s+/) : [];
-  // Anything without the word is nobody's: a bare key too.
+  // Without the word the client counts as a visitor, with a bare key too.
   if (words[0]?.toLowerCase() !== 'token') return undefined;
   const refuse = (text: string) => v1Error(401, text, { 'www-authenticate': 'Token' });
   if (words[1] === undefined) return refuse('Invalid token header. No credentials provided.');
@@ -102,8 +102,8 @@ export async function answerV1Request(service: ServiceParts, request: ApiRequest
   if (repeated.length > 0)
     return jsonResponse(400, Object.fromEntries(repeated.map((each) => [each, ['Given more than once.']])));
 
-  const caller = findCaller(service, request);
-  if (caller !== undefined && 'status' in caller) return caller;
-  const wait = caller === undefined ? service.anonymousLimits.countOrWait(request.address, request.now) : undefined;
-  return wait === undefined ? handler(service, request, caller) : throttledResponse(wait);
+  const holder = findHolder(service, request);
+  if (holder !== undefined && 'status' in holder) return holder;
+  const wait = holder === undefined ? service.anonymousLimits.countOrWait(request.address, request.now) : undefined;
+  return wait === undefined ? handler(service, request, holder) : throttledResponse(wait);
 }

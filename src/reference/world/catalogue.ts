@@ -1,4 +1,4 @@
-/** What the service covers: signals, their regions and models, and where each region's values come from. Decides nothing about accounts. */
+/** What the service covers: signals, their regions, and where each region's values come from. */
 
 import { drawRegions, isInsideRing, type Polygon } from './map-geometry.ts';
 import { computePublicationDelay } from './publication.ts';
@@ -30,7 +30,7 @@ export interface CatalogueRegion {
   readonly latitude: number;
   readonly longitude: number;
   readonly modelType: string;
-  /** Made at first use: most places are never asked for. */
+  /** Is made at first use: most regions are never asked for. */
   source(): ValueSource;
 }
 
@@ -218,7 +218,7 @@ function createSignal(kind: SignalKind, points: ReadonlyMap<string, RegionPoint>
     regions,
     shapes: drawShapes,
     findRegion(latitude, requestedLongitude) {
-      // A ring's eastern side is not its own; on the date line nobody else's begins there.
+      // A ring's eastern side belongs to its neighbour; on the date line there is none.
       const longitude = requestedLongitude === 180 ? requestedLongitude - 1e-9 : requestedLongitude;
       boxes ??= listBoxes(drawShapes());
       const hit = boxes.find(

@@ -1,4 +1,4 @@
-/** Draws the regions: jagged borders that neighbours share point for point, rings counter-clockwise, holes clockwise. Knows no names' meaning. */
+/** Draws the regions: jagged borders that neighbours share point for point, rings counter-clockwise, holes clockwise. */
 
 import type { Patch, RoundArea } from './region-table.ts';
 import { deriveSeed, drawBell, drawFraction, hashNumber } from './seeded-random.ts';

@@ -3,7 +3,7 @@
 import { formatServiceDate } from '../http/service-times.ts';
 
 const DAY = 86_400_000;
-/** Days after its label's date at which a model leaves each phase; the README tells it in words. */
+/** Days after its label's date at which a model leaves each phase, as in the README. */
 const PREVIEW_DAYS = 30;
 const OVERLAP_DAYS = 14;
 const RETRAIN_DAYS = 180;
@@ -73,11 +73,11 @@ export function listModels(monthDay: string, now: number): readonly Model[] {
   return models;
 }
 
-/** Of a list, newest first, what is told where only new data count: the live labels and the last that ended. */
+/** What my-access lists where only new data count: the live labels and the last that ended. */
 export const omitOldModels = (models: readonly Model[]) =>
   models.slice(0, models.findIndex(({ phase }) => phase === 'discontinued') + 1 || models.length);
 
-/** The model answered with when none is asked for. */
+/** The model of a request that names none. */
 export function findDefaultModel(models: readonly Model[]): Model {
   const found = models.find(({ phase }) => phase === 'default');
   if (found === undefined) throw new Error('no default model in the timetable');

@@ -1,4 +1,4 @@
-/** When a settled point becomes visible, whether it was filled in first, and when it is corrected: late publication, imputed runs, restatements. */
+/** When a point is published, whether it was imputed at first, and when it is corrected. */
 
 import type { SeededGrid } from './seeded-grid.ts';
 import { SLOT } from './seeded-grid.ts';

@@ -1,4 +1,4 @@
-/** A recorded signal with its forecasts as issued, read line by line into typed arrays and found by slot. Never invents a value inside the record. */
+/** A recorded signal with its forecasts as issued, read line by line into typed arrays and found by slot. */
 
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';

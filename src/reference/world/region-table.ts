@@ -1,4 +1,4 @@
-/** The table of places: which region fills which cell of the map, what it is called and how its grid behaves. Holds no geometry and no rule. */
+/** The table of regions: the cells of the map that each fills, its name, and how its grid behaves. */
 
 export type Archetype = 'solar' | 'wind' | 'coal' | 'hydro';
 

@@ -1,4 +1,4 @@
-/** The seeded grid: the true rate of a place at any slot, what a forecaster could know of it, and a forecast as issued. Stores nothing. */
+/** The seeded grid: the true rate of a place at any slot, what a forecaster could know of it, and a forecast as issued. */
 
 import type { Archetype } from './region-table.ts';
 import { deriveSeed, drawBell, drawFraction, drawPlaneWander, drawWander } from './seeded-random.ts';
@@ -209,7 +209,7 @@ export function createSeededGrid({ seed, zone, southern, archetype, scale, stren
   };
 }
 
-/** The grid of a signal whose values are means of so many slots each, from the slot asked for on. */
+/** The grid of a signal whose values are means of so many slots each, beginning at the slot. */
 export function averageGrid(grid: SeededGrid, slots: number): SeededGrid {
   if (slots === 1) return grid;
   const mean = (valueAt: (slot: number) => number, from: number) => {

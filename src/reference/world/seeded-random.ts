@@ -1,4 +1,4 @@
-/** Chance by position: the same seed and place give the same number, in any order of asking. Remembers nothing. */
+/** Chance by position: the same seed and place give the same number, in any order of asking. */
 
 /** An unsigned 32-bit hash of a seed and a whole number. */
 export function hashNumber(seed: number, n: number): number {
