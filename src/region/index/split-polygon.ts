@@ -42,6 +42,12 @@ type Axis = 'x' | 'y';
 
 const measureSide = (box: GridBox, axis: Axis) => (axis === 'x' ? box.east - box.west : box.north - box.south);
 
+/** The sides that can be halved, the longer first. */
+function listAxes(box: GridBox): readonly Axis[] {
+  const axes: readonly Axis[] = measureSide(box, 'x') >= measureSide(box, 'y') ? ['x', 'y'] : ['y', 'x'];
+  return axes.filter((axis) => measureSide(box, axis) >= 2);
+}
+
 function halveBox(box: GridBox, axis: Axis): readonly [GridBox, GridBox] {
   if (axis === 'x') {
     const middle = Math.floor((box.west + box.east) / 2);
@@ -57,79 +63,76 @@ function halveBox(box: GridBox, axis: Axis): readonly [GridBox, GridBox] {
   ];
 }
 
-/** A list of vertex numbers that is used again for every polygon: the cells not yet finished, one after the other. */
-class VertexList {
-  list = new Uint32Array(1 << 14);
+/** Splits one polygon after the other in a list of vertex numbers that is used again: the cells not yet finished, one after the other. */
+class PolygonSplitter {
+  #list = new Uint32Array(1 << 14);
+  readonly #covers = createPointTest();
 
-  reserve(size: number): void {
-    if (size <= this.list.length) return;
-    const larger = new Uint32Array(Math.max(size, this.list.length + (this.list.length >> 1)));
-    larger.set(this.list);
-    this.list = larger;
+  #reserve(size: number): void {
+    if (size <= this.#list.length) return;
+    const larger = new Uint32Array(Math.max(size, this.#list.length + (this.#list.length >> 1)));
+    larger.set(this.#list);
+    this.#list = larger;
   }
 
-  fill({ vertexCount, ringStarts, ringCount }: PolygonRings): void {
-    this.reserve(vertexCount);
-    for (let i = 0; i < vertexCount; i++) this.list[i] = i;
+  #fill({ vertexCount, ringStarts, ringCount }: PolygonRings): void {
+    this.#reserve(vertexCount);
+    for (let i = 0; i < vertexCount; i++) this.#list[i] = i;
     for (let i = 0; i < ringCount; i++) {
       const start = ringStarts[i] as number;
-      this.list[start] = (start | RING_START) >>> 0;
+      this.#list[start] = (start | RING_START) >>> 0;
     }
   }
 
-  /** Both halves, written one after the other from `at` on. */
-  clipHalves(xy: Float64Array, { box, from, to }: PendingCell, axis: Axis, at: number) {
-    this.reserve(at + 2 * (to - from));
-    const { list } = this;
-    const [low, high] = halveBox(box, axis);
-    const middle = clipRings({ xy, list, from, to }, toCell(low), list, at);
-    const end = clipRings({ xy, list, from, to }, toCell(high), list, middle);
-    return { low: { box: low, from: at, to: middle }, high: { box: high, from: middle, to: end } };
-  }
-
-  /** The halves that replace a cell, moved down to its place in the list; undefined when none are worth it. */
-  split(xy: Float64Array, cell: PendingCell): readonly [PendingCell, PendingCell] | undefined {
-    const size = cell.to - cell.from;
+  /** The halves that replace a cell, the rings of both in its place in the list; undefined when none are worth it. */
+  #halve(xy: Float64Array, { box, from, to }: PendingCell): readonly PendingCell[] | undefined {
+    const size = to - from;
     if (size <= PIECE_VERTICES) return undefined;
-    const longerFirst: readonly Axis[] =
-      measureSide(cell.box, 'x') >= measureSide(cell.box, 'y') ? ['x', 'y'] : ['y', 'x'];
-    for (const axis of longerFirst) {
-      if (measureSide(cell.box, axis) < 2) continue;
-      const { low, high } = this.clipHalves(xy, cell, axis, cell.to);
-      if (high.to - low.from > MAX_SPLIT_GROWTH * size) continue;
-      this.list.copyWithin(cell.from, low.from, high.to);
+    this.#reserve(to + 2 * size);
+    const list = this.#list;
+    for (const axis of listAxes(box)) {
+      const [low, high] = halveBox(box, axis);
+      const middle = clipRings({ xy, list, from, to }, toCell(low), list, to);
+      const end = clipRings({ xy, list, from, to }, toCell(high), list, middle);
+      if (end - to > MAX_SPLIT_GROWTH * size) continue;
+      list.copyWithin(from, to, end);
       return [
-        { ...low, from: low.from - size, to: low.to - size },
-        { ...high, from: high.from - size, to: high.to - size },
+        { box: low, from, to: middle - size },
+        { box: high, from: middle - size, to: end - size },
       ];
     }
     return undefined;
   }
+
+  /** Undefined outside of the polygon. */
+  #makePiece(xy: Float64Array, { box, from, to }: PendingCell): Piece | undefined {
+    if (to - from > MAX_PIECE_VERTICES)
+      throw tooLargeError(`a polygon has a part of more than ${MAX_PIECE_VERTICES} vertices that cannot be divided`);
+    const rings = { xy, list: this.#list, from, to };
+    const cell = toCell(box);
+    const isInterior = !mayTouchCell(rings, cell);
+    if (isInterior && !this.#covers(rings, (cell.west + cell.east) / 2, (cell.south + cell.north) / 2))
+      return undefined;
+    // Not spread: such objects outlive the young heap and cost an import 35 MB.
+    return { xy, list: this.#list, from, to, box, isInterior };
+  }
+
+  *split(polygon: PolygonRings): Generator<Piece, void, void> {
+    this.#fill(polygon);
+    const pending: PendingCell[] = [{ box: computeBox(polygon), from: 0, to: polygon.vertexCount }];
+    for (let cell = pending.pop(); cell !== undefined; cell = pending.pop()) {
+      if (cell.to === cell.from) continue;
+      const halves = this.#halve(polygon.xy, cell);
+      if (halves !== undefined) pending.push(...halves);
+      else {
+        const piece = this.#makePiece(polygon.xy, cell);
+        if (piece !== undefined) yield piece;
+      }
+    }
+  }
 }
 
 export function createSplitter(): (polygon: PolygonRings) => Generator<Piece, void, void> {
-  const vertices = new VertexList();
-  const covers = createPointTest();
-
-  return function* split(polygon) {
-    const { xy } = polygon;
-    vertices.fill(polygon);
-    const pending: PendingCell[] = [{ box: computeBox(polygon), from: 0, to: polygon.vertexCount }];
-    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      if (next.to === next.from) continue;
-      const halves = vertices.split(xy, next);
-      if (halves !== undefined) {
-        pending.push(...halves);
-        continue;
-      }
-      const { box, from, to } = next;
-      if (to - from > MAX_PIECE_VERTICES)
-        throw tooLargeError(`a polygon has a part of more than ${MAX_PIECE_VERTICES} vertices that cannot be divided`);
-      const rings = { xy, list: vertices.list, from, to };
-      const cell = toCell(box);
-      const isInterior = !mayTouchCell(rings, cell);
-      if (isInterior && !covers(rings, (cell.west + cell.east) / 2, (cell.south + cell.north) / 2)) continue;
-      yield { ...rings, box, isInterior };
-    }
-  };
+  const splitter = new PolygonSplitter();
+  return (polygon) => splitter.split(polygon);
 }
