@@ -2,12 +2,14 @@
 
 import type { ControlEvent, Decision, Site } from '../control/control-types.ts';
 import { type ControlState, initialState, step } from '../control/step.ts';
+import type { Level } from '../domain/load-types.ts';
 import type { Broker } from '../domain/ports.ts';
 import { type Duration, milliseconds, seconds } from '../domain/units.ts';
 import { waitAtMost } from '../domain/wait.ts';
 import type { MonitorHandlers } from '../mqtt/monitor.ts';
 import type { RemoteCommand } from '../mqtt/parse-command.ts';
 import { buildFailsafeLines } from '../outputs/failsafe-lines.ts';
+import type { DeviceStatus } from '../outputs/output.ts';
 import type { AgentContext } from './agent-context.ts';
 import { awaitBroker } from './await-broker.ts';
 import { createControlLoop } from './control-loop.ts';
@@ -49,7 +51,11 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
           ? { kind: 'failed', load, disagreements: GIVEN_UP_DISAGREEMENTS }
           : { kind: 'confirmed', load, level },
       ),
-    onStatus: monitor.publishDeviceStatus,
+    onStatus(load, status) {
+      monitor.publishDeviceStatus(load, status);
+      const level = findProvenLevel(status);
+      if (level !== undefined) ledger.recordLevel(load, level, clock.now());
+    },
     onPress({ name: load, overrideFor }, level) {
       log('info', `${load} ${level}: switched at the device`, { load });
       controlLoop.feed({ kind: 'override', load, level, for: overrideFor, source: 'local' });
@@ -97,6 +103,12 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
       { start: startLoop, stop: async () => void (await limit(STOP_STEP_LIMIT, controlLoop.stop())) },
     ],
   };
+}
+
+/** What the ledger may count of a device: nothing while it follows rules of its own or is gone. Undefined: as decided. */
+function findProvenLevel({ told, confirmed, available }: DeviceStatus): Level | undefined {
+  if (told === undefined) return undefined;
+  return available === false || confirmed === 'other' ? 'off' : confirmed;
 }
 
 async function saveFailsafe({ config, world }: AgentContext): Promise<void> {

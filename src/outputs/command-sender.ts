@@ -47,7 +47,7 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
     const reportsBefore = link.reportCount();
     const isAccepted = await broker.publish(commandTopic, payload, { retain: false });
     if (!isCurrent()) return OVERTAKEN;
-    if (!isAccepted) return buildForbiddenFailure(commandTopic);
+    if (!isAccepted) return buildRefusedFailure(commandTopic, isDenied(broker, commandTopic));
     if (stateTopic === undefined || level === undefined) return undefined;
     // A command that is sent again is confirmed by a new report only; some devices report nothing that does not change.
     if (!isFirst) await link.query();
@@ -94,8 +94,17 @@ const OFFLINE = buildFailure(
   'the broker is offline, so the device was not switched; the command is sent when the broker is back',
 );
 
-const buildForbiddenFailure = (topic: string) =>
-  buildFailure('forbidden', `the broker does not accept commands on ${topic}: let this user write that topic`);
+const isDenied = ({ state }: Broker, topic: string) =>
+  state.kind === 'online' && state.denied.some((action) => action.endsWith(` ${topic}`));
+
+/** A broker that says no is another matter than one that says nothing. */
+const buildRefusedFailure = (topic: string, isDeniedTopic: boolean) =>
+  isDeniedTopic
+    ? buildFailure('forbidden', `the broker denies commands on ${topic}: let this user write that topic`)
+    : buildFailure(
+        'unconfirmed',
+        `the broker did not acknowledge the command on ${topic}: check the broker and its log`,
+      );
 
 /** For people; `other` is a mode of the device's own. */
 export const formatReading = (reading: DeviceReading) =>
