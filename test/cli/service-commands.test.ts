@@ -12,6 +12,7 @@ import { createReferenceService, type ReferenceService } from '../../src/referen
 import { isPublished, PROFILE } from '../contract/profile-under-test.ts';
 import { createCertificate } from '../doubles/certificate.ts';
 import { runCommand } from '../doubles/run-command.ts';
+import { afterTest } from '../doubles/stop-after-test.ts';
 
 const NOW = Date.parse('2026-06-10T18:02:30Z');
 const PASSWORD = 'pass-word1';
@@ -347,11 +348,29 @@ describe('gridtide signal', () => {
     const { data, meta } = JSON.parse(out);
     expect(data).toHaveLength(90 * 288 + 1);
     expect(new Set(data.map(({ point_time }: { point_time: string }) => point_time)).size).toBe(data.length);
-    expect(meta.units).toBe('lbs_co2_per_mwh');
+    expect(meta).toMatchObject({ units: 'lbs_co2_per_mwh', model: { type: expect.any(String) } });
     expect(err).toMatch(/100 % read, 3 requests/);
     const csv = await run(signal, `${line} --csv`);
     expect(csv.out.split('\n')).toHaveLength(90 * 288 + 3);
     expect((await run(signal, line)).out).toMatch(/2026-03-01 00:00 .* 8928\n/);
+  });
+
+  it('says how many points are missing, in a forecast and in a history', async () => {
+    reference.setFaults([{ fault: 'missing-points' }]);
+    afterTest(async () => reference.setFaults([]));
+    const forecast = await run(signal, 'forecast --region PSCO --csv');
+    const points = forecast.out.trim().split('\n').length - 1;
+    expect(points).toBeLessThan(288);
+    expect(forecast.err).toContain(`the forecast has ${points} of 288 points; the rest is missing`);
+    const history = await run(signal, 'history --region PSCO --start 2026-05-01 --end 2026-05-02 --csv');
+    const times = history.out
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => Date.parse(line.split(',')[0] ?? ''));
+    const all = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 300_000 + 1;
+    expect(all - times.length).toBeGreaterThan(0);
+    expect(history.err).toContain(`${all - times.length} points missing between the first and the last`);
   });
 
   it('history tells marks and changes when asked', async () => {
@@ -453,12 +472,12 @@ describe('gridtide v1', () => {
     expect(reference.counts().requests - before).toBe(6);
     expect(await run(v1, 'datapoints --ba NOWHERE --csv')).toMatchObject({
       code: 0,
-      out: 'time,ba,market,freq,carbon\n',
+      out: 'time,ba,market,freq,carbon,genmix\n',
       err: expect.stringMatching(/no data in this range/),
     });
     const csv = await run(v1, `marginal ${range} --page-size 5 --page 3 --csv`);
     expect(csv.out.trim().split('\n')).toHaveLength(1 + 3);
-    expect(csv.out.split('\n')[0]).toBe('time,ba,market,freq,marginal_carbon,units,load');
+    expect(csv.out.split('\n')[0]).toBe('time,ba,market,freq,marginal_carbon,units,load,genmix');
   });
 
   it('visitors may look too', async () => {

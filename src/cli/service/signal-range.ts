@@ -1,6 +1,6 @@
 /** Prints history and past forecasts of any length as they arrive, with progress on stderr. */
 
-import { durationBetween, formatCount, formatInstant } from '../../domain/units.ts';
+import { durationBetween, formatCount, formatInstant, type Instant } from '../../domain/units.ts';
 import type { RangeReadOptions, TimeRange } from '../../service/api/query-types.ts';
 import type { Envelope, HistoricalPoint, History, PastForecasts } from '../../service/api/response-types.ts';
 import type { Failure, Outcome } from '../../service/failure.ts';
@@ -78,6 +78,24 @@ function createEnvelopeCheck(terminal: Terminal) {
   };
 }
 
+/** Passes the chunks of a history on and prints how many points are missing between the first and the last. */
+async function* reportGaps(
+  chunks: AsyncIterable<Outcome<History>>,
+  { err }: Terminal,
+): AsyncGenerator<Outcome<History>, void, undefined> {
+  let missing = 0;
+  let last: Instant | undefined;
+  for await (const outcome of chunks) {
+    yield outcome;
+    if (!outcome.ok) continue;
+    for (const { at } of outcome.value.points) {
+      if (last !== undefined) missing += Math.max(0, Math.round(durationBetween(last, at) / outcome.value.period) - 1);
+      last = at;
+    }
+  }
+  if (missing > 0) err(`${formatCount(missing, 'point')} missing between the first and the last\n`);
+}
+
 async function writeChecked<Answer extends Envelope>(
   chunks: AsyncIterable<Outcome<Answer>>,
   writer: StreamWriter<Answer>,
@@ -151,7 +169,8 @@ export async function printHistory(context: SignalContext): Promise<void> {
     : args.flag('csv')
       ? createRowWriter(terminal, head, { unitsOf, rowsOf })
       : createHistoryTable(context, range);
-  await writeChecked(chunks, writer, terminal);
+  // Only values that have changed are no series.
+  await writeChecked(updatedSince === undefined ? reportGaps(chunks, terminal) : chunks, writer, terminal);
 }
 
 /** One line a forecast: what it said of its own moment and of what came after. */

@@ -26,7 +26,7 @@ export const toMetaDocument = (answer: Envelope & Partial<Pick<Forecast, 'genera
   data_point_period_seconds: answer.period / 1_000,
   ...(answer.generatedAt === undefined ? {} : { generated_at: formatInstant(answer.generatedAt) }),
   ...(answer.generatedPeriod === undefined ? {} : { generated_at_period_seconds: answer.generatedPeriod / 1_000 }),
-  ...(answer.model === undefined ? {} : { model: { date: answer.model } }),
+  ...(answer.model === undefined ? {} : { model: { date: answer.model, type: answer.modelType } }),
   region: answer.region,
   signal_type: answer.signalType,
   units: answer.units,

@@ -5,6 +5,7 @@ import {
   durationBetween,
   formatCount,
   formatInstant,
+  hours,
   PERCENTILE_UNITS,
   type Place,
 } from '../../domain/units.ts';
@@ -38,6 +39,8 @@ import {
 } from './signal-text.ts';
 
 const RANGES = ['history', 'past-forecasts'];
+/** Of the interface. */
+const DEFAULT_HORIZON_HOURS = 24;
 
 export const spec: CommandSpec<SignalRow> = {
   name: 'signal',
@@ -130,6 +133,9 @@ async function printForecast({ args, terminal, access, query }: SignalContext): 
   const { points, period, units } = answer;
   const end = points.at(-1)?.at;
   const isData = args.flag('json') || args.flag('csv');
+  const expected = Math.max(1, Math.round(hours(query.horizonHours ?? DEFAULT_HORIZON_HOURS) / period));
+  if (end !== undefined && points.length < expected)
+    terminal.err(`the forecast has ${points.length} of ${formatCount(expected, 'point')}; the rest is missing\n`);
   if (isData && end === undefined) terminal.err(`${NO_VALUES}\n`);
   if (args.flag('json')) return printJson(terminal, toForecastDocument(answer));
   if (args.flag('csv')) {

@@ -133,6 +133,10 @@ interface PointFormat<P> {
   readonly cells: (point: P) => readonly (string | number)[];
 }
 
+/** `coal=120 gas=300`, in megawatts. */
+const formatGenmix = (generation: readonly FuelShare[] | undefined) =>
+  (generation ?? []).map(({ fuel, megawatts }) => `${fuel}=${megawatts}`).join(' ');
+
 type CommonPoint = Pick<V1DataPoint, 'at' | 'authority' | 'market' | 'frequency' | 'generation' | 'url'>;
 
 const toGenmix = (generation: readonly FuelShare[] | undefined) =>
@@ -156,13 +160,14 @@ const DATA_FORMAT: PointFormat<V1DataPoint> = {
     carbon: point.carbon ?? null,
   }),
   units: 'pounds of CO2 per MW',
-  columns: 'time,ba,market,freq,carbon',
-  cells: ({ at, authority, market, frequency = '', carbon = '' }) => [
+  columns: 'time,ba,market,freq,carbon,genmix',
+  cells: ({ at, authority, market, frequency = '', carbon = '', generation }) => [
     formatInstant(at),
     authority,
     market,
     frequency,
     carbon,
+    formatGenmix(generation),
   ],
 };
 
@@ -180,8 +185,8 @@ const MARGINAL_FORMAT: PointFormat<V1MarginalPoint> = {
           },
   }),
   units: 'the units of each line',
-  columns: 'time,ba,market,freq,marginal_carbon,units,load',
-  cells: ({ at, authority, market, frequency = '', marginalCarbon, load = '' }) => [
+  columns: 'time,ba,market,freq,marginal_carbon,units,load,genmix',
+  cells: ({ at, authority, market, frequency = '', marginalCarbon, load = '', generation }) => [
     formatInstant(at),
     authority,
     market,
@@ -189,6 +194,7 @@ const MARGINAL_FORMAT: PointFormat<V1MarginalPoint> = {
     marginalCarbon?.value ?? '',
     marginalCarbon?.units ?? '',
     load,
+    formatGenmix(generation),
   ],
 };
 
@@ -246,7 +252,7 @@ async function printPages<P extends CommonPoint>(
         })
       : createRowWriter<V1Page<P>>(terminal, format.columns.replaceAll(',', '  '), {
           unitsOf,
-          rowsOf: ({ results }) => results.map(tableRow),
+          rowsOf: ({ results }) => results.map((point) => tableRow(point).trimEnd()),
         });
   await writeStream(args.flag('all') ? reportProgress(source.all(query, following), terminal) : single(), writer);
 }

@@ -35,7 +35,7 @@ const metaSchema = v.object({
   signal_type: optionalTextSchema,
   units: nonEmptyTextSchema,
   data_point_period_seconds: periodSchema,
-  model: v.fallback(v.object({ date: optionalTextSchema }), {}),
+  model: v.fallback(v.object({ date: optionalTextSchema, type: optionalTextSchema }), {}),
   warnings: v.fallback(v.array(warningSchema), []),
 });
 
@@ -87,6 +87,7 @@ function parseEnvelope(body: unknown, query: EnvelopeQuery, quantity: 'rate' | '
       units: meta.units,
       period: meta.data_point_period_seconds,
       ...optionalField('model', model),
+      ...optionalField('modelType', meta.model.type),
       warnings: toWarnings(meta.warnings),
     },
   });

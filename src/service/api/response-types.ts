@@ -24,6 +24,7 @@ export interface Envelope {
   readonly period: Duration;
   /** Date label of the data model; absent where the service left it out. */
   readonly model?: string;
+  readonly modelType?: string;
   readonly warnings: readonly ServiceWarning[];
   /** Points refused by the decoder (null, text, not finite, outside the range). */
   readonly refusedPoints: number;
