@@ -66,7 +66,8 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
       if (wait > 0) return wait;
       const { signal: stop } = poller;
       const now = clock.now().wall;
-      const result = await searchHome({ service, disk, signalType, place, current: home, log, stop, now });
+      const isRetry = state.failures > 0;
+      const result = await searchHome({ service, disk, signalType, place, current: home, isRetry, log, stop, now });
       return stop.aborted ? undefined : applyResult(result);
     },
   });

@@ -49,6 +49,7 @@ export function createSignalPoller(parts: SignalPollerParts, handlers: SignalPol
   const { region, data, onUpdate, onRoundEnd } = handlers;
   const schedule = createSourceSchedule(random, phase);
   let model = parts.model;
+  let order: readonly SignalSource[] = SIGNAL_SOURCES;
 
   const getWait = (source: SignalSource) => schedule.getWait(source, data(), clock.now());
   const getShortestWait = () => Math.min(...SIGNAL_SOURCES.map(getWait)) as Duration;
@@ -56,23 +57,29 @@ export function createSignalPoller(parts: SignalPollerParts, handlers: SignalPol
     if (region() !== undefined) poller.pollAfter(getShortestWait());
   };
 
-  const askSource = async (source: SignalSource, askedRegion: string): Promise<void> => {
+  /** Returns how many requests failed. */
+  const askSource = async (source: SignalSource, askedRegion: string): Promise<0 | 1> => {
     schedule.recordRequest(source, clock.now());
     const update = await requestUpdate(parts, { source, region: askedRegion, model, data });
     // An answer that comes after the region has changed is of no use any more.
-    if (poller.signal.aborted || askedRegion !== region()) return;
+    if (poller.signal.aborted || askedRegion !== region()) return 0;
     schedule.recordAnswer(source, update.failure, clock.now());
     onUpdate(source, update);
+    return update.failure === undefined ? 0 : 1;
   };
 
   const poller = createPoller({
     clock,
     name: 'signal',
     async poll() {
-      for (const source of SIGNAL_SOURCES) {
+      let failures = 0;
+      for (const source of order) {
         const asked = region();
-        if (!poller.signal.aborted && asked !== undefined && getWait(source) <= 0) await askSource(source, asked);
+        if (!poller.signal.aborted && asked !== undefined && getWait(source) <= 0)
+          failures += await askSource(source, asked);
       }
+      // A source that answers 429 uses up the rate limit of both: the other one is first the next time.
+      if (failures > 1) order = [...order].reverse();
       onRoundEnd();
       return getShortestWait();
     },

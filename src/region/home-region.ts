@@ -112,6 +112,8 @@ export interface HomeSearch {
   readonly now: Instant;
   /** The region in use. */
   readonly current: HomeRegion | undefined;
+  /** The search before this one failed. */
+  readonly isRetry: boolean;
   readonly log: Log;
   readonly stop: AbortSignal;
 }
@@ -133,26 +135,59 @@ export const formatUnconfirmed = ({ proposed }: HomeRegion) =>
 
 /** Asks for the region: the map where the plan has it, else the one question that discloses the place. */
 export async function searchHome(search: HomeSearch): Promise<HomeSearchResult> {
-  const { service, disk, signalType, place, now, current, log, stop } = search;
+  const { service, disk, signalType, place, now, log, stop } = search;
+  // A path that answered 429 uses up the rate limit of all: where it failed before, the region comes first.
+  if (search.isRetry && search.current === undefined) {
+    const { home } = await askService(search);
+    if (home !== undefined) return { home, problem: 'no new map yet', failed: true };
+  }
   const answer = await service.map({ signalType });
   if (!answer.ok) {
-    if (answer.failure.kind === 'not-entitled') return askService(search);
-    return { problem: 'no new map', failure: answer.failure, failed: true };
+    const { failure } = answer;
+    if (failure.kind === 'not-entitled') return askService(search);
+    const problem = { problem: 'no new map', failure, failed: true };
+    return mayAnswerElsewhere(failure) ? askWithoutMap(search, problem) : problem;
   }
   const { chunks } = answer.value;
   const result = await importHomeMap({ chunks, disk, signalType, now, homePlace: place, log, stop });
   if (!result.ok) {
     const { kind, message } = result.failure;
-    // A map that cannot be used keeps no device from its region: one that knows none asks the service.
-    const fallback = current === undefined && kind !== 'stopped' ? await askService(search) : undefined;
-    const home = fallback?.home === undefined ? {} : { home: fallback.home };
-    return { ...home, problem: `no new map: ${message}`, failed: kind !== 'suspicious' };
+    const problem = { problem: `no new map: ${message}`, failed: kind !== 'suspicious' };
+    return kind === 'stopped' ? problem : askWithoutMap(search, problem);
   }
   const { home, change } = result;
   if (home === undefined) return { problem: OUTSIDE, failed: false };
   if (home.proposed !== undefined) return confirmProposal(search, home);
   if (change === 'vanished') return { home, problem: 'the place lies in no region of the new map', failed: false };
   return { home, failed: false };
+}
+
+/** Whether the service may answer on another path: it was reached, and what is wrong is not the account. */
+function mayAnswerElsewhere(failure: Failure): boolean {
+  switch (failure.kind) {
+    case 'unreachable':
+      return failure.reason !== 'no-connection';
+    case 'server-error':
+    case 'throttled':
+    case 'rejected':
+    case 'invalid-response':
+    case 'outside-coverage':
+    case 'not-entitled':
+      return true;
+    case 'unauthorised':
+    case 'no-credentials':
+    case 'invalid':
+    case 'forbidden':
+    case 'stopped':
+      return false;
+  }
+}
+
+/** A map that cannot be had keeps no device from its region: one that knows none asks the service. */
+async function askWithoutMap(search: HomeSearch, problem: HomeSearchResult): Promise<HomeSearchResult> {
+  if (search.current !== undefined) return problem;
+  const { home } = await askService(search);
+  return home === undefined ? problem : { ...problem, home };
 }
 
 /** A newer map names another region: it comes into use once the service names it for the place too. */

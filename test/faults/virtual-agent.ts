@@ -64,8 +64,8 @@ export interface VirtualAgent {
   readonly device: { ahead: number; trusted: boolean };
   /** Pulls the network plug. */
   readonly network: { isDown: boolean };
-  /** Milliseconds an answer may take from now on, where the fault is that it takes too long. */
-  readonly deadlineOverride: { ms: number | undefined };
+  /** Milliseconds an answer may take from now on, of one path or of any, where the fault is that it takes too long. */
+  readonly deadlineOverride: { ms: number | undefined; path?: string };
   readonly credentials: { username: string; password: string };
   start(): Promise<void>;
   /** An orderly end and a new beginning within the same boot, some time later. */
@@ -131,8 +131,10 @@ ${loads}`);
   function createLifeWorld(): Ports {
     const wire = createPausingHttp(createHttp(options.ca === undefined ? {} : { ca: options.ca }), clock);
     const before = (request: HttpRequest): HttpRequest => {
-      requests.push({ at: clock.now().wall, path: new URL(request.url).pathname, deadline: request.deadline });
-      return deadlineOverride.ms === undefined ? request : { ...request, deadline: deadlineOverride.ms as Duration };
+      const path = new URL(request.url).pathname;
+      requests.push({ at: clock.now().wall, path, deadline: request.deadline });
+      const { ms, path: slowPath = path } = deadlineOverride;
+      return ms === undefined || slowPath !== path ? request : { ...request, deadline: ms as Duration };
     };
     const networkDown = { kind: 'unreachable', cause: 'the network is down (ENETUNREACH)' } as const;
     const http: Http = {
