@@ -1,9 +1,9 @@
 /** Entries on their way into the ledger: gathered for few appends, because each is a write to the memory card, and safe from a kill meanwhile. */
 
 import { type Disk, DiskError } from '../domain/ports.ts';
-import type { Instant } from '../domain/units.ts';
-import type { Entry } from '../ledger/entries.ts';
-import { formatEntryLine, getLedgerFile, parseLedger } from '../ledger/ledger-lines.ts';
+import { type Entry, getEntryTime, type RecordedEntry } from '../ledger/entries.ts';
+import { getLedgerFile } from '../ledger/ledger-files.ts';
+import { formatEntries, parseLedger } from '../ledger/ledger-lines.ts';
 import type { DocumentStore } from './document-store.ts';
 
 export interface EntryQueueParts {
@@ -15,13 +15,13 @@ export interface EntryQueueParts {
 }
 
 export interface EntryQueue {
-  add(...entries: readonly Entry[]): void;
+  add(...entries: readonly RecordedEntry[]): void;
   /** Whether running time has gathered. */
   hasRuns(): boolean;
   /** Appends what has gathered. */
   flush(): Promise<void>;
   /** Keeps what has gathered and `running` for `recover`, should the process be killed. */
-  protect(running: readonly Entry[]): void;
+  protect(running: readonly RecordedEntry[]): void;
   /** Adds what the life before had protected and not appended. */
   recover(): Promise<void>;
 }
@@ -33,7 +33,7 @@ const APPEND_BATCH = 12;
 const SCRATCH_DOCUMENT = 'ledger';
 
 export function createEntryQueue({ store, disk, scratch }: EntryQueueParts): EntryQueue {
-  let waiting: readonly Entry[] = [];
+  let waiting: readonly RecordedEntry[] = [];
   let gathered = 0;
 
   const flush = async (): Promise<void> => {
@@ -78,12 +78,16 @@ async function readFile(disk: Pick<Disk, 'read'>, file: string): Promise<Uint8Ar
   }
 }
 
-const encodeEntries = (entries: readonly Entry[]) => new TextEncoder().encode(entries.map(formatEntryLine).join(''));
-const decodeEntries = (bytes: Uint8Array | undefined): readonly Entry[] =>
-  bytes === undefined ? [] : parseLedger(new TextDecoder().decode(bytes)).entries;
+const encodeEntries = (entries: readonly RecordedEntry[]) => new TextEncoder().encode(formatEntries(entries));
+const decodeEntries = (bytes: Uint8Array | undefined): readonly RecordedEntry[] =>
+  bytes === undefined ? [] : parseLedger(new TextDecoder().decode(bytes)).entries.filter(isRecorded);
 
-function groupByFile(entries: readonly Entry[]): ReadonlyMap<string, readonly Entry[]> {
-  const files = new Map<string, readonly Entry[]>();
+/** A tidied month has others beside them. */
+const isRecorded = (entry: Entry): entry is RecordedEntry =>
+  entry.kind !== 'header' && entry.kind !== 'day' && entry.kind !== 'carried';
+
+function groupByFile(entries: readonly RecordedEntry[]): ReadonlyMap<string, readonly RecordedEntry[]> {
+  const files = new Map<string, readonly RecordedEntry[]>();
   for (const entry of entries) {
     const file = getLedgerFile(getEntryTime(entry));
     files.set(file, [...(files.get(file) ?? []), entry]);
@@ -92,17 +96,5 @@ function groupByFile(entries: readonly Entry[]): ReadonlyMap<string, readonly En
 }
 
 /** The same for a piece of running time that was protected and the longer one that was appended. */
-const getEntryKey = (entry: Entry) =>
+const getEntryKey = (entry: RecordedEntry) =>
   `${entry.kind} ${'load' in entry ? entry.load : entry.region} ${getEntryTime(entry)}`;
-
-function getEntryTime(entry: Entry): Instant {
-  switch (entry.kind) {
-    case 'job':
-      return entry.armedAt;
-    case 'settled':
-      return entry.readAt;
-    case 'slot':
-    case 'seen':
-      return entry.at;
-  }
-}

@@ -5,8 +5,9 @@ import { createPoller } from '../domain/poller.ts';
 import { type Clock, type Disk, DiskError, type Random } from '../domain/ports.ts';
 import { type Duration, days, hours, type Instant, milliseconds, minutes } from '../domain/units.ts';
 import type { Entry, SettledEntry } from '../ledger/entries.ts';
-import { getLedgerFile, isLedgerFile, parseLedger } from '../ledger/ledger-lines.ts';
+import { listLedgerFiles, readLedgerMonths } from '../ledger/ledger-files.ts';
 import { buildSettledEntry, findUnsettledRange } from '../ledger/settlement-queries.ts';
+import { tidyLedger } from '../ledger/tidy-ledger.ts';
 import type { History } from '../service/api/response-types.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Failure } from '../service/failure.ts';
@@ -17,7 +18,9 @@ export interface SettlementParts {
   readonly clock: Clock;
   readonly random: Random;
   /** Where the files of the ledger lie. */
-  readonly disk: Pick<Disk, 'list' | 'read'>;
+  readonly disk: Pick<Disk, 'list' | 'read' | 'open' | 'replace'>;
+  /** Whose days the sums of old months are of. */
+  readonly timezone: string;
   readonly signalType: SignalType;
   /** This device's own moment of the day, in [0, 1). */
   readonly phase: number;
@@ -40,8 +43,6 @@ const SETTLEMENT_PERIOD = days(1);
 const FIRST_SETTLEMENT_DELAY = minutes(10);
 const FIRST_SETTLEMENT_SPREAD = hours(1);
 const MIN_RETRY_DELAY = hours(1);
-/** Entries older than this are not asked about any more (`findUnsettledRange`), with the margin of a month's file. */
-const LEDGER_READ_BACK = days(40);
 
 export function createSettlement(parts: SettlementParts): Settlement {
   const { clock, random, phase } = parts;
@@ -54,6 +55,7 @@ export function createSettlement(parts: SettlementParts): Settlement {
     async poll() {
       const failure = clock.now().trusted ? await settleRegions(parts, () => region, poller.signal) : undefined;
       if (poller.signal.aborted) return undefined;
+      if (clock.now().trusted) await tidy(parts);
       failures = failure === undefined ? 0 : failures + 1;
       if (failure === undefined) return clock.now().trusted ? untilDailyMoment(clock, phase) : MIN_RETRY_DELAY;
       parts.onFailure(failure);
@@ -104,18 +106,22 @@ async function settleRegions(
 
 /** Files that the disk does not give are asked about the next day. */
 async function readLedgerEntries(disk: SettlementParts['disk'], now: Instant): Promise<readonly Entry[]> {
-  const oldest = getLedgerFile((now - LEDGER_READ_BACK) as Instant);
   const entries: Entry[] = [];
   try {
-    const names = (await disk.list()).filter((name) => isLedgerFile(name) && name >= oldest).sort();
-    for (const name of names) {
-      const bytes = await disk.read(name);
-      // One by one: a month may hold more entries than a call takes arguments.
-      if (bytes !== undefined)
-        for (const one of parseLedger(new TextDecoder().decode(bytes)).entries) entries.push(one);
-    }
+    const names = listLedgerFiles(await disk.list(), now);
+    // One by one: a month may hold more entries than a call takes arguments.
+    for await (const month of readLedgerMonths(disk, names)) for (const one of month.entries) entries.push(one);
   } catch (error) {
     if (!(error instanceof DiskError)) throw error;
   }
   return entries;
+}
+
+/** A month that the disk refuses is rewritten another day. */
+async function tidy({ disk, timezone, clock }: SettlementParts): Promise<void> {
+  try {
+    await tidyLedger(disk, { timezone, now: clock.now().wall });
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+  }
 }

@@ -92,6 +92,7 @@ export function createSignalSupply(context: AgentContext, parts: SignalSupplyPar
   });
   const settlement = createSettlement({
     ...{ ...common, clock: signalClock, phase: hashFraction(`${device} settle`) },
+    timezone: config.place.timezone,
     onSettled: ledger.recordSettled,
     onHistory: signalLoop.addHistory,
     onFailure: (failure) => log('debug', `the rates of what ran stay estimates: ${formatFailure(failure)}`),

@@ -1,8 +1,8 @@
-/** What the ledger records, one entry at a time, never changed once written. Every figure is a question asked of the list of entries. */
+/** What the ledger records, one entry at a time, never changed once written. Every figure is a question asked of the entries. */
 
 import type { DecisionReason } from '../control/control-types.ts';
 import type { Level } from '../domain/load-types.ts';
-import type { Duration, Instant, Kilowatt, KilowattHour, LbsPerMwh } from '../domain/units.ts';
+import type { Duration, Instant, Kilogram, Kilowatt, KilowattHour, LbsPerMwh } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 
 /** A job was armed: from here its counterfactual is fixed, the same energy at `power` at once. */
@@ -57,65 +57,79 @@ export interface SettledEntry {
 export interface SettledPoint {
   readonly at: Instant;
   readonly rate: LbsPerMwh;
-  readonly lastUpdated?: Instant;
-  readonly imputed?: boolean;
-}
-
-export type Entry = JobEntry | SlotEntry | SeenEntry | SettledEntry;
-
-/** In the order written. */
-export type Ledger = readonly Entry[];
-
-/** What is known of one slot's rate. */
-export interface RateRecord {
-  /** At the time of the decision. */
-  readonly seen?: LbsPerMwh;
-  /** As first published: kept when it is restated later. */
-  readonly first?: LbsPerMwh;
-  /** As published last. */
-  readonly published?: LbsPerMwh;
-  /** When the published value last changed for us. */
-  readonly changedAt?: Instant;
-  readonly lastUpdated?: Instant;
   readonly imputed: boolean;
-  readonly model?: string;
 }
 
-/** The rates of one region by the start of their slot. */
-export interface Rates {
-  readonly period: Duration;
-  readonly bySlot: ReadonlyMap<Instant, RateRecord>;
+/** The sums of one load and local day, in place of its slots once the month is old. */
+export interface DayEntry extends TotalSums {
+  readonly kind: 'day';
+  readonly load: string;
+  /** Local day `2026-03-01` in the zone of the month's `folded` entry. */
+  readonly day: string;
+  /** Start of its first running time. */
+  readonly at: Instant;
 }
 
-function mergeSettledPoint(known: RateRecord | undefined, point: SettledPoint, entry: SettledEntry): RateRecord {
-  const changed = known?.published !== point.rate;
-  return {
-    ...known,
-    first: known?.first ?? point.rate,
-    published: point.rate,
-    ...(changed ? { changedAt: entry.readAt } : {}),
-    ...(point.lastUpdated === undefined ? {} : { lastUpdated: point.lastUpdated }),
-    imputed: point.imputed ?? false,
-    ...(entry.model === undefined ? {} : { model: entry.model }),
-  };
+/** What a total adds up, over a day or longer. Kilograms and the fields after them speak of the priced energy alone. */
+export interface TotalSums {
+  readonly energy: KilowattHour;
+  /** The part whose rates, and whose counterfactual's rates, are known. */
+  readonly priced: KilowattHour;
+  readonly emitted: Kilogram;
+  /** Of the counterfactual. */
+  readonly instead: Kilogram;
+  /** Energy whose rate has been published and unchanged for 7 days. */
+  readonly settled: KilowattHour;
+  /** Energy whose rate the service filled in for a gap. */
+  readonly imputed: KilowattHour;
+  /** Kilograms by which restatements have changed `emitted` since the first published values. */
+  readonly restated: Kilogram;
+  readonly starts: number;
+  /** Whether any rate is a forecast still. */
+  readonly estimated: boolean;
+  readonly baselines: readonly Baseline[];
+  readonly models: readonly string[];
+  readonly jobs: readonly string[];
 }
 
-/** All rates of a region the entries tell; undefined when they tell none. A change of period keeps the later one. */
-export function collectRates(ledger: Iterable<Entry>, region: string): Rates | undefined {
-  const bySlot = new Map<Instant, RateRecord>();
-  let period: Duration | undefined;
-  for (const entry of ledger) {
-    if (entry.kind === 'seen' && entry.region === region) {
-      period = entry.period;
-      const model = entry.model === undefined ? {} : { model: entry.model };
-      bySlot.set(entry.at, { imputed: false, ...model, ...bySlot.get(entry.at), seen: entry.rate });
-    } else if (entry.kind === 'settled' && entry.region === region) {
-      period = entry.period;
-      for (const point of entry.points) bySlot.set(point.at, mergeSettledPoint(bySlot.get(point.at), point, entry));
-    }
+/**
+ * What a row is compared with. `at-once`: the job's energy at full power from the moment it was armed. `even-day`: a load without a job has no
+ * such moment; it is compared with the same energy drawn evenly over the local day, as by a thermostat that knows nothing of the grid.
+ */
+export type Baseline = 'at-once' | 'even-day';
+
+/** Where a load stood at the end of a folded month, so that the month after can be counted without its slots. */
+export interface CarriedEntry {
+  readonly kind: 'carried';
+  readonly load: string;
+  /** End of its last running time. */
+  readonly end: Instant;
+  /** Energy of the jobs that go on in the month after. */
+  readonly done: Readonly<Record<string, KilowattHour>>;
+}
+
+/** First of a file that was rewritten: what was lost before, and whose days it holds when its slots were folded. */
+export interface HeaderEntry {
+  readonly kind: 'header';
+  readonly damaged: number;
+  readonly foreign: number;
+  readonly timezone?: string;
+}
+
+/** What the agent writes down as it happens. */
+export type RecordedEntry = JobEntry | SlotEntry | SeenEntry | SettledEntry;
+
+export type Entry = RecordedEntry | DayEntry | CarriedEntry | HeaderEntry;
+
+/** Its month's file is that of this moment. */
+export function getEntryTime(entry: RecordedEntry): Instant {
+  switch (entry.kind) {
+    case 'job':
+      return entry.armedAt;
+    case 'settled':
+      return entry.readAt;
+    case 'slot':
+    case 'seen':
+      return entry.at;
   }
-  return period === undefined ? undefined : { period, bySlot };
 }
-
-/** The best rate known of a slot: published before seen. */
-export const getBestRate = (record: RateRecord | undefined): LbsPerMwh | undefined => record?.published ?? record?.seen;

@@ -1,6 +1,7 @@
-/** Turns the levels a load has had into slot entries: running time by the monotonic clock, power times time. Decides nothing. */
+/** Turns the levels a load has had into slot entries: running time by the monotonic clock, energy as power times time. */
 
 import type { DecisionReason } from '../control/control-types.ts';
+import { isRunning } from '../domain/levels.ts';
 import type { Level } from '../domain/load-types.ts';
 import type { ClockReading } from '../domain/ports.ts';
 import { addDuration, computeEnergy, type Duration, floorTo, type Instant, type Kilowatt } from '../domain/units.ts';
@@ -25,9 +26,6 @@ export interface Meter {
   /** Running time of the present slot and cause, not written yet. */
   readonly pending?: SlotEntry;
 }
-
-/** Levels at which the agent has the load run. What a heat pump draws at `normal` is its own affair and is not counted. */
-const RUNNING_LEVELS: ReadonlySet<Level> = new Set(['on', 'recommend', 'force']);
 
 export const startMeter = (
   load: { readonly name: string; readonly powerKw: Kilowatt },
@@ -56,10 +54,13 @@ function buildSlotEntry({ load, powerKw: power, cause }: Meter, at: Instant, len
   };
 }
 
-/** The running time since the last reading, cut where a slot ends. A jump of the wall clock moves it, never stretches it. */
+/**
+ * The running time since the last reading, cut where a slot ends. A jump of the wall clock moves it, never stretches it. What a heat pump
+ * draws at `normal` is its own affair and is not counted.
+ */
 function cutIntoSlots(meter: Meter, now: ClockReading): SlotEntry[] {
   const ran = (now.uptime - meter.since.uptime) as Duration;
-  if (!RUNNING_LEVELS.has(meter.cause.level) || ran <= 0) return [];
+  if (!isRunning(meter.cause.level) || ran <= 0) return [];
   const cut: SlotEntry[] = [];
   for (let at = (now.wall - ran) as Instant; at < now.wall; ) {
     const end = Math.min(now.wall, addDuration(floorTo(at, meter.period), meter.period)) as Instant;

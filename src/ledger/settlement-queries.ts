@@ -1,9 +1,9 @@
-/** Decides which published rates to ask for and what of an answer is worth an entry. Asks nothing itself. */
+/** Decides which published rates to ask for, and which points of an answer are worth an entry. */
 
 import { days, floorTo, hours, type Instant, type LbsPerMwh, RATE_UNITS } from '../domain/units.ts';
 import type { History } from '../service/api/response-types.ts';
 import type { Entry, SettledEntry } from './entries.ts';
-import { collectRates } from './entries.ts';
+import { collectRates } from './rates.ts';
 
 /** A question to `/v3/historical`; both ends inclusive (specification 4.4). */
 export interface HistoryRange {
@@ -60,12 +60,7 @@ export function buildSettledEntry(
       const record = known?.get(at);
       return record?.published !== value || (imputed !== undefined && imputed !== record.imputed);
     })
-    .map(({ at, value, lastUpdated, imputed }) => ({
-      at,
-      rate: value as LbsPerMwh,
-      ...(lastUpdated === undefined ? {} : { lastUpdated }),
-      ...(imputed === undefined ? {} : { imputed }),
-    }));
+    .map(({ at, value, imputed = false }) => ({ at, rate: value as LbsPerMwh, imputed }));
   if (points.length === 0) return undefined;
   const { region, period, model } = history;
   return { kind: 'settled', region, period, ...(model === undefined ? {} : { model }), readAt, points };

@@ -5,7 +5,7 @@ import { parseConfig } from '../config/parse-config.ts';
 import type { Disk, Log, Ports } from '../domain/ports.ts';
 import { addDuration, hours, type Instant } from '../domain/units.ts';
 import type { Entry } from '../ledger/entries.ts';
-import { isLedgerFile, parseLedger } from '../ledger/ledger-lines.ts';
+import { listLedgerFiles, readLedgerMonths } from '../ledger/ledger-files.ts';
 import { computeTotals, type Total } from '../ledger/totals.ts';
 import { createReferenceService, type ReferenceService } from '../reference/reference-service.ts';
 import { createServiceClient } from '../service/client.ts';
@@ -121,9 +121,9 @@ async function registerAccount(url: string, { http, clock, random, log }: Ports)
 }
 
 async function readLedgerEntries(disk: Disk): Promise<readonly Entry[]> {
-  const names = (await disk.list()).filter(isLedgerFile).sort();
-  const texts = await Promise.all(names.map(async (name) => new TextDecoder().decode(await disk.read(name))));
-  return texts.flatMap((text) => parseLedger(text).entries);
+  const entries: Entry[] = [];
+  for await (const month of readLedgerMonths(disk, listLedgerFiles(await disk.list()))) entries.push(...month.entries);
+  return entries;
 }
 
 const roundToThousandth = (value: number) => Math.round(value * 1_000) / 1_000;

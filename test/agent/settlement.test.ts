@@ -3,7 +3,8 @@ import { createDocumentStore } from '../../src/agent/document-store.ts';
 import { createLedgerWriter } from '../../src/agent/ledger-writer.ts';
 import { createSettlement } from '../../src/agent/settlement.ts';
 import { addDuration, days, hours, minutes } from '../../src/domain/units.ts';
-import { formatEntryLine, getLedgerFile, parseLedger } from '../../src/ledger/ledger-lines.ts';
+import { getLedgerFile } from '../../src/ledger/ledger-files.ts';
+import { formatEntries, parseLedger } from '../../src/ledger/ledger-lines.ts';
 import { computeTotals } from '../../src/ledger/totals.ts';
 import type { HistoryQuery } from '../../src/service/api/query-types.ts';
 import type { History } from '../../src/service/api/response-types.ts';
@@ -24,7 +25,7 @@ async function setUp(failure: () => Failure | undefined = () => undefined) {
     ),
     ...slotEntries(1),
   ];
-  await disk.append(getLedgerFile(NOON), new TextEncoder().encode(entries.map(formatEntryLine).join('')), {
+  await disk.append(getLedgerFile(NOON), new TextEncoder().encode(formatEntries(entries)), {
     sync: true,
   });
   const clock = createVirtualClock(NOON);
@@ -53,6 +54,7 @@ async function setUp(failure: () => Failure | undefined = () => undefined) {
     disk,
     signalType: 'co2_moer',
     phase: 0.25,
+    timezone: 'UTC',
     onSettled: createLedgerWriter({ loads: [], clock, store, scratch: undefined, disk }).recordSettled,
     onHistory: (history) => archived.push(history),
     onFailure: (one) => failures.push(one),

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as command from '../../src/cli/agent/report.ts';
-import { formatEntryLine, getLedgerFile } from '../../src/ledger/ledger-lines.ts';
+import { getLedgerFile } from '../../src/ledger/ledger-files.ts';
+import { formatEntries } from '../../src/ledger/ledger-lines.ts';
 import { runCommand } from '../doubles/run-command.ts';
 import { jobEntry, ledgerInstant, seenEntries, slotEntries } from '../ledger/ledger-samples.ts';
 
@@ -18,7 +19,7 @@ beforeAll(async () => {
     ...slotEntries(1, { job: 'night' }),
     ...slotEntries(26, { load: 'heating', region: 'PSCO' }),
   ];
-  await writeFile(join(folder, getLedgerFile(ledgerInstant(0))), `${entries.map(formatEntryLine).join('')}torn`);
+  await writeFile(join(folder, getLedgerFile(ledgerInstant(0))), `${formatEntries(entries)}torn`);
 });
 afterAll(() => rm(folder, { recursive: true }));
 

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as command from '../../src/cli/lab/tune.ts';
 import { addDuration, type Instant, type LbsPerMwh, minutes } from '../../src/domain/units.ts';
-import { formatEntryLine, getLedgerFile } from '../../src/ledger/ledger-lines.ts';
+import { getLedgerFile } from '../../src/ledger/ledger-files.ts';
+import { formatEntries } from '../../src/ledger/ledger-lines.ts';
 import { runCommand } from '../doubles/run-command.ts';
 
 let folder = '';
@@ -27,7 +28,7 @@ beforeAll(async () => {
   const rows = slots.map(({ at, rate }) => `${new Date(at).toISOString()},${rate.toFixed(3)}\n`);
   await writeFile(series, `time,value\n${rows.join('')}`);
   const seen = slots.map(({ at, rate }) =>
-    formatEntryLine({ kind: 'seen', region: 'PSCO', at, period: minutes(5), rate: rate as LbsPerMwh }),
+    formatEntries([{ kind: 'seen', region: 'PSCO', at, period: minutes(5), rate: rate as LbsPerMwh }]),
   );
   await writeFile(join(folder, getLedgerFile(START)), seen.join(''));
   state = folder;

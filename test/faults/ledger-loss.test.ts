@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { hours, type Instant, minutes, seconds } from '../../src/domain/units.ts';
-import { isLedgerFile, parseLedger } from '../../src/ledger/ledger-lines.ts';
+import { listLedgerFiles, readLedgerMonths } from '../../src/ledger/ledger-files.ts';
 import { type CrashableAgent, createCrashableAgent } from './crashable-agent.ts';
 import { createTestRandom } from './test-random.ts';
 import { sumTimeOn } from './virtual-agent.ts';
@@ -18,11 +18,8 @@ const LIVES = 20;
 /** Running time that the ledger has of the oven between two instants. */
 async function readRunningTime({ disk }: CrashableAgent, from: Instant, to: Instant): Promise<number> {
   let sum = 0;
-  for (const name of await disk().list()) {
-    if (!isLedgerFile(name)) continue;
-    for (const entry of parseLedger(new TextDecoder().decode(await disk().read(name))).entries)
-      if (entry.kind === 'slot' && entry.at >= from && entry.at < to) sum += entry.for;
-  }
+  for await (const { entries } of readLedgerMonths(disk(), listLedgerFiles(await disk().list())))
+    for (const entry of entries) if (entry.kind === 'slot' && entry.at >= from && entry.at < to) sum += entry.for;
   return sum;
 }
 

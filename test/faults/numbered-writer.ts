@@ -3,7 +3,8 @@
 import { createDocumentStore } from '../../src/agent/document-store.ts';
 import type { Disk, DiskError } from '../../src/domain/ports.ts';
 import { type Instant, type LbsPerMwh, minutes } from '../../src/domain/units.ts';
-import { formatEntryLine, getLedgerFile, parseLedger } from '../../src/ledger/ledger-lines.ts';
+import { getLedgerFile } from '../../src/ledger/ledger-files.ts';
+import { formatEntries, parseLedger } from '../../src/ledger/ledger-lines.ts';
 
 const AT = Date.parse('2026-03-01T00:00:00Z') as Instant;
 const DOCUMENT = 'control';
@@ -15,14 +16,16 @@ const decoder = new TextDecoder();
 /** Differs in length from one number to the next, from nothing to some 8 kB. */
 const padding = (n: number) => 'x'.repeat((n * 2_654_435) % 8_192);
 const formatEntry = (n: number) =>
-  formatEntryLine({
-    kind: 'seen',
-    region: 'R',
-    at: AT,
-    period: minutes(5),
-    rate: n as LbsPerMwh,
-    model: padding(n % 16),
-  });
+  formatEntries([
+    {
+      kind: 'seen',
+      region: 'R',
+      at: AT,
+      period: minutes(5),
+      rate: n as LbsPerMwh,
+      model: padding(n % 16),
+    },
+  ]);
 
 export interface WriteResult {
   readonly n: number;

@@ -2,11 +2,12 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/ledger/entries.ts';
-import { computeTotals, type TotalsOptions } from '../../src/ledger/totals.ts';
+import type { TallyOptions } from '../../src/ledger/tally.ts';
+import { computeTotals } from '../../src/ledger/totals.ts';
 import { jobEntry, ledgerInstant, seenEntries, settledEntry, slotEntries } from './ledger-samples.ts';
 
 const HOUR_AT_1000 = 6 * 0.45359237;
-const ALL: TotalsOptions = { timezone: 'UTC', by: 'all', now: ledgerInstant(12) };
+const ALL: TallyOptions = { timezone: 'UTC', by: 'all', now: ledgerInstant(12) };
 const only = (entries: readonly Entry[], options = ALL) => computeTotals(entries, options)[0];
 const inJob = { job: 'night' };
 

@@ -1,13 +1,11 @@
 /** `gridtide report`: energy, emissions and savings of each load, read from the ledger in the state directory. */
 
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { formatCount, type Instant } from '../../domain/units.ts';
-import type { Entry } from '../../ledger/entries.ts';
-import { isLedgerFile, parseLedger } from '../../ledger/ledger-lines.ts';
-import { computeTotals, type Total } from '../../ledger/totals.ts';
-import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
+import { listLedgerFiles } from '../../ledger/ledger-files.ts';
+import { computeTotalsByMonth, type Total } from '../../ledger/totals.ts';
+import type { Arguments, CommandSpec, Terminal } from '../shared/command.ts';
 import { parseTimeFlag, requireTimezone } from '../shared/flag-parsers.ts';
+import { openLedger } from '../shared/ledger-directory.ts';
 import { loadOptionalConfig } from '../shared/load-configuration.ts';
 import { locateStateDirectory, STATE_ROW } from '../shared/state-directory.ts';
 import { type CsvColumns, formatColumns, formatCsv } from '../shared/table.ts';
@@ -40,8 +38,13 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const timezone = requireTimezone(args.text('timezone') ?? config?.place.timezone ?? 'UTC');
   const from = parseTimeFlag(args, 'from');
   const to = parseTimeFlag(args, 'to');
-  const { entries, damaged } = await readLedger(config?.state ?? locateStateDirectory(terminal, state));
-  const rows = computeTotals(entries, {
+  const ledger = await openLedger(config?.state ?? locateStateDirectory(terminal, state));
+  const {
+    totals: rows,
+    damaged,
+    foreign,
+    timezones,
+  } = await computeTotalsByMonth(ledger.read(listLedgerFiles(ledger.names, from, to)), {
     timezone,
     by: args.flag('month') ? 'month' : 'day',
     ...(from === undefined ? {} : { from }),
@@ -49,24 +52,14 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     now: Date.now() as Instant,
   });
   if (damaged > 0) terminal.err(`${formatCount(damaged, 'damaged line')} of the ledger skipped\n`);
-  if (args.flag('json')) terminal.out(`${JSON.stringify({ damaged, totals: rows.map(toTotalDocument) })}\n`);
+  if (foreign > 0)
+    terminal.err(`${formatCount(foreign, 'line')} of the ledger skipped: another version of gridtide wrote them\n`);
+  for (const zone of timezones)
+    if (zone !== timezone) terminal.err(`months older than 13 are stored in days of ${zone}, not of ${timezone}\n`);
+  if (args.flag('json')) terminal.out(`${JSON.stringify({ damaged, foreign, totals: rows.map(toTotalDocument) })}\n`);
   else if (args.flag('csv')) terminal.out(formatCsv(CSV_COLUMNS, rows.map(toTotalDocument)));
   else terminal.out(formatReport(rows, terminal.columns));
   return 0;
-}
-
-/** All entries of a state directory in the order of its files. Throws `JobError` when there is no ledger. */
-export async function readLedger(
-  directory: string,
-): Promise<{ readonly entries: readonly Entry[]; readonly damaged: number }> {
-  const names = await readdir(directory).catch(() => undefined);
-  const files = names?.filter(isLedgerFile).sort() ?? [];
-  if (files.length === 0)
-    throw new JobError(
-      `${directory} has no ledger, so there is nothing to report; the agent writes one within an hour: let it run, or give its --state`,
-    );
-  const read = await Promise.all(files.map(async (file) => parseLedger(await readFile(join(directory, file), 'utf8'))));
-  return { entries: read.flatMap(({ entries }) => entries), damaged: read.reduce((sum, one) => sum + one.damaged, 0) };
 }
 
 /** The shape of `--json`: keys with their unit, kilograms only where rates are known. */

@@ -1,7 +1,7 @@
 /** `gridtide tune`: proposes thresholds and wider goals by trying them on recent days; changes no configuration. */
 
 import { days, formatCount, formatInstant, type Instant } from '../../domain/units.ts';
-import { collectRates, type Entry, getBestRate } from '../../ledger/entries.ts';
+import { createRateBook, getBestRate } from '../../ledger/rates.ts';
 import type { Series } from '../../reference/world/recorded-signal.ts';
 import { builtInLoads } from '../../simulation/backtest/backtest-loads.ts';
 import {
@@ -16,8 +16,8 @@ import {
   type SlackTrial,
   type ThresholdTrial,
 } from '../../simulation/tune-thresholds.ts';
-import { readLedger } from '../agent/report.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
+import { openLedger } from '../shared/ledger-directory.ts';
 import { loadOptionalConfig } from '../shared/load-configuration.ts';
 import { createProgress } from '../shared/progress.ts';
 import { locateStateDirectory, STATE_ROW } from '../shared/state-directory.ts';
@@ -51,6 +51,8 @@ export const spec = {
 type Row = keyof typeof spec.options;
 
 const MAX_DAYS = 60;
+/** They hold the longest history that is tried, with the days that train the profile. */
+const MAX_MONTHS = 4;
 const MIN_DAYS = 3;
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
@@ -92,9 +94,14 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
 
 /** The best rates in the ledger of its most recent region. */
 async function readLedgerSeries(state: string): Promise<Series> {
-  const { entries } = await readLedger(state);
-  const last = entries.findLast((entry: Entry) => entry.kind === 'seen');
-  const rates = last?.kind === 'seen' ? collectRates(entries, last.region) : undefined;
+  const { names, read } = await openLedger(state);
+  const book = createRateBook();
+  let region = '';
+  for await (const { entries } of read(names.slice(-MAX_MONTHS))) {
+    book.add(entries);
+    region = entries.findLast((entry) => entry.kind === 'seen')?.region ?? region;
+  }
+  const rates = book.find(region);
   const known = [...(rates?.bySlot ?? [])]
     .flatMap(([at, record]) => {
       const rate = getBestRate(record);

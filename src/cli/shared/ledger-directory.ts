@@ -1,0 +1,23 @@
+/** The ledger of a state directory, for the commands that read it. */
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type LedgerMonth, listLedgerFiles, readLedgerMonths } from '../../ledger/ledger-files.ts';
+import { JobError } from './command.ts';
+
+export interface LedgerDirectory {
+  /** Names of its files, the oldest first. */
+  readonly names: readonly string[];
+  read(names: readonly string[]): AsyncGenerator<LedgerMonth>;
+}
+
+/** Throws `JobError` when the directory has no ledger. */
+export async function openLedger(directory: string): Promise<LedgerDirectory> {
+  const names = listLedgerFiles(await readdir(directory).catch(() => []));
+  if (names.length === 0)
+    throw new JobError(
+      `${directory} has no ledger, so there is nothing to report; the agent writes one within an hour: let it run, or give its --state`,
+    );
+  const read = (name: string) => readFile(join(directory, name));
+  return { names, read: (chosen) => readLedgerMonths({ read }, chosen) };
+}

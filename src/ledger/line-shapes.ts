@@ -1,0 +1,84 @@
+/** The shape of each kind of line in the files of the ledger, checked when one is read: another version may have written it. */
+
+import * as v from 'valibot';
+import type { Duration, Instant, KilowattHour, LbsPerMwh } from '../domain/units.ts';
+import type { CarriedEntry, DayEntry, HeaderEntry, JobEntry, SeenEntry, SettledEntry, SlotEntry } from './entries.ts';
+
+/** Slots of one cause that follow each other. */
+export interface SlotsLine extends Omit<SlotEntry, 'kind' | 'for' | 'energy'> {
+  readonly kind: 'slots';
+  /** Length, count and energy of pieces that follow each other. */
+  readonly pieces: readonly (readonly [Duration, number, KilowattHour])[];
+}
+
+export interface SeenLine extends Omit<SeenEntry, 'rate'> {
+  readonly rates: readonly LbsPerMwh[];
+}
+
+export interface SettledLine extends Omit<SettledEntry, 'points'> {
+  readonly runs: readonly RateRun[];
+}
+
+/** Rates of slots that follow each other. */
+export interface RateRun {
+  readonly at: Instant;
+  readonly rates: readonly LbsPerMwh[];
+  readonly imputed?: true;
+}
+
+export type Line = JobEntry | SlotsLine | SeenLine | SettledLine | DayEntry | CarriedEntry | HeaderEntry;
+
+const text = v.string();
+const finite = v.pipe(v.number(), v.finite());
+const positive = v.pipe(v.number(), v.finite(), v.gtValue(0));
+const texts = v.array(text);
+
+/** By kind. Words of control and signal are any text: a figure does not depend on them. */
+const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
+  job: v.object({ load: text, job: text, armedAt: finite, power: positive }),
+  slots: v.object({
+    at: finite,
+    pieces: v.array(v.tuple([v.pipe(finite, v.minValue(0)), positive, finite])),
+    load: text,
+    metered: v.boolean(),
+    level: text,
+    why: text,
+    basis: text,
+    region: v.optional(text),
+    job: v.optional(text),
+  }),
+  seen: v.object({ region: text, at: finite, period: positive, rates: v.array(finite), model: v.optional(text) }),
+  settled: v.object({
+    region: text,
+    period: positive,
+    model: v.optional(text),
+    readAt: finite,
+    runs: v.array(v.object({ at: finite, rates: v.array(finite), imputed: v.optional(v.literal(true)) })),
+  }),
+  day: v.object({
+    load: text,
+    day: text,
+    at: finite,
+    energy: finite,
+    priced: finite,
+    emitted: finite,
+    instead: finite,
+    settled: finite,
+    imputed: finite,
+    restated: finite,
+    starts: finite,
+    estimated: v.boolean(),
+    baselines: v.array(v.picklist(['at-once', 'even-day'])),
+    models: texts,
+    jobs: texts,
+  }),
+  carried: v.object({ load: text, end: finite, done: v.record(text, finite) }),
+  header: v.object({ damaged: finite, foreign: finite, timezone: v.optional(text) }),
+};
+
+/** Undefined for any other shape. */
+export function parseShape(value: unknown): Line | undefined {
+  const kind = typeof value === 'object' && value !== null && 'kind' in value ? String(value.kind) : '';
+  const shape = Object.hasOwn(SHAPES, kind) ? SHAPES[kind as Line['kind']] : undefined;
+  return shape !== undefined && v.is(shape, value) ? (value as Line) : undefined;
+}

@@ -1,0 +1,81 @@
+/** Adds up the running time of one load and span. Never turns an index into kilograms. */
+
+import {
+  computeEmissions,
+  days,
+  type Instant,
+  type Kilogram,
+  type KilowattHour,
+  type LbsPerMwh,
+} from '../domain/units.ts';
+import type { Baseline, SlotEntry, TotalSums } from './entries.ts';
+import { getBestRate, type RateRecord } from './rates.ts';
+
+/** A published rate that has not changed for so long counts as settled. */
+export const SETTLED_AFTER = days(7);
+
+/** The rate of a row's slot, and what the same energy is compared with. */
+export interface Pricing {
+  readonly record: RateRecord;
+  readonly baseline: Baseline;
+  readonly instead: LbsPerMwh;
+}
+
+export interface Sum {
+  /** A row without a known rate is not priced. */
+  addRow(row: SlotEntry, started: boolean, pricing: Pricing | undefined): void;
+  addSums(sums: TotalSums): void;
+  read(): TotalSums;
+}
+
+export function createSum(now: Instant): Sum {
+  const sum = { energy: 0, priced: 0, emitted: 0, instead: 0, settled: 0, imputed: 0, restated: 0, starts: 0 };
+  let estimated = false;
+  const baselines = new Set<Baseline>();
+  const models = new Set<string>();
+  const jobs = new Set<string>();
+
+  const addPriced = ({ energy }: SlotEntry, rate: LbsPerMwh, { record, baseline, instead }: Pricing): void => {
+    baselines.add(baseline);
+    sum.priced += energy;
+    sum.emitted += computeEmissions(energy, rate);
+    sum.instead += computeEmissions(energy, instead);
+    if (record.published === undefined) estimated = true;
+    else if (record.changedAt !== undefined && now - record.changedAt >= SETTLED_AFTER) sum.settled += energy;
+    if (record.imputed) sum.imputed += energy;
+    if (record.first !== undefined)
+      sum.restated += computeEmissions(energy, rate) - computeEmissions(energy, record.first);
+    if (record.model !== undefined) models.add(record.model);
+  };
+
+  return {
+    addRow(row, started, pricing) {
+      sum.energy += row.energy;
+      if (started) sum.starts++;
+      if (row.job !== undefined) jobs.add(row.job);
+      const rate = getBestRate(pricing?.record);
+      if (pricing !== undefined && rate !== undefined) addPriced(row, rate, pricing);
+    },
+    addSums(sums) {
+      for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += sums[key];
+      estimated ||= sums.estimated;
+      for (const baseline of sums.baselines) baselines.add(baseline);
+      for (const model of sums.models) models.add(model);
+      for (const job of sums.jobs) jobs.add(job);
+    },
+    read: () => ({
+      energy: sum.energy as KilowattHour,
+      priced: sum.priced as KilowattHour,
+      emitted: sum.emitted as Kilogram,
+      instead: sum.instead as Kilogram,
+      settled: sum.settled as KilowattHour,
+      imputed: sum.imputed as KilowattHour,
+      restated: sum.restated as Kilogram,
+      starts: sum.starts,
+      estimated,
+      baselines: [...baselines],
+      models: [...models].sort(),
+      jobs: [...jobs],
+    }),
+  };
+}

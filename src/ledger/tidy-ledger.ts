@@ -1,0 +1,129 @@
+/** Rewrites months that are over: neighbouring lines joined, and after 13 months each load's slots as the sums of its days. */
+
+import type { Disk } from '../domain/ports.ts';
+import { days, type Instant, subtractDuration } from '../domain/units.ts';
+import type { CarriedEntry, Entry, HeaderEntry, JobEntry } from './entries.ts';
+import { getLedgerFile, getMonthStart, type LedgerMonth, listLedgerFiles, readLedgerMonths } from './ledger-files.ts';
+import { formatEntries, parseLedger } from './ledger-lines.ts';
+import { createTally } from './tally.ts';
+
+export interface TidyOptions {
+  /** Whose days the sums are of. */
+  readonly timezone: string;
+  readonly now: Instant;
+}
+
+type TidyDisk = Pick<Disk, 'list' | 'read' | 'open' | 'replace'>;
+
+/** Months whose slots are kept, beside the present one: a year can be compared with the one before. */
+const KEPT_MONTHS = 13;
+/** What was under way at the end of a month has been written by then. */
+const CLOSED_AFTER = days(1);
+/** Longer than any local day, so that the mean of the month's last day can be made. */
+const LAST_DAY = days(2);
+/** Enough of a file to hold its header. */
+const HEADER_BYTES = 256;
+
+/** Rewrites the oldest month that wants it; false when none does. Rejects with `DiskError`. */
+export async function tidyLedger(disk: TidyDisk, { timezone, now }: TidyOptions): Promise<boolean> {
+  const names = listLedgerFiles(await disk.list());
+  const oldest = new Date(now);
+  const keptFrom = Date.UTC(oldest.getUTCFullYear(), oldest.getUTCMonth() - KEPT_MONTHS) as Instant;
+  const present = getLedgerFile(subtractDuration(now, CLOSED_AFTER));
+  for (const [i, name] of names.entries()) {
+    if (name >= present) return false;
+    const header = await readHeader(disk, name);
+    const isOld = getMonthStart(name) < keptFrom;
+    if (isOld && header?.timezone === undefined)
+      await foldMonth(disk, names.slice(Math.max(0, i - 1), i + 3), name, { timezone, now });
+    else if (header === undefined) await joinLines(disk, name);
+    else continue;
+    return true;
+  }
+  return false;
+}
+
+async function readHeader(disk: TidyDisk, name: string): Promise<HeaderEntry | undefined> {
+  const file = await disk.open(name);
+  if (file === undefined) return undefined;
+  try {
+    const [line = ''] = new TextDecoder().decode(await file.read(0, HEADER_BYTES)).split('\n');
+    const [first] = parseLedger(line).entries;
+    return first?.kind === 'header' ? first : undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeMonth(disk: TidyDisk, name: string, header: HeaderEntry, entries: readonly Entry[]): Promise<void> {
+  const counted = entries.filter(({ kind }) => kind !== 'header');
+  await disk.replace(name, new TextEncoder().encode(formatEntries([header, ...counted])));
+}
+
+async function joinLines(disk: TidyDisk, name: string): Promise<void> {
+  for await (const { damaged, foreign, entries } of readLedgerMonths(disk, [name]))
+    await writeMonth(disk, name, { kind: 'header', damaged, foreign }, entries);
+}
+
+/** `names`: the month with the one before it and the two after it, as far as there are any. */
+async function foldMonth(disk: TidyDisk, names: readonly string[], name: string, options: TidyOptions): Promise<void> {
+  const months: LedgerMonth[] = [];
+  for await (const month of readLedgerMonths(disk, names)) months.push(month);
+  const month = months.find((one) => one.name === name);
+  if (month === undefined) return;
+  const before = months.filter((one) => one.from < month.from);
+  const after = months.filter((one) => one.from > month.from);
+
+  const tally = createTally({ ...options, by: 'day', from: month.from });
+  for (const { entries } of months) tally.learn(entries);
+  for (const { entries } of [...before, month]) tally.count(entries);
+  const sums = tally
+    .listGroups()
+    .map(({ load, span, at, sums }) => ({ kind: 'day', load, day: span, at, ...sums }) as const);
+  const known = [...before, month].flatMap(({ entries }) => entries);
+  const context = buildContext(known, tally.listCarried(), after, getMonthEnd(month));
+
+  const { damaged, foreign } = month;
+  await writeMonth(disk, name, { kind: 'header', damaged, foreign, timezone: options.timezone }, [...sums, ...context]);
+  for (const one of before) await dropContext(disk, one);
+}
+
+function getMonthEnd({ from }: LedgerMonth): Instant {
+  const start = new Date(from);
+  return Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1) as Instant;
+}
+
+const buildJobKey = ({ load, job }: { readonly load: string; readonly job?: string }) => `${load} ${job}`;
+
+/** What the month after needs of a folded one: where its loads stood, the jobs that go on, and the rates since those were armed. */
+function buildContext(
+  known: readonly Entry[],
+  carried: readonly CarriedEntry[],
+  after: readonly LedgerMonth[],
+  end: Instant,
+): readonly Entry[] {
+  const open = new Set(
+    after.flatMap(({ entries }) => entries.flatMap((one) => (one.kind === 'slot' ? buildJobKey(one) : []))),
+  );
+  const jobs = known.filter((one): one is JobEntry => one.kind === 'job' && open.has(buildJobKey(one)));
+  const from = Math.min(end - LAST_DAY, ...jobs.map(({ armedAt }) => armedAt));
+  const rates = known.flatMap((one): Entry[] => {
+    if (one.kind === 'seen') return one.at >= from ? [one] : [];
+    if (one.kind !== 'settled') return [];
+    const points = one.points.filter(({ at }) => at >= from);
+    return points.length === 0 ? [] : [{ ...one, points }];
+  });
+  const standing = carried.map(({ done, ...one }) => ({
+    ...one,
+    done: Object.fromEntries(Object.entries(done).filter(([job]) => open.has(buildJobKey({ load: one.load, job })))),
+  }));
+  return [...standing, ...jobs, ...rates];
+}
+
+/** The month after is folded now: what it needed of this one is not wanted any more. */
+async function dropContext(disk: TidyDisk, { name, entries }: LedgerMonth): Promise<void> {
+  const header = entries.find((one) => one.kind === 'header');
+  const counted = entries.filter(({ kind }) => kind === 'day' || kind === 'slot');
+  if (header?.timezone !== undefined && counted.length + 1 < entries.length)
+    await writeMonth(disk, name, header, counted);
+}
