@@ -35,6 +35,7 @@ beforeAll(async () => {
   await writeFile(
     config,
     `device: cellar
+state: ${folder}
 place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
 service: {url: "http://127.0.0.1:9", usernameFile: username, passwordFile: password}
 loads:
