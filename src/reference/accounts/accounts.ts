@@ -4,7 +4,7 @@ import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'no
 import { type Account, type AccountStore, memoryAccountStore, openAccountStore } from './account-store.ts';
 import type { PlanName } from './plans.ts';
 
-export interface NewAccount {
+interface NewAccount {
   readonly username: string;
   readonly password: string;
   readonly plan: PlanName;

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 
-export interface ReaderPace {
+interface ReaderPace {
   /** A client with an answer waiting must take so many bytes a second. */
   readonly bytesPerSecond: number;
   /** Between two looks, milliseconds. */

@@ -6,7 +6,7 @@ import type { ApiResponse } from './response.ts';
 /** One for each place, model and horizon of an issue, and as many days of history. */
 const MAX_READY_ANSWERS = 400;
 
-export interface BuiltAnswer {
+interface BuiltAnswer {
   readonly text: string;
   /** The answer is the same from `validFrom` on and before `validUntil`, milliseconds since 1970. */
   readonly validFrom: number;

@@ -2,7 +2,7 @@
 
 import type { AuthErrors, Profile } from './profile.ts';
 
-export type ResponseBody =
+type ResponseBody =
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'text'; readonly text: string; readonly type: string }
   /** Ready JSON; its gzip is made once. */

@@ -23,7 +23,7 @@ export interface RequestScope {
   readonly zone: ZoneText;
 }
 
-export interface ScopeOptions {
+interface ScopeOptions {
   readonly path: DataPath | 'v3/fuel-mix';
   readonly account: Account;
   readonly now: number;
@@ -63,7 +63,7 @@ export function readTimeRange(query: QueryReader, limit: { readonly length: numb
   return { start, end };
 }
 
-export interface MetaOptions {
+interface MetaOptions {
   readonly generatedAt?: number;
   readonly generatedPeriod?: number;
   /** In place of the signal's own. */

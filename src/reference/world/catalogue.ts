@@ -124,7 +124,7 @@ const modelTypes: Readonly<Record<Archetype, string>> = {
 };
 const unlistedArchetypes: readonly Archetype[] = ['solar', 'wind', 'coal'];
 
-export interface CatalogueOptions {
+interface CatalogueOptions {
   readonly seed: number;
   /** Pieces of a border: 2 to this power. */
   readonly mapDetail: number;

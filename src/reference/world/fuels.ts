@@ -91,7 +91,7 @@ export function computeCarbon(mix: readonly FuelShare[]): number {
   return total === 0 ? 0 : Math.round((100 * pounds) / total) / 100;
 }
 
-export interface MarginalShare {
+interface MarginalShare {
   readonly fuel_type: string;
   readonly value: number;
 }

@@ -30,7 +30,7 @@ interface Lattice {
 const roundDegrees = (degrees: number) => Math.round(degrees * 1e5) / 1e5;
 
 /** Twice the enclosed area; positive when counter-clockwise. */
-export function computeDoubleArea(ring: Ring): number {
+function computeDoubleArea(ring: Ring): number {
   let sum = 0;
   for (let i = 1; i < ring.length; i++) {
     const [x0, y0] = ring[i - 1] as Position;

@@ -13,7 +13,7 @@ const FIRST_YEAR = 2023;
 const MOST_LABELS = 20;
 export const BACKFILL_FROM = Date.UTC(2019, 0, 1);
 
-export type ModelPhase = 'preview' | 'default' | 'overlap' | 'discontinued';
+type ModelPhase = 'preview' | 'default' | 'overlap' | 'discontinued';
 
 export interface Model {
   readonly date: string;
@@ -92,7 +92,7 @@ export function findNewestRelease(monthDay: string, now: number): number {
 }
 
 /** What a place's values come from: the model's type, and the first and last time of its data. */
-export interface ModelSource {
+interface ModelSource {
   readonly type: string;
   readonly since: number;
   readonly until: number;

@@ -68,7 +68,7 @@ export interface SeededGrid {
   forecastRate(issued: number, slot: number): number;
 }
 
-export interface GridOptions {
+interface GridOptions {
   readonly seed: number;
   /** Hours the local day is ahead of UTC. */
   readonly zone: number;
