@@ -1,4 +1,4 @@
-/** The state directory on a real file system: replaces files atomically, adds to them durably; never knows what is in them. */
+/** The state directory on a real file system: replaces files atomically and appends to them durably. */
 
 import {
   chmod,
@@ -253,112 +253,108 @@ async function appendTo(directory: string, name: string, bytes: Uint8Array, sync
   if (isNew && sync) await syncDirectory(directory);
 }
 
-/**
- * The disk over `directory`, which is made (mode 0700) by the first writing, when unfinished files of dead processes go as well;
- * reading leaves all as it is. Nothing is thrown here: a directory that cannot be used makes each method reject, and is looked at again each time.
- */
-export function createFileDisk(directory: string): Disk {
-  const runInTurn = createTaskQueues();
-  let preparedPath: Promise<string> | undefined;
-  let existingPath: Promise<string> | undefined;
+/** Opens an existing file for random reads; undefined when there is none. */
+async function openReadable(path: string): Promise<OpenFile | undefined> {
+  const opened = await openToRead(path);
+  if (opened === undefined) return undefined;
+  const { file, size } = opened;
+  return {
+    size,
+    read: async (offset, length) => {
+      try {
+        return await readAll(file, offset, Math.max(0, Math.min(length, size - offset)));
+      } catch (error) {
+        throw translateDiskError(error, path, 'read');
+      }
+    },
+    readNow: (target, offset) => {
+      try {
+        return readSyncInto(target, file, offset);
+      } catch (error) {
+        throw translateDiskError(error, path, 'read');
+      }
+    },
+    close: () => file.close(),
+  };
+}
 
-  const rejectAsDiskError = (path: Promise<string>) =>
-    path.catch((error) => {
-      throw translateDiskError(error, directory, 'keep');
-    });
+/** Removes the file durably; does nothing when there is none. */
+async function removeFile(directory: string, name: string): Promise<void> {
+  try {
+    await unlink(join(directory, name));
+  } catch (error) {
+    if (isFileMissing(error)) return;
+    throw error;
+  }
+  await syncDirectory(directory);
+}
+
+async function listFiles(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && DISK_FILE_NAME.test(entry.name))
+    .map((entry) => entry.name)
+    .sort();
+}
+
+type DirectoryWork<T> = (directory: string) => Promise<T>;
+
+/** Finds or makes the state directory for each use, until a use fails: it may be mounted, made or repaired meanwhile. */
+function createDirectoryAccess(directory: string) {
+  let prepared: Promise<string> | undefined;
+  let existing: Promise<string> | undefined;
 
   const withDiskErrors = async <T>(name: string, use: DiskUse, work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      // The next use looks again: a directory may be mounted, made or repaired meanwhile.
-      preparedPath = undefined;
-      existingPath = undefined;
+      prepared = undefined;
+      existing = undefined;
       throw translateDiskError(error, join(directory, name), use);
     }
   };
-
-  /** In the directory, which is made where there is none. */
-  const inDirectory = <T>(name: string, work: (path: string) => Promise<T>): Promise<T> =>
-    withDiskErrors(name, 'write', async () => {
-      preparedPath ??= rejectAsDiskError(prepareDirectory(directory));
-      return work(await preparedPath);
-    });
-
-  /** Undefined where there is no directory. */
-  const ifDirectoryExists = <T>(
-    name: string,
-    use: DiskUse,
-    work: (path: string) => Promise<T>,
-  ): Promise<T | undefined> =>
-    withDiskErrors(name, use, async () => {
-      existingPath ??= resolveOwnDirectory(directory);
-      const path = await existingPath.catch((error) => {
-        if (!isFileMissing(error)) throw translateDiskError(error, directory, 'keep');
-        existingPath = undefined;
-        return undefined;
-      });
-      return path === undefined ? undefined : work(path);
-    });
+  const asDirectoryError = (error: unknown): never => {
+    throw translateDiskError(error, directory, 'keep');
+  };
 
   return {
-    read: async (name) => ifDirectoryExists(requireFileName(name), 'read', (path) => readWhole(join(path, name))),
+    /** In the directory, which is made where there is none. */
+    inDirectory: <T>(name: string, work: DirectoryWork<T>): Promise<T> =>
+      withDiskErrors(name, 'write', async () => {
+        prepared ??= prepareDirectory(directory).catch(asDirectoryError);
+        return work(await prepared);
+      }),
+    /** Undefined where there is no directory. */
+    ifDirectoryExists: <T>(name: string, use: DiskUse, work: DirectoryWork<T>): Promise<T | undefined> =>
+      withDiskErrors(name, use, async () => {
+        existing ??= resolveOwnDirectory(directory);
+        const path = await existing.catch((error) => {
+          if (!isFileMissing(error)) return asDirectoryError(error);
+          existing = undefined;
+          return undefined;
+        });
+        return path === undefined ? undefined : work(path);
+      }),
+  };
+}
 
+/**
+ * The disk over `directory`, which the first write makes (mode 0700), removing unfinished files of dead processes; reads change
+ * nothing. Nothing is thrown here: while the directory cannot be used, each method rejects.
+ */
+export function createFileDisk(directory: string): Disk {
+  const runInTurn = createTaskQueues();
+  const { inDirectory, ifDirectoryExists } = createDirectoryAccess(directory);
+  return {
+    read: async (name) => ifDirectoryExists(requireFileName(name), 'read', (path) => readWhole(join(path, name))),
     replace: async (name, bytes) =>
       runInTurn(requireFileName(name), () => inDirectory(name, (path) => replaceWhole(path, name, bytes))),
-
     append: async (name, bytes, { sync }) =>
       runInTurn(requireFileName(name), () => inDirectory(name, (path) => appendTo(path, name, bytes, sync))),
-
-    open: async (name) =>
-      ifDirectoryExists(requireFileName(name), 'read', async (path): Promise<OpenFile | undefined> => {
-        const opened = await openToRead(join(path, name));
-        if (opened === undefined) return undefined;
-        const { file, size } = opened;
-        return {
-          size,
-          read: async (offset, length) => {
-            try {
-              return await readAll(file, offset, Math.max(0, Math.min(length, size - offset)));
-            } catch (error) {
-              throw translateDiskError(error, join(path, name), 'read');
-            }
-          },
-          readNow: (target, offset) => {
-            try {
-              return readSyncInto(target, file, offset);
-            } catch (error) {
-              throw translateDiskError(error, join(path, name), 'read');
-            }
-          },
-          close: () => file.close(),
-        };
-      }),
-
+    open: async (name) => ifDirectoryExists(requireFileName(name), 'read', (path) => openReadable(join(path, name))),
     create: async (name) => inDirectory(requireFileName(name), (path) => createUnfinished(path, name)),
-
     remove: async (name) =>
-      runInTurn(requireFileName(name), () =>
-        ifDirectoryExists(name, 'write', async (path) => {
-          try {
-            await unlink(join(path, name));
-          } catch (error) {
-            if (isFileMissing(error)) return;
-            throw error;
-          }
-          await syncDirectory(path);
-        }),
-      ),
-
-    list: async () => {
-      const names = await ifDirectoryExists('', 'read', async (path) => {
-        const entries = await readdir(path, { withFileTypes: true });
-        return entries
-          .filter((entry) => entry.isFile() && DISK_FILE_NAME.test(entry.name))
-          .map((entry) => entry.name)
-          .sort();
-      });
-      return names ?? [];
-    },
+      runInTurn(requireFileName(name), () => ifDirectoryExists(name, 'write', (path) => removeFile(path, name))),
+    list: async () => (await ifDirectoryExists('', 'read', listFiles)) ?? [],
   };
 }

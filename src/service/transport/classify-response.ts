@@ -13,7 +13,7 @@ export type ResponseVerdict =
   | { readonly kind: 'throttled'; readonly retryAfter?: Duration }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-const toFailedVerdict = (failure: Failure): ResponseVerdict => ({ kind: 'failed', failure });
+export const toFailedVerdict = (failure: Failure) => ({ kind: 'failed', failure }) as const;
 
 /** What a failed transfer means. */
 export function classifyHttpFailure({ kind, cause }: HttpFailure): Failure {
