@@ -81,7 +81,7 @@ describeWithMosquitto('the main job', () => {
     undo.push(() => service.stop());
     const { listening } = JSON.parse(await service.waitForLine(/listening/)) as { listening: string };
     await writeFile(join(directory, 'username'), credentials.username);
-    await writeFile(join(directory, 'password'), `${credentials.password}\n`);
+    await writeFile(join(directory, 'password'), `${credentials.password}\n`, { mode: 0o600 });
     await writeFile(join(directory, 'gridtide.yaml'), configuration(listening, broker.url, directory));
     const reader = await listen(broker.url);
     undo.push(() => reader.close());
