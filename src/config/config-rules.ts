@@ -32,7 +32,14 @@ function checkLevels({ output, failSafe, initialLevel }: LoadDraft, report: Repo
       report(`"${level}" is not a safe level of an output of kind ${output.kind}; expected ${known.join(' or ')}`, key);
 }
 
-function checkTimes({ output, minOn, minStateTime, maxBlock, window }: LoadDraft, report: ReportMistake): void {
+function checkTimes(
+  { output, minOn, minOff, maxOff, minStateTime, maxBlock, window }: LoadDraft,
+  report: ReportMistake,
+): void {
+  if (maxOff !== undefined && minOn === 0)
+    report(`${formatDuration(maxOff)} needs a minOn above 0, the time that it then runs; set minOn`, 'maxOff');
+  if (maxOff !== undefined && minOff !== undefined && maxOff < minOff)
+    report(`${formatDuration(maxOff)} is shorter than minOff ${formatDuration(minOff)}; lengthen it`, 'maxOff');
   if (window !== undefined && minOn !== undefined) {
     const length = minutes(countMinutesUntil(window.from, window.to));
     if (minOn > length)

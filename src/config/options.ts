@@ -2,7 +2,7 @@
 
 import type { Goal, Level, LoadType, MqttOutputConfig, OutputConfig } from '../domain/load-types.ts';
 import { buildWeekTimes } from '../domain/text-format.ts';
-import { hours, minutes } from '../domain/units.ts';
+import { days, hours, minutes } from '../domain/units.ts';
 import { buildMqttOutput, presetNames } from './presets.ts';
 import { buildSectionSchema, isRawMap, readSection, sectionType, sectionVariantsType } from './read-section.ts';
 import { brokerUrlType, serviceUrlType } from './url-types.ts';
@@ -166,6 +166,10 @@ export const LOAD = {
   ),
   blockAbove: sgReadyOnly(optional(percentileType, 'block when the index is at or above.')),
   forceBelow: sgReadyOnly(optional(percentileType, 'force a start when the index is at or below.')),
+  alsoBelow: optional(
+    percentileType,
+    'Runs beyond a goal that is met while the index is at or below; none: the goal only.',
+  ),
   minOn: defaulted(
     durationType(minutes(0), hours(12)),
     defaultByType({ ev: '15m', 'heat-pump': '30m', tank: '5m', generic: '5m' }),
@@ -175,6 +179,10 @@ export const LOAD = {
     durationType(minutes(0), hours(12)),
     defaultByType({ ev: '15m', 'heat-pump': '15m', tank: '5m', generic: '5m' }),
     'Minimum time off.',
+  ),
+  maxOff: optional(
+    durationType(hours(1), days(14)),
+    'Maximum time off, for hygiene or comfort: it then runs for minOn, whatever the signal; none: no limit.',
   ),
   minStateTime: sgReadyOnly(
     defaulted(durationType(minutes(10), hours(2)), '10m', 'minimum time of a state; devices ignore shorter ones.'),

@@ -1,7 +1,6 @@
 /** What goes into and comes out of the control core. Types only; `step.ts` decides. Imports no package and nothing of node. */
 
 import type { Level, LoadConfig } from '../domain/load-types.ts';
-import type { ClockReading } from '../domain/ports.ts';
 import type { Duration, Instant, Kilowatt, KilowattHour, Percentile, Uptime } from '../domain/units.ts';
 import type { Basis, SignalView } from '../signal/signal-view.ts';
 
@@ -58,6 +57,8 @@ export type DecisionReason =
   | 'override'
   | 'remote-override'
   | 'must-run'
+  /** Off for its maximum time. */
+  | 'max-off'
   | 'planned'
   | 'plan-waits'
   | 'goal-done'
@@ -122,11 +123,3 @@ export interface StepResult<State> {
   /** A whole millisecond, later than now; nothing changes before it without an event. */
   readonly wakeAt: Uptime;
 }
-
-/** `step(site, state, event, now)`: pure, synchronous, total. */
-export type StepFunction<State> = (
-  site: Site,
-  state: State,
-  event: ControlEvent,
-  now: ClockReading,
-) => StepResult<State>;

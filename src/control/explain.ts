@@ -69,6 +69,8 @@ function formatReason(decision: Decision, clock: FormatTime): string {
       return `set remotely to ${decision.wanted}${when}`;
     case 'must-run':
       return 'must run now to meet its deadline';
+    case 'max-off':
+      return `its maximum time off is over${wanted}`;
     case 'last-run':
       return `runs until it is done, its job allows no further pause${wanted}`;
     case 'planned':
@@ -152,6 +154,8 @@ function formatShortReason(why: DecisionReason): string {
       return 'waiting for cleaner hours';
     case 'must-run':
       return 'the deadline is near';
+    case 'max-off':
+      return 'its maximum time off is over';
     case 'goal-done':
       return 'its goal is met';
     case 'override':

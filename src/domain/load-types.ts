@@ -95,6 +95,8 @@ export interface LoadConfig {
   readonly blockAbove?: Percentile;
   /** SG-Ready only: an ordered start at or below, with the owner's consent. */
   readonly forceBelow?: Percentile;
+  /** Runs on beyond its goal while the index is at or below; absent: the goal only. */
+  readonly alsoBelow?: Percentile;
   readonly minOn: Duration;
   readonly minOff: Duration;
   /** Least time any SG-Ready state is held. */
@@ -103,6 +105,8 @@ export interface LoadConfig {
   readonly maxStartsPerDay: number;
   /** Pauses of one job; absent: no limit of its own. */
   readonly maxInterruptions?: number;
+  /** Never off for longer: it then runs for its minimum time on. Absent: no limit. */
+  readonly maxOff?: Duration;
   readonly maxBlock: Duration;
   readonly maxBlocksPerDay: number;
   /** Starts caused by the shared signal are spread over this. */

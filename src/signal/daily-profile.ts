@@ -11,7 +11,7 @@ const LEAST_COVERAGE = days(3);
 /** An archive without news for longer than this says nothing any more. */
 const MAX_PROFILE_AGE = days(14);
 
-export const countSlotsPerDay = ({ period }: ValueHistory): number => Math.max(1, Math.round(DAY / period));
+const countSlotsPerDay = ({ period }: ValueHistory): number => Math.max(1, Math.round(DAY / period));
 
 /** The fading mean of the values seen at the same time of day up to two weeks before; NaN when none was. */
 export function profileValueAt(history: ValueHistory, slot: number): number {

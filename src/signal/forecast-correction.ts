@@ -119,7 +119,7 @@ export const createForecastCorrection = (): ForecastCorrection => ({
 });
 
 /** What is known at one slot: the values said from it on, and the profile of the same slots and further. */
-export interface ForecastIssue {
+interface ForecastIssue {
   readonly slot: number;
   readonly forecastValues: ArrayLike<number>;
   /** At least a day long; NaN where no day had one. */
@@ -262,7 +262,7 @@ function estimateDeviations(sums: Float64Array): Float64Array {
 }
 
 /** What the archive can tell the learner: the value seen for a slot and the profile it had. */
-export interface LearningData {
+interface LearningData {
   readonly value: (slot: number) => number;
   readonly profile: (slot: number) => number;
   /** Mean of the profile over the day around a slot: what the shape is measured against. */

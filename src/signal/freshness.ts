@@ -20,7 +20,7 @@ import type { SignalData } from './signal-store.ts';
 import type { CurrentIndex, Horizon, SignalView } from './signal-view.ts';
 import { toSlot } from './value-history.ts';
 
-export interface ViewOptions {
+interface ViewOptions {
   readonly ties: TieRule;
   /** Where the device is; data of any other region are for looking at. Undefined: not known yet, nothing drives. */
   readonly ownRegion: string | undefined;
@@ -30,7 +30,7 @@ export interface ViewOptions {
 const MAX_UNCHANGED = hours(24);
 
 /** A forecast is fresh for three of its issues, at least a quarter of an hour. */
-export const freshUntil = ({ generatedAt, generatedPeriod }: Forecast): Instant =>
+const freshUntil = ({ generatedAt, generatedPeriod }: Forecast): Instant =>
   addDuration(generatedAt, Math.max(3 * generatedPeriod, minutes(15)) as Duration);
 
 /** End of the last value. */

@@ -6,7 +6,7 @@ import type { Point } from '../service/api/response-types.ts';
 export type TieRule = 'mid' | 'strict' | 'weak';
 
 /** `full`: at least 21 hours of values; `degraded`: at least 18; `none`: fewer, or no value for now, and then no percentile is given. */
-export type IndexQuality = 'full' | 'degraded' | 'none';
+type IndexQuality = 'full' | 'degraded' | 'none';
 
 export interface LocalIndex {
   /** Start of the slot that holds now. */

@@ -18,7 +18,7 @@ const PUBLICATION_DELAY = milliseconds(5_000);
 /** Devices spread over half a period: at most twice the mean load on the service. */
 const PHASE_SHARE = 0.5;
 
-export type PollKind = 'forecast' | 'live-index';
+type PollKind = 'forecast' | 'live-index';
 
 function pollPeriod(signal: SignalData, kind: PollKind): Duration {
   const period = kind === 'forecast' ? signal.forecast?.generatedPeriod : signal.liveIndex?.period;

@@ -96,7 +96,7 @@ export function encodeSignalData(signal: SignalData): Uint8Array {
   return bytes;
 }
 
-export type DecodedSignalData =
+type DecodedSignalData =
   | { readonly ok: true; readonly signal: SignalData }
   /** What is wrong with the bytes, for people. */
   | { readonly ok: false; readonly note: string };

@@ -13,7 +13,7 @@ export interface ValueHistory {
 }
 
 /** Four weeks: what a profile can use, and 32 KiB at five minutes. */
-export const HISTORY_LENGTH = days(28);
+const HISTORY_LENGTH = days(28);
 
 export const createValueHistory = (period: Duration): ValueHistory => ({
   period,

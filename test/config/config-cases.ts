@@ -80,7 +80,7 @@ const unfit = (name: string, text: string, ...sentences: string[]): InvalidConfi
 });
 
 const LOAD_KEYS =
-  'type, output, powerKw, goal, onBelow, offAbove, blockAbove, forceBelow, minOn, minOff, minStateTime, maxStartsPerHour, maxStartsPerDay, maxInterruptions, maxBlock, maxBlocksPerDay, startSpread, window, failSafe, initialLevel, onStop, overrideFor, observeOnly';
+  'type, output, powerKw, goal, onBelow, offAbove, blockAbove, forceBelow, alsoBelow, minOn, minOff, maxOff, minStateTime, maxStartsPerHour, maxStartsPerDay, maxInterruptions, maxBlock, maxBlocksPerDay, startSpread, window, failSafe, initialLevel, onStop, overrideFor, observeOnly';
 const DURATION = 'a duration such as 90s, 30m, 4h or 1h30m, within 0s to 12h';
 const WEEK = 'a local time such as "07:00", or times by days such as {mon-fri: "07:00", sat-sun: "09:00"}';
 const TIME = 'a local time such as "07:00", from 00:00 to 23:59';
@@ -368,6 +368,16 @@ const RULE_ROWS: readonly InvalidConfig[] = [
     'force above on',
     withLoad({ ...SG, forceBelow: 40 }),
     'loads.heater.forceBelow: 40 is above onBelow 33; it must be at or below',
+  ),
+  unfit(
+    'a maximum time off without a time to run',
+    withLoad({ maxOff: '36h', minOn: '0m' }),
+    'loads.heater.maxOff: 1d12h needs a minOn above 0, the time that it then runs; set minOn',
+  ),
+  unfit(
+    'a maximum time off below the minimum',
+    withLoad({ maxOff: '1h', minOff: '2h' }),
+    'loads.heater.maxOff: 1h is shorter than minOff 2h; lengthen it',
   ),
   unfit(
     'a block without SG-Ready',

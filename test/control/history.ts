@@ -17,7 +17,11 @@ const { window: _carWindow, ...bareCar } = carLoad({ startSpread: minutes(5), fa
 const { window: _pumpWindow, ...barePump } = heatPumpLoad();
 
 export const historySites: readonly Site[] = [
-  buildSite(carLoad({ startSpread: minutes(5) }), heatPumpLoad(), tankLoad()),
+  buildSite(
+    carLoad({ startSpread: minutes(5), alsoBelow: asPercentile(20) }),
+    heatPumpLoad(),
+    tankLoad({ maxOff: hours(3) }),
+  ),
   { ...buildSite(carLoad({ startSpread: minutes(5) }), heatPumpLoad(), tankLoad()), budget: 8 as Kilowatt },
   {
     ...buildSite(

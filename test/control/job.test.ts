@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { hours, type Instant, type Kilowatt, type KilowattHour, minutes } from '../../src/domain/units.ts';
-import { buildHorizon, buildIndex, buildSite, ControlBench, carLoad, daily, instantFrom } from './site.ts';
+import {
+  asPercentile,
+  buildHorizon,
+  buildIndex,
+  buildSite,
+  ControlBench,
+  carLoad,
+  daily,
+  instantFrom,
+  tankLoad,
+} from './site.ts';
 
 /** 18:00 local; the deadline 07:00 is 13 hours away. */
 const EVENING = instantFrom('2026-06-04T01:00:00Z');
@@ -160,5 +170,68 @@ describe('an electric car, 4 h by 07:00', () => {
       '02:43 on must-run',
       '06:43 off goal-done',
     ]);
+  });
+});
+
+describe('beyond a goal that is met', () => {
+  //  index  run  why
+  const rows = [
+    [5, 'on', 'clean'],
+    [14.9, 'on', 'between'],
+    [15, 'off', 'goal-done'],
+    [10, 'off', 'goal-done'],
+    [4, 'on', 'clean'],
+  ] as const;
+  it('a load with alsoBelow 5 runs on clean hours, with the hysteresis of its thresholds', () => {
+    const { window: _, ...car } = carLoad({ alsoBelow: asPercentile(5), minOn: minutes(0), minOff: minutes(0) });
+    const bench = new ControlBench(buildSite(car), EVENING);
+    bench.send({ kind: 'found', levels: { car: 'off' } });
+    bench.send({ kind: 'arm', load: 'car', need: minutes(1), by: DEADLINE });
+    bench.sendSignal({ horizon: buildHorizon(EVENING, [10, 90, 90, 90]) });
+    bench.runFor(minutes(5));
+    expect(bench.decision('car')).toMatchObject({ level: 'off', why: 'goal-done' });
+    for (const [index, level, why] of rows) {
+      bench.runFor(minutes(5));
+      bench.index(index);
+      expect([index, bench.decision('car').level, bench.decision('car').why]).toEqual([index, level, why]);
+    }
+  });
+
+  it('a load without it stays off', () => {
+    const bench = plugged();
+    bench.runUntil(instantFrom('2026-06-04T12:30:00Z'));
+    bench.index(0);
+    expect(bench.decision('car')).toMatchObject({ level: 'off', why: 'goal-done' });
+  });
+});
+
+describe('a tank that may be off for 6 hours at most', () => {
+  const tank = tankLoad({ maxOff: hours(6), failSafe: 'off' });
+  const timesOf = (bench: ControlBench) => bench.switches.map(({ at }) => (at - EVENING) / 60_000);
+
+  it('runs for its minimum time on, again and again, without any signal', () => {
+    const bench = new ControlBench(buildSite(tank), EVENING);
+    bench.send({ kind: 'found', levels: { tank: 'off' } });
+    bench.runFor(hours(13));
+    expect(timesOf(bench)).toEqual([360, 365, 725, 730]);
+    expect(bench.switches.map(({ why }) => why)).toEqual(['max-off', 'no-data', 'max-off', 'no-data']);
+  });
+
+  it('runs though the index is dirty, and counts anew from each run', () => {
+    const bench = new ControlBench(buildSite(tank), EVENING);
+    bench.send({ kind: 'found', levels: { tank: 'off' } });
+    for (let slot = 0; slot < 12 * 10; slot++) {
+      bench.index(slot === 36 ? 10 : 90);
+      bench.runFor(minutes(5));
+    }
+    expect(timesOf(bench)).toEqual([180, 185, 545, 550]);
+  });
+
+  it('stays off while an override says so', () => {
+    const bench = new ControlBench(buildSite(tank), EVENING);
+    bench.send({ kind: 'found', levels: { tank: 'off' } });
+    bench.send({ kind: 'override', load: 'tank', level: 'off', for: hours(8), source: 'local' });
+    bench.runFor(hours(9));
+    expect(timesOf(bench)).toEqual([480, 485]);
   });
 });

@@ -8,7 +8,7 @@ export interface JobShare {
   readonly power: Kilowatt;
 }
 
-export interface SitePlan {
+interface SitePlan {
   /** In the order asked for; undefined where a job finds no room. */
   readonly plans: readonly (JobPlan | undefined)[];
   /** Value times kilowatt hours of the plans found. */

@@ -13,6 +13,7 @@ import {
   findDecisionBasis,
   getValidHorizon,
   getValidIndex,
+  maxOffEnd,
   presentLevel,
   STARTUP_GRACE,
   type StepContext,
@@ -37,6 +38,7 @@ export function evaluateRules(context: StepContext, load: LoadConfig, state: Loa
     overrideRule(context, load, state.local, { why: 'override', priority: 4 }) ??
     overrideRule(context, load, state.remote, { why: 'remote-override', priority: 5 }) ??
     deadlineRule(context, load, state) ??
+    maxOffRule(context, load, state) ??
     untrustedClockRule(context, load, state) ??
     outputFaultRule(context, load, state) ??
     startupRule(context, load, state) ??
@@ -68,6 +70,13 @@ function overrideRule(
 function deadlineRule(context: StepContext, load: LoadConfig, { job }: LoadState): LevelRequest | undefined {
   if (job?.forcedByDeadline !== true) return undefined;
   return { level: runLevel(load), why: 'must-run', priority: 6, basis: findDecisionBasis(context, load) };
+}
+
+/** After its maximum time off a load starts; its minimum time on then keeps it running. */
+function maxOffRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
+  const end = maxOffEnd(load, state);
+  if (end === undefined || context.now.uptime < end) return undefined;
+  return { level: runLevel(load), why: 'max-off', priority: 6, basis: findDecisionBasis(context, load) };
 }
 
 /** Without a clock no data can be placed in time: the initial level at first, then the fail-safe level. */
@@ -105,10 +114,31 @@ function planRule(context: StepContext, load: LoadConfig, state: LoadState): Lev
     if (load.goal?.armedBy !== 'command') return undefined;
     return { level: idle, why: 'not-armed', priority: 7, basis: findDecisionBasis(context, load) };
   }
-  if (isDone(job)) return { level: idle, why: 'goal-done', priority: 7, basis: findDecisionBasis(context, load) };
+  if (isDone(job))
+    return (
+      beyondGoalRule(context, load, state) ?? {
+        level: idle,
+        why: 'goal-done',
+        priority: 7,
+        basis: findDecisionBasis(context, load),
+      }
+    );
   const horizon = getValidHorizon(context);
   if (horizon === undefined || plan === undefined) return undefined;
   return applyForceOrBlock(context, load, state, requestFromPlan(context, load, plan, horizon.basis));
+}
+
+/** Beyond a goal that is met, with the hysteresis of the load's thresholds. */
+function beyondGoalRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
+  const index = getValidIndex(context);
+  const { alsoBelow } = load;
+  if (alsoBelow === undefined || index === undefined || index.flat) return undefined;
+  const request = { level: runLevel(load), priority: 8, basis: index.basis, threshold: alsoBelow } as const;
+  if (index.value <= alsoBelow) return { ...request, why: 'clean', startsUntil: index.startsUntil };
+  // Only what it began: a run that the plan has just ended is no reason to go on.
+  const hasBegun = isRunning(presentLevel(state)) && state.decision?.priority === 8;
+  const isBetween = index.value < alsoBelow + load.offAbove - load.onBelow;
+  return hasBegun && isBetween ? { ...request, why: 'between' } : undefined;
 }
 
 function requestFromPlan(context: StepContext, load: LoadConfig, plan: LoadPlan, basis: Basis): LevelRequest {

@@ -30,7 +30,7 @@ export const blockAllowedFrom = (load: LoadConfig, { blocks }: LoadState): Uptim
   nextAllowedAt(blocks, load.maxBlocksPerDay, DAY);
 
 /** How many starts a plan may use. One of the day's is kept back for the deadline guard, except when it is the last; a job's may all be planned. */
-export interface StartAllowance {
+interface StartAllowance {
   /** Whenever they are. */
   readonly guaranteed: number;
   /** At the most, where `fit` holds. */

@@ -23,7 +23,7 @@ export interface StepContext {
 }
 
 /** What is not yet known since the start. */
-export interface Startup {
+interface Startup {
   readonly startedAt: Uptime;
   /** A signal event has come. */
   readonly signalReceived: boolean;
@@ -83,6 +83,10 @@ export function minimumTimeEnd(load: LoadConfig, state: LoadState): Uptime | und
   const stateEnd = isSgReady(load) ? levelSince(state) + load.minStateTime : 0;
   return Math.max(runningSince(state) + least, stateEnd) as Uptime;
 }
+
+/** When the maximum time off ends; undefined for a load that runs or has none. */
+export const maxOffEnd = ({ maxOff }: LoadConfig, state: LoadState): Uptime | undefined =>
+  maxOff === undefined || isRunning(presentLevel(state)) ? undefined : ((runningSince(state) + maxOff) as Uptime);
 
 /** Length of a slot where no signal says otherwise. */
 export const DEFAULT_SLOT = minutes(5);

@@ -6,7 +6,15 @@ import type { LoadState } from '../state/control-state.ts';
 import type { Permitted } from './interlocks.ts';
 import { listJobMoments } from './jobs.ts';
 import { runTurnEnd } from './power-budget.ts';
-import { levelSince, minimumTimeEnd, presentLevel, STARTUP_GRACE, type StepContext, toUptime } from './step-context.ts';
+import {
+  levelSince,
+  maxOffEnd,
+  minimumTimeEnd,
+  presentLevel,
+  STARTUP_GRACE,
+  type StepContext,
+  toUptime,
+} from './step-context.ts';
 
 /** Without any news, a step at least this often notices a clock that was set. */
 const MAX_SLEEP = hours(1);
@@ -33,7 +41,7 @@ export function findWakeUp(
     const state = states[i];
     if (state === undefined) continue;
     const { local, remote, retryAt, faultUntil, plan } = state;
-    add(local?.until, remote?.until, retryAt, faultUntil, minimumTimeEnd(load, state));
+    add(local?.until, remote?.until, retryAt, faultUntil, minimumTimeEnd(load, state), maxOffEnd(load, state));
     if (presentLevel(state) === 'block') add((levelSince(state) + load.maxBlock) as Uptime);
     addWall(...listJobMoments(context, load, state), plan && nextPlanChange(plan.runs, now.wall));
     const turnEnd = runTurnEnd(context, states, i);

@@ -8,7 +8,7 @@ import type { Decision, Site } from '../control-types.ts';
 import type { PlannedRun } from '../planning/schedule-job.ts';
 import { findStateShapeError } from './state-schema.ts';
 
-export const STATE_VERSION = 1;
+const STATE_VERSION = 1;
 
 export interface ActiveOverride {
   readonly level: Level;
@@ -16,7 +16,7 @@ export interface ActiveOverride {
 }
 
 /** Sent and not yet confirmed. */
-export interface PendingCommand {
+interface PendingCommand {
   readonly level: Level;
   readonly at: Uptime;
   /** Replaced a command to run that may have been carried out. */
@@ -101,7 +101,7 @@ export interface ControlState {
   readonly loads: readonly LoadState[];
 }
 
-export interface UnreadableState {
+interface UnreadableState {
   readonly kind: 'unreadable';
   readonly detail: string;
 }
