@@ -14,8 +14,8 @@ export interface Piece extends RingList {
   readonly isInterior: boolean;
 }
 
-/** At 128 the index is a tenth smaller and a lookup takes almost twice as long. */
-const PIECE_VERTICES = 64;
+/** At 128 the index is a seventh smaller and a lookup takes almost twice as long. */
+const PIECE_VERTICES = 72;
 /** Two halves with more than this share of the whole are not worth having: long parallel edges, or many at one point. */
 const MAX_SPLIT_GROWTH = 1.5;
 
