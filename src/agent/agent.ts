@@ -65,6 +65,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       ledger.recordView(view, clock.now());
       monitor.publishSignal(view, formatSignalView(view));
       loadControl.feed({ kind: 'signal', view });
+      status.publishHealth();
     },
     onRegion: () => status.publishInfo(),
     onClockChange: tick,

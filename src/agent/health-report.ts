@@ -1,5 +1,6 @@
 /** The agent's condition as health and as a sentence. */
 
+import type { Instant } from '../domain/units.ts';
 import { HEALTH_PARTS, type Health, type PartHealth, type PartName } from '../mqtt/health.ts';
 import type { Failure } from '../service/failure.ts';
 import { failureText } from '../service/failure-text.ts';
@@ -11,6 +12,8 @@ export interface HealthSources {
   readonly problems: readonly Problem[];
   readonly view: SignalView | undefined;
   readonly signalData: SignalData | undefined;
+  /** Since when loads have been at their fail-safe levels, while the basis is `fail-safe`. */
+  readonly failSafeSince: Instant;
   readonly requests: number;
   readonly logins: number;
   readonly region: string | undefined;
@@ -39,16 +42,24 @@ const collectWarnings = (data: SignalData | undefined): readonly string[] => {
   return [...new Set(all.map(({ message }) => message))].slice(0, MAX_HEALTH_WARNINGS);
 };
 
-export function buildHealth({ problems, view, signalData, requests, logins, region, plan }: HealthSources): Health {
-  const parts = Object.fromEntries(HEALTH_PARTS.map((name) => [name, buildPartHealth(name, problems)])) as Record<
-    PartName,
-    PartHealth
-  >;
+const NO_SIGNAL = 'no valid signal yet, so the loads are at their fail-safe levels';
+
+export function buildHealth({ problems, view, signalData, failSafeSince, ...facts }: HealthSources): Health {
+  const { requests, logins, region, plan } = facts;
+  const basis = findBestBasis(view);
+  const partsByProblem = Object.fromEntries(
+    HEALTH_PARTS.map((name) => [name, buildPartHealth(name, problems)]),
+  ) as Record<PartName, PartHealth>;
+  // Whatever the cause: loads at their fail-safe levels are never well.
+  const isUnexplained = basis === 'fail-safe' && Object.values(partsByProblem).every(({ ok }) => ok);
+  const parts = isUnexplained
+    ? { ...partsByProblem, service: { ok: false, problem: NO_SIGNAL, since: failSafeSince } as const }
+    : partsByProblem;
   const lastForecast = signalData?.forecast?.generatedAt;
   const warnings = collectWarnings(signalData);
   return {
     parts,
-    basis: findBestBasis(view),
+    basis,
     requests,
     logins,
     ...(warnings.length === 0 ? {} : { warnings }),

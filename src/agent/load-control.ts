@@ -92,9 +92,15 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
   return {
     feed: controlLoop.feed,
     decisions: recorder.decisions,
-    onCommand(load, command) {
+    async onCommand(load, command) {
       controlLoop.feed(toControlEvent(load, command));
-      return { accepted: true, text: recorder.explain(load) };
+      const text = recorder.explain(load);
+      // The sender may rely on the answer, also after a power cut.
+      const isDurable = await persistence.isControlDurable();
+      return {
+        accepted: true,
+        text: isDurable ? text : `${text}; a restart forgets it, because it could not be saved`,
+      };
     },
     parts: [
       { start: () => saveFailsafe(context) },

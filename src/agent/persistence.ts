@@ -28,6 +28,8 @@ export interface Persistence {
     state: ControlState,
     options: { readonly now: ClockReading; readonly jobs: RecordedJobs; readonly atMost: Duration },
   ): void;
+  /** Whether the control state saved last is on the disk; resolves once that write has ended. */
+  isControlDurable(): Promise<boolean>;
   saveSignal(signalData: SignalData, now: ClockReading, atMost: Duration): void;
   /** Writes the newest of both. */
   close(): Promise<void>;
@@ -59,6 +61,7 @@ export function createPersistence({ store, scratch, signalType, boot, note }: Pe
       const encode = () => encodeJson({ boot, jobs, state: encodeControlState(state) });
       control.save(encode, now.uptime, atMost);
     },
+    isControlDurable: control.lastWrite,
     saveSignal: (data, now, atMost) => signal.save(() => encodeSignalData(data), now.uptime, atMost),
     async close() {
       await control.close();
@@ -72,7 +75,9 @@ const encodeJson = (value: unknown) => new TextEncoder().encode(JSON.stringify(v
 function createSavedDocument(name: string, store: DocumentStore, scratch: DocumentStore | undefined) {
   let encodeNewest: (() => Uint8Array) | undefined;
   let savedAt: Uptime | undefined;
+  let lastWrite: Promise<boolean> = Promise.resolve(true);
   return {
+    lastWrite: () => lastWrite,
     save(encode: () => Uint8Array, now: Uptime, atMost: Duration): void {
       encodeNewest = encode;
       const isDue = savedAt === undefined || durationBetween(savedAt, now) >= atMost;
@@ -81,7 +86,7 @@ function createSavedDocument(name: string, store: DocumentStore, scratch: Docume
       void scratch?.save(name, bytes);
       if (!isDue) return;
       savedAt = now;
-      void store.save(name, bytes);
+      lastWrite = store.save(name, bytes);
     },
     async close(): Promise<void> {
       if (encodeNewest !== undefined) await store.save(name, encodeNewest());

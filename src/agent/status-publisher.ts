@@ -5,7 +5,7 @@ import { type Instant, milliseconds } from '../domain/units.ts';
 import type { Monitor } from '../mqtt/monitor.ts';
 import { formatEntitlements } from '../service/entitlements/entitlements.ts';
 import type { AgentContext } from './agent-context.ts';
-import { buildHealth, formatSignalView } from './health-report.ts';
+import { buildHealth, findBestBasis, formatSignalView } from './health-report.ts';
 import type { Part } from './lifecycle.ts';
 import type { SignalSupply } from './signal-supply.ts';
 
@@ -24,17 +24,21 @@ export interface StatusPublisher {
 
 export function createStatusPublisher(context: AgentContext, parts: StatusPublisherParts): StatusPublisher {
   const { monitor, supply, startedAt, isStopping } = parts;
+  let failSafeSince: Instant | undefined = startedAt;
   return {
     publishHealth() {
       if (isStopping()) return;
       const problems = context.problems.list();
       const view = supply.signalLoop.view();
       const plan = supply.entitlements();
+      const now = context.clock.now().wall;
+      failSafeSince = findBestBasis(view) === 'fail-safe' ? (failSafeSince ?? now) : undefined;
       monitor.publishHealth(
         buildHealth({
           problems,
           view,
           signalData: supply.signalLoop.data(),
+          failSafeSince: failSafeSince ?? now,
           ...supply.service.counts(),
           region: supply.home()?.region,
           plan: plan && formatEntitlements(plan),

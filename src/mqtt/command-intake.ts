@@ -13,7 +13,7 @@ const MAX_UNKNOWN_LOAD_NAME = 40;
 /** Version 4 does not tell a live retained command from a plain one: right after subscribing each is refused. */
 const IGNORE_IN_VERSION_4 = seconds(1);
 
-export type CommandHandler = (load: string, command: RemoteCommand) => CommandResult;
+export type CommandHandler = (load: string, command: RemoteCommand) => Promise<CommandResult>;
 
 export interface CommandIntakeParts {
   readonly config: Config;

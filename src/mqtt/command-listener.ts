@@ -22,7 +22,8 @@ export interface CommandListenerParts {
   readonly publishAnswer: (document: object) => void;
   /** Removes a message the broker has stored. */
   readonly clearRetained: (topic: string) => void;
-  readonly onCommand: (command: RemoteCommand) => CommandResult;
+  /** Resolves once the command outlives a power cut. */
+  readonly onCommand: (command: RemoteCommand) => Promise<CommandResult>;
 }
 
 /** Before `ignoreUntil` every command is refused. */
@@ -36,10 +37,14 @@ export function createCommandListener(parts: CommandListenerParts): CommandListe
     sendAnswer({ id: id ?? null, ok: false, message });
   };
 
-  const executeCommand = ({ payload }: BrokerMessage): void => {
+  /** By their id, the commands that have no answer yet: the same one sent again waits for it. */
+  const running = new Map<string, Promise<void>>();
+
+  const executeCommand = async ({ payload }: BrokerMessage): Promise<void> => {
     const now = clock.now();
     const parsed = parse(payload, now);
     const { id } = parsed;
+    if (id !== undefined) await running.get(id);
     const earlierAnswer = id === undefined ? undefined : limiter.findAnswer(id, now.uptime);
     if (earlierAnswer !== undefined) {
       sendAnswer({ ...earlierAnswer, duplicate: true });
@@ -49,10 +54,18 @@ export function createCommandListener(parts: CommandListenerParts): CommandListe
       refuse(parsed.message, id);
       return;
     }
-    const { accepted, text } = onCommand(parsed.command);
-    const result = { id: id ?? null, ...buildCommandEcho(parsed.command), ok: accepted, message: text };
-    log('info', `command for "${load}": ${parsed.command.kind}`, { load });
-    if (id !== undefined && accepted) limiter.rememberAnswer(id, result, now.uptime);
+    const execution = answerCommand(parsed.command, id);
+    if (id !== undefined) running.set(id, execution);
+    await execution;
+    if (id !== undefined) running.delete(id);
+  };
+
+  const answerCommand = async (command: RemoteCommand, id: string | undefined): Promise<void> => {
+    const { accepted, text } = await onCommand(command);
+    const { uptime } = clock.now();
+    const result = { id: id ?? null, ...buildCommandEcho(command), ok: accepted, message: text };
+    log('info', `command for "${load}": ${command.kind}`, { load });
+    if (id !== undefined && accepted) limiter.rememberAnswer(id, result, uptime);
     sendAnswer(result);
   };
 
@@ -74,7 +87,7 @@ export function createCommandListener(parts: CommandListenerParts): CommandListe
         break;
       case 'in':
         if (uptime < ignoreUntil) refuse('the link has just come up; send it again in a moment');
-        else executeCommand(message);
+        else void executeCommand(message);
     }
   };
 }

@@ -62,7 +62,7 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
     broker,
     clock,
     log,
-    onCommand: (load, command) => handlers?.onCommand(load, command) ?? STARTING,
+    onCommand: async (load, command) => handlers?.onCommand(load, command) ?? STARTING,
   });
 
   const publishOnline = () => broker.publish(topics.availability, 'online', { retain: true });

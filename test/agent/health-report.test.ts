@@ -5,7 +5,15 @@ import { buildHealthPayload } from '../../src/mqtt/health.ts';
 import { emptySignalData, type SignalData } from '../../src/signal/signal-store.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
-const QUIET = { problems: [], view: undefined, requests: 3, logins: 1, region: 'PSCO', plan: undefined };
+const QUIET = {
+  problems: [],
+  view: undefined,
+  requests: 3,
+  logins: 1,
+  region: 'PSCO',
+  plan: undefined,
+  failSafeSince: NOON,
+};
 
 const warned = (...messages: string[]): SignalData => ({
   ...emptySignalData('PSCO'),
@@ -36,7 +44,6 @@ describe('the condition of the agent', () => {
   ];
   it.each(rows)('warnings of the service: %s', (_, said, told) => {
     expect(buildHealthPayload(buildHealth({ ...QUIET, signalData: warned(...said) }))).toMatchObject({
-      ok: true,
       warnings: told,
     });
   });
@@ -53,5 +60,12 @@ describe('the condition of the agent', () => {
       since: '2026-03-01T12:00:00+00:00',
     });
     expect(problem).toBe('outputs: the car does not answer; line 17 is busy');
+  });
+
+  it('on fail-safe it is never well, whatever the cause', () => {
+    const { ok, problem, parts } = buildHealthPayload(buildHealth({ ...QUIET, signalData: undefined, problems: [] }));
+    expect(ok).toBe(false);
+    expect(problem).toBe('service: no valid signal yet, so the loads are at their fail-safe levels');
+    expect(parts.service).toMatchObject({ ok: false, since: '2026-03-01T12:00:00+00:00' });
   });
 });

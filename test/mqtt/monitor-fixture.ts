@@ -135,7 +135,7 @@ export function startMonitorFixture(
   );
   monitor.publishHealth(sampleHealth());
   monitor.start({
-    onCommand(name, command) {
+    async onCommand(name, command) {
       commands.push({ load: name, ...command });
       return { accepted: true, text: `${name} does as told` };
     },

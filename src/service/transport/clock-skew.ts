@@ -5,6 +5,9 @@ import { type Duration, type Instant, milliseconds } from '../../domain/units.ts
 
 /** The median of this many answers: one delayed answer does not move it. */
 const SAMPLE_COUNT = 3;
+/** A Date header outside these years is a fault of the server: by it every forecast would be out of date. */
+const EARLIEST_DATE = Date.UTC(2020, 0);
+const LATEST_DATE = Date.UTC(2100, 0);
 /** A Date header is cut to whole seconds: the truth lies half of one later on average. */
 const DATE_TRUNCATION = 500;
 
@@ -19,7 +22,7 @@ export function createClockSkew(): ClockSkew {
   let samples: readonly number[] = [];
   return {
     record(date, before, now) {
-      if (date === undefined) return;
+      if (date === undefined || date < EARLIEST_DATE || date >= LATEST_DATE) return;
       const middle = (before.uptime + now.uptime) / 2;
       samples = [...samples, date + DATE_TRUNCATION - middle].slice(-SAMPLE_COUNT);
     },

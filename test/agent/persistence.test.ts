@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { createDocumentStore } from '../../src/agent/document-store.ts';
+import { createPersistence } from '../../src/agent/persistence.ts';
+import { initialState } from '../../src/control/step.ts';
+import { type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
+import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
+
+const NOW = { wall: Date.parse('2026-03-01T12:00:00Z') as Instant, uptime: 0 as Uptime, trusted: true };
+
+function setUp() {
+  const memory = createMemoryDisk();
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slow = {
+    ...memory,
+    replace: (name: string, bytes: Uint8Array) => released.then(() => memory.replace(name, bytes)),
+  };
+  const store = createDocumentStore(slow, () => {});
+  const persistence = createPersistence({ store, scratch: undefined, signalType: 'co2_moer', boot: 'one', note() {} });
+  const state = initialState({ device: 'cellar', timezone: 'UTC', loads: [] }, undefined, false);
+  const save = () => persistence.saveControl(state, { now: NOW, jobs: {}, atMost: minutes(0) });
+  return { memory, persistence, release, save };
+}
+
+it('a saved control state counts as durable once its write has ended, not before', async () => {
+  const { memory, persistence, release, save } = setUp();
+  save();
+  let isAnswered = false;
+  const durable = persistence.isControlDurable().finally(() => {
+    isAnswered = true;
+  });
+  await new Promise((resume) => setImmediate(resume));
+  expect(isAnswered).toBe(false);
+  release();
+  expect(await durable).toBe(true);
+  expect(await memory.list()).toEqual(['control.b']);
+});
+
+it('a full disk makes no state durable', async () => {
+  const { memory, persistence, release, save } = setUp();
+  memory.failWrites('full');
+  release();
+  save();
+  expect(await persistence.isControlDurable()).toBe(false);
+});
