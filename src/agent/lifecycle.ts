@@ -1,8 +1,8 @@
 /** Starts the parts of the agent in order and stops them in reverse. */
 
+import { waitAtMost } from '../domain/abortable-wait.ts';
 import type { Clock } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
-import { waitAtMost } from '../domain/wait.ts';
 
 export interface Part {
   /** Ends early once `stop` is aborted. */
@@ -38,7 +38,7 @@ export function createLifecycle(clock: Clock, parts: readonly Part[]): Lifecycle
 
   const stopParts = async (): Promise<void> => {
     stopping.abort();
-    await waitAtMost(START_STEP_LIMIT, Promise.allSettled([starting]), { clock, name: 'stop' });
+    await waitAtMost({ clock, wait: START_STEP_LIMIT, name: 'stop' }, Promise.allSettled([starting]));
     for (const part of started.reverse()) await part.stop?.();
   };
 

@@ -2,10 +2,10 @@
 
 import type { ControlEvent, Decision, Site } from '../control/control-types.ts';
 import { type ControlState, initialState, step } from '../control/step.ts';
+import { waitAtMost } from '../domain/abortable-wait.ts';
 import type { Level } from '../domain/load-types.ts';
 import type { Broker } from '../domain/ports.ts';
 import { type Duration, milliseconds, seconds } from '../domain/units.ts';
-import { waitAtMost } from '../domain/wait.ts';
 import type { MonitorHandlers } from '../mqtt/monitor.ts';
 import type { RemoteCommand } from '../mqtt/parse-command.ts';
 import { buildFailsafeLines } from '../outputs/failsafe-lines.ts';
@@ -80,8 +80,8 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
     controlLoop.start(initialState(site, saved?.state, isSameBoot), levels);
   };
   /** A device that does not answer holds up neither the others nor the end. */
-  const limit = <Value>(length: Duration, work: Promise<Value>) =>
-    waitAtMost(length, work, { clock: world.clock, name: 'stop' });
+  const limit = <Value>(wait: Duration, work: Promise<Value>) =>
+    waitAtMost({ clock: world.clock, wait, name: 'stop' }, work);
   const stopOutputs = async (): Promise<void> => {
     // Where a load did not take its level, the fail-safe program that runs after this one tries once more.
     if (await limit(STOP_LEVEL_LIMIT, outputs.applyStopLevels(controlLoop.recordFinalLevel)))

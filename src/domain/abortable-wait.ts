@@ -37,3 +37,18 @@ export async function waitAbortable<Value = never>(
   for (const end of ends) end();
   return answer;
 }
+
+/** What `work` resolves with, or undefined when it has not ended after `wait` of the machine's own time. */
+export async function waitAtMost<Value>(
+  { clock, wait, name }: Omit<WaitOptions, 'signal'>,
+  work: Promise<Value>,
+): Promise<Value | undefined> {
+  const scaledWait = (wait * (clock.speed ?? 1)) as Duration;
+  const done = new AbortController();
+  const timeout = waitAbortable({ clock, wait: scaledWait, name, signal: done.signal });
+  try {
+    return await Promise.race([work, timeout.then(() => undefined)]);
+  } finally {
+    done.abort();
+  }
+}

@@ -1,7 +1,8 @@
 /** Reads the account's plan once a day and tells what changed; decides when to read, not what is asked with it. */
 
-import type { Cancel, Clock, Random } from '../../domain/ports.ts';
-import { addDuration, type Duration, days, hours, milliseconds } from '../../domain/units.ts';
+import { createPoller } from '../../domain/poller.ts';
+import type { Clock, Random } from '../../domain/ports.ts';
+import { type Duration, days, hours, milliseconds } from '../../domain/units.ts';
 import type { SignalQuery } from '../api/query-types.ts';
 import type { ServiceClient } from '../client.ts';
 import type { Failure } from '../failure.ts';
@@ -51,13 +52,6 @@ export function createEntitlementPoller({
   /** As the service described it last, whatever requests have met since. */
   let described: Entitlements | undefined;
   let failures = 0;
-  let cancelNext: Cancel | undefined;
-  let stopped = false;
-
-  const pollAfter = (wait: Duration) => {
-    cancelNext?.();
-    if (!stopped) cancelNext = clock.wakeAt(addDuration(clock.now().uptime, wait), 'plan', () => void poll());
-  };
 
   const replace = (now: Entitlements) => {
     const changes = current === undefined ? [] : formatEntitlementChanges(current, now);
@@ -65,41 +59,40 @@ export function createEntitlementPoller({
     onEntitlements(now, changes);
   };
 
-  async function poll(): Promise<void> {
+  async function poll(): Promise<Duration | undefined> {
     const polled = current;
-    if (polled === undefined) return;
+    if (polled === undefined || poller.signal.aborted) return undefined;
     const { region, signalType } = polled;
     const outcome = await service.myAccess({ region, signalType });
-    // The region may have changed meanwhile; its own look is under way.
-    if (stopped || current?.region !== region || current.signalType !== signalType) return;
+    // The region has changed meanwhile: the new one is polled at once.
+    if (current?.region !== region || current.signalType !== signalType) return milliseconds(0);
+    if (poller.signal.aborted) return undefined;
     if (outcome.ok) {
       failures = 0;
       const description = deriveEntitlements(outcome.value, polled);
       const merged = applyDescription(current, described, description);
       described = description;
       replace(merged);
-      return pollAfter(milliseconds(POLL_INTERVAL - Math.floor(random.fraction() * POLL_JITTER)));
+      return milliseconds(POLL_INTERVAL - Math.floor(random.fraction() * POLL_JITTER));
     }
     failures += 1;
     onFailure(outcome.failure);
-    pollAfter(computeRetryDelay(outcome.failure, failures, random.fraction()));
+    return computeRetryDelay(outcome.failure, failures, random.fraction());
   }
+  const poller = createPoller({ clock, name: 'plan', poll });
 
   return {
     pollFor({ region, signalType }, wait = milliseconds(0)) {
-      if (stopped || (current?.region === region && current.signalType === signalType)) return;
+      if (poller.signal.aborted || (current?.region === region && current.signalType === signalType)) return;
       current = createUnknownEntitlements(region, signalType);
       described = undefined;
       failures = 0;
-      pollAfter(wait);
+      poller.pollAfter(wait);
     },
     entitlements: () => current,
     observeGate(part, gate) {
       if (current !== undefined && current[part] !== gate) replace(applyGate(current, part, gate));
     },
-    stop() {
-      stopped = true;
-      cancelNext?.();
-    },
+    stop: poller.stop,
   };
 }
