@@ -32,6 +32,8 @@ const text = v.string();
 const finite = v.pipe(v.number(), v.finite());
 const positive = v.pipe(v.number(), v.finite(), v.gtValue(0));
 const texts = v.array(text);
+/** In one check: a day of rates is a line, and years of them are read at once. */
+const numbers = v.custom<readonly number[]>((value) => Array.isArray(value) && value.every(Number.isFinite));
 
 /** By kind. Words of control and signal are any text: a figure does not depend on them. */
 const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
@@ -47,13 +49,13 @@ const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
     region: v.optional(text),
     job: v.optional(text),
   }),
-  seen: v.object({ region: text, at: finite, period: positive, rates: v.array(finite), model: v.optional(text) }),
+  seen: v.object({ region: text, at: finite, period: positive, rates: numbers, model: v.optional(text) }),
   settled: v.object({
     region: text,
     period: positive,
     model: v.optional(text),
     readAt: finite,
-    runs: v.array(v.object({ at: finite, rates: v.array(finite), imputed: v.optional(v.literal(true)) })),
+    runs: v.array(v.object({ at: finite, rates: numbers, imputed: v.optional(v.literal(true)) })),
   }),
   day: v.object({
     load: text,

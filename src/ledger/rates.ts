@@ -1,39 +1,62 @@
 /** Collects what the entries tell of each slot's rate: as seen when loads were decided on, as first published, as published last. */
 
 import { type Duration, floorTo, type Instant, type LbsPerMwh } from '../domain/units.ts';
-import type { Entry, SettledEntry, SettledPoint } from './entries.ts';
+import type { Entry, SeenEntry, SettledEntry, SettledPoint } from './entries.ts';
 
 /** What is known of one slot's rate. */
 export interface RateRecord {
   /** At the time of the decision. */
-  readonly seen?: LbsPerMwh;
+  readonly seen: LbsPerMwh | undefined;
   /** As first published: kept when it is restated later. */
-  readonly first?: LbsPerMwh;
+  readonly first: LbsPerMwh | undefined;
   /** As published last. */
-  readonly published?: LbsPerMwh;
+  readonly published: LbsPerMwh | undefined;
   /** When the published value last changed for us. */
-  readonly changedAt?: Instant;
+  readonly changedAt: Instant | undefined;
   readonly imputed: boolean;
-  readonly model?: string;
+  readonly model: string | undefined;
+}
+
+/** Records by the start of their slot, by seconds inside: milliseconds of our time are no small integers, and cost several times as much as keys. */
+class SlotMap {
+  readonly #bySecond = new Map<number, RateRecord>();
+  get(at: Instant): RateRecord | undefined {
+    return this.#bySecond.get(at / 1_000);
+  }
+  set(at: Instant, record: RateRecord): void {
+    this.#bySecond.set(at / 1_000, record);
+  }
+  forgetBefore(at: Instant): void {
+    for (const second of this.#bySecond.keys()) if (second < at / 1_000) this.#bySecond.delete(second);
+  }
+  *[Symbol.iterator](): Generator<readonly [Instant, RateRecord]> {
+    for (const [second, record] of this.#bySecond) yield [(second * 1_000) as Instant, record];
+  }
 }
 
 /** The rates of one region by the start of their slot. A change of period keeps the later one. */
 export interface Rates {
   readonly period: Duration;
-  readonly bySlot: ReadonlyMap<Instant, RateRecord>;
+  readonly bySlot: Pick<SlotMap, 'get' | typeof Symbol.iterator>;
 }
 
-function mergeSettledPoint(known: RateRecord | undefined, point: SettledPoint, entry: SettledEntry): RateRecord {
-  const changed = known?.published !== point.rate;
-  return {
-    ...known,
-    first: known?.first ?? point.rate,
-    published: point.rate,
-    ...(changed ? { changedAt: entry.readAt } : {}),
-    imputed: point.imputed,
-    ...(entry.model === undefined ? {} : { model: entry.model }),
-  };
-}
+const mergeSettledPoint = (known: RateRecord | undefined, point: SettledPoint, entry: SettledEntry): RateRecord => ({
+  seen: known?.seen,
+  first: known?.first ?? point.rate,
+  published: point.rate,
+  changedAt: known?.published === point.rate ? known.changedAt : entry.readAt,
+  imputed: point.imputed,
+  model: entry.model ?? known?.model,
+});
+
+const mergeSeen = (known: RateRecord | undefined, { rate, model }: SeenEntry): RateRecord => ({
+  seen: rate,
+  first: known?.first,
+  published: known?.published,
+  changedAt: known?.changedAt,
+  imputed: known?.imputed ?? false,
+  model: known?.model ?? model,
+});
 
 export interface RateBook {
   add(entries: Iterable<Entry>): void;
@@ -43,9 +66,9 @@ export interface RateBook {
 }
 
 export function createRateBook(): RateBook {
-  const regions = new Map<string, { period: Duration; readonly bySlot: Map<Instant, RateRecord> }>();
+  const regions = new Map<string, { period: Duration; readonly bySlot: SlotMap }>();
   const open = (name: string, period: Duration) => {
-    const region = regions.get(name) ?? { period, bySlot: new Map<Instant, RateRecord>() };
+    const region = regions.get(name) ?? { period, bySlot: new SlotMap() };
     region.period = period;
     regions.set(name, region);
     return region.bySlot;
@@ -53,8 +76,7 @@ export function createRateBook(): RateBook {
   const addEntry = (entry: Entry): void => {
     if (entry.kind === 'seen') {
       const bySlot = open(entry.region, entry.period);
-      const model = entry.model === undefined ? {} : { model: entry.model };
-      bySlot.set(entry.at, { imputed: false, ...model, ...bySlot.get(entry.at), seen: entry.rate });
+      bySlot.set(entry.at, mergeSeen(bySlot.get(entry.at), entry));
     } else if (entry.kind === 'settled') {
       const bySlot = open(entry.region, entry.period);
       for (const point of entry.points) bySlot.set(point.at, mergeSettledPoint(bySlot.get(point.at), point, entry));
@@ -66,7 +88,7 @@ export function createRateBook(): RateBook {
     },
     find: (region) => regions.get(region),
     forgetBefore(at) {
-      for (const { bySlot } of regions.values()) for (const slot of bySlot.keys()) if (slot < at) bySlot.delete(slot);
+      for (const { bySlot } of regions.values()) bySlot.forgetBefore(at);
     },
   };
 }

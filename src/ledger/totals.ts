@@ -71,6 +71,8 @@ export function computeTotals(entries: Iterable<Entry>, options: TallyOptions): 
 /** A running time is priced by its own month and the two after it, in which its rates are published and restated. */
 const MONTHS_AHEAD = 2;
 
+const isCounted = ({ kind }: Entry) => kind === 'slot' || kind === 'day' || kind === 'carried';
+
 export interface LedgerTotals {
   readonly totals: readonly Total[];
   readonly damaged: number;
@@ -85,7 +87,7 @@ export async function computeTotalsByMonth(
   options: TallyOptions,
 ): Promise<LedgerTotals> {
   const tally = createTally(options);
-  const waiting: LedgerMonth[] = [];
+  const waiting: Pick<LedgerMonth, 'from' | 'entries'>[] = [];
   const timezones = new Set<string>();
   const lost = { damaged: 0, foreign: 0 };
   const countOldest = () => {
@@ -100,7 +102,8 @@ export async function computeTotalsByMonth(
     for (const one of month.entries)
       if (one.kind === 'header' && one.timezone !== undefined) timezones.add(one.timezone);
     tally.learn(month.entries);
-    waiting.push(month);
+    // What has been learned is not kept: most entries are rates.
+    waiting.push({ from: month.from, entries: month.entries.filter(isCounted) });
     if (waiting.length > MONTHS_AHEAD) countOldest();
   }
   while (waiting.length > 0) countOldest();
