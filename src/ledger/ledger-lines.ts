@@ -3,13 +3,18 @@
 import { crc32 } from 'node:zlib';
 import type { Duration, Instant, LbsPerMwh } from '../domain/units.ts';
 import type { Entry, SeenEntry, SettledEntry, SlotEntry } from './entries.ts';
-import { type Line, parseShape, type RateRun, type SeenLine, type SettledLine, type SlotsLine } from './line-shapes.ts';
+import {
+  type Line,
+  MAX_PER_LINE,
+  parseShape,
+  type RateRun,
+  type SeenLine,
+  type SettledLine,
+  type SlotsLine,
+} from './line-shapes.ts';
 
 const encoder = new TextEncoder();
 const checksum = (json: string) => crc32(encoder.encode(json)).toString(16).padStart(8, '0');
-
-/** A line holds at most a day of five-minute slots, so that damage costs no more. */
-const MAX_PER_LINE = 288;
 
 /** Without the fields that each entry of a shared line has for itself. */
 function splitSlot({ kind: _, at, for: length, energy, ...cause }: SlotEntry) {

@@ -28,6 +28,9 @@ export interface RateRun {
 
 export type Line = JobEntry | SlotsLine | SeenLine | SettledLine | DayEntry | CarriedEntry | HeaderEntry;
 
+/** A line holds at most a day of five-minute slots, so that damage costs no more. */
+export const MAX_PER_LINE = 288;
+
 const text = v.string();
 const finite = v.pipe(v.number(), v.finite());
 const positive = v.pipe(v.number(), v.finite(), v.gtValue(0));
@@ -40,7 +43,13 @@ const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
   job: v.object({ load: text, job: text, armedAt: finite, power: positive }),
   slots: v.object({
     at: finite,
-    pieces: v.array(v.tuple([v.pipe(finite, v.minValue(0)), positive, finite])),
+    pieces: v.array(
+      v.tuple([
+        v.pipe(finite, v.minValue(0)),
+        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_PER_LINE)),
+        finite,
+      ]),
+    ),
     load: text,
     metered: v.boolean(),
     level: text,

@@ -46,6 +46,7 @@ describe('the lines of the ledger', () => {
     [{ kind: 'slot', load: 'car', at: 0, for: 300_000, energy: 1 }],
     [{ kind: 'run', load: 'car' }],
     [{ kind: 'slots', load: 'car', at: 0, pieces: [[0, 1e9, 1]], metered: false, level: 'on', why: 'x', basis: 'y' }],
+    [{ kind: 'slots', load: 'car', at: 0, pieces: [[1, 1e9, 1]], metered: false, level: 'on', why: 'x', basis: 'y' }],
     [{ kind: 'seen', region: 'PSCO', at: 0, period: 300_000, rates: [null] }],
     [{ kind: 'seen', region: 'PSCO', at: 0, period: 0, rates: [1] }],
     [{ kind: 'settled', region: 'PSCO', period: 300_000, readAt: 0, points: [] }],
