@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { createAgent } from '../../src/agent/agent.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
 import { addDuration, hours, type Instant, inHours, minutes } from '../../src/domain/units.ts';
+import { listLedgerFiles, readLedgerMonths } from '../../src/ledger/ledger-files.ts';
 import { createReferenceService } from '../../src/reference/reference-service.ts';
 import { createDemoWorld } from '../../src/simulation/demo-world.ts';
 import { type EmbeddedBroker, startEmbeddedBroker } from '../../src/simulation/embedded-broker.ts';
@@ -99,11 +100,8 @@ it('the car charges at the hours of the plan and no other, and what is claimed i
   }
   expect(documents.some(({ told, confirmed }) => told === 'off' && confirmed === 'other')).toBe(true);
 
-  const names = (await world.disk.list()).filter((name) => name.startsWith('ledger'));
-  const lines = await Promise.all(names.map(async (name) => new TextDecoder().decode(await world.disk.read(name))));
-  const claimed = [...lines.join('\n').matchAll(/"kind":"slot".*?"energy":([\d.]+)/g)].reduce(
-    (sum, [, kwh]) => sum + Number(kwh),
-    0,
-  );
+  let claimed = 0;
+  for await (const { entries } of readLedgerMonths(world.disk, listLedgerFiles(await world.disk.list())))
+    for (const entry of entries) if (entry.kind === 'slot') claimed += entry.energy;
   expect(claimed / (charged * POWER_KW)).toBeCloseTo(1, 2);
 });
