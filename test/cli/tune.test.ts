@@ -81,7 +81,7 @@ describe('gridtide tune', () => {
     expect(out).toMatch(/ proposed\n/);
   });
   it.each([
-    [['--days', '1'], '--days 1: expected a whole number of days, 3 to 60'],
+    [['--days', '1'], '--days 1: expected a whole number within 3 to 60'],
     [['--days', '10'], 'the rates span 13.0 days; --days 10 needs 20'],
     [['--load', 'sauna'], '--load sauna: expected one of car, water, plug, day'],
     [['--units', 'stone'], '--units stone: expected one of'],
@@ -91,8 +91,8 @@ describe('gridtide tune', () => {
   });
   it('says of jobs armed by command, and of a window as long as the day, why nothing is proposed', async () => {
     const { out } = await propose(...wave(), '--load', 'plug', '--load', 'day');
-    expect(out).toContain('plug: its jobs are armed by command, each with its own window; nothing is proposed\n');
-    expect(out).toContain('day, the last 3 days: its window has the whole day already\n');
+    expect(out).toContain('plug: its jobs start with a command, each with its own window; nothing is proposed\n');
+    expect(out).toContain('day, the last 3 days: its window is the whole day already\n');
   });
   it('without a ledger it says what to do', async () => {
     const { code, err } = await propose('--state', join(folder, 'nothing'));
