@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseLedger } from '../../src/ledger/ledger-lines.ts';
 import { createFileDisk } from '../../src/platform/file-disk.ts';
 import { type BundledProgram, bundleProgram } from '../doubles/bundle-program.ts';
 import { findWriteLosses, type WriteResult } from './numbered-writer.ts';
@@ -71,7 +72,7 @@ describe.skipIf(!canInject)('errors of system calls', () => {
   it('row 72: a refused ledger line is taken back, so that a later try does not write it twice', async () => {
     const written = writeWithErrors('fdatasync', 'EIO', 20);
     const ledger = new TextDecoder().decode(await createFileDisk(directory).read('ledger-2026-03.jsonl'));
-    const numbers = [...ledger.matchAll(/"rate":(\d+)/g)].map(([, n]) => Number(n));
+    const numbers = parseLedger(ledger).entries.flatMap((entry) => (entry.kind === 'seen' ? [entry.rate] : []));
     expect(numbers).toEqual(written.filter((one) => one.ledger).map(({ n }) => n));
   });
 
