@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
 import type { Ports } from '../domain/ports.ts';
-import { formatCount, formatInstant } from '../domain/units.ts';
+import { formatCount, formatInstant, type Instant } from '../domain/units.ts';
 import type { HomeRegion } from '../region/region-types.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 import { createAgentClock } from './agent-clock.ts';
@@ -17,7 +17,7 @@ import { createMonitorLink } from './monitor-link.ts';
 import { createPersistence } from './persistence.ts';
 import { createProblems, reportDiskResult } from './problems.ts';
 import { createSignalSupply } from './signal-supply.ts';
-import { createStatusPublisher, createWatchdog } from './status-publisher.ts';
+import { createStatusPublisher, createWatchdog, type StatusPublisher } from './status-publisher.ts';
 
 export interface AgentOptions {
   readonly config: Config;
@@ -71,12 +71,8 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     onClockChange: tick,
     onHealthChange: () => status.publishHealth(),
   });
-  const status = createStatusPublisher(context, {
-    monitor,
-    supply,
-    startedAt,
-    isStopping: () => lifecycle.isStopping(),
-  });
+  const isStopping = () => lifecycle.isStopping();
+  const status = createStatusPublisher(context, { monitor, supply, startedAt, isStopping });
   const lifecycle = createLifecycle(world.clock, [
     { stop: world.http.close },
     { start: link.start, stop: monitor.stop },
@@ -85,17 +81,9 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     ...loadControl.parts,
     { start: () => monitor.start(loadControl) },
     ...supply.parts,
-    { start: announce },
+    { start: () => announceStart(context, status, startedAt) },
     createWatchdog(world, tick),
   ]);
-
-  function announce(): void {
-    status.publishInfo();
-    status.publishHealth();
-    serviceManager.notifyReady();
-    const loads = formatCount(config.loads.length, 'load');
-    log('info', `gridtide ${version} runs ${loads} as "${config.device}"`, { at: formatInstant(startedAt) });
-  }
 
   return {
     start: lifecycle.start,
@@ -109,4 +97,16 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       return { region: supply.home(), view, decisions: loadControl.decisions(), requests, logins };
     },
   };
+}
+
+function announceStart(
+  { config, world, version, log }: AgentContext,
+  status: StatusPublisher,
+  startedAt: Instant,
+): void {
+  status.publishInfo();
+  status.publishHealth();
+  world.serviceManager.notifyReady();
+  const loads = formatCount(config.loads.length, 'load');
+  log('info', `gridtide ${version} runs ${loads} as "${config.device}"`, { at: formatInstant(startedAt) });
 }

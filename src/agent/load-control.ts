@@ -14,7 +14,7 @@ import type { AgentContext } from './agent-context.ts';
 import { awaitBroker } from './await-broker.ts';
 import { createControlLoop } from './control-loop.ts';
 import type { Part } from './lifecycle.ts';
-import { createLoadOutputs } from './load-outputs.ts';
+import { createLoadOutputs, type LoadOutputs } from './load-outputs.ts';
 import { createStepRecorder, type StepRecorderParts } from './step-recorder.ts';
 
 export interface LoadControlParts extends Pick<StepRecorderParts, 'ledger' | 'persistence' | 'monitor'> {
@@ -38,30 +38,10 @@ const GIVEN_UP_DISAGREEMENTS = 3;
 
 export function createLoadControl(context: AgentContext, parts: LoadControlParts): LoadControl {
   const { config, world, clock, log } = context;
-  const { ledger, persistence, broker, beforeTick, monitor } = parts;
+  const { ledger, persistence, broker, beforeTick } = parts;
   const site = toSite(config);
   const recorder = createStepRecorder({ ...parts, timezone: site.timezone, log });
-  const outputs = createLoadOutputs({
-    ...context,
-    pins: world.pins,
-    broker,
-    onReport: (load, level) =>
-      controlLoop.feed(
-        level === undefined
-          ? { kind: 'failed', load, disagreements: GIVEN_UP_DISAGREEMENTS }
-          : { kind: 'confirmed', load, level },
-      ),
-    onStatus(load, status) {
-      monitor.publishDeviceStatus(load, status);
-      const level = findProvenLevel(status);
-      if (level !== undefined) ledger.recordLevel(load, level, clock.now());
-    },
-    onPress({ name: load, overrideFor }, level) {
-      log('info', `${load} ${level}: switched at the device`, { load });
-      controlLoop.feed({ kind: 'override', load, level, for: overrideFor, source: 'local' });
-      controlLoop.feed({ kind: 'confirmed', load, level });
-    },
-  });
+  const outputs = createReportingOutputs(context, parts, (event) => controlLoop.feed(event));
   const controlLoop = createControlLoop<ControlState>({
     site,
     step,
@@ -109,6 +89,36 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
       { start: startLoop, stop: async () => void (await limit(STOP_STEP_LIMIT, controlLoop.stop())) },
     ],
   };
+}
+
+/** Outputs whose devices report to the control loop, the monitor and the ledger. */
+function createReportingOutputs(
+  context: AgentContext,
+  { broker, monitor, ledger }: LoadControlParts,
+  onEvent: (event: ControlEvent) => void,
+): LoadOutputs {
+  const { world, clock, log } = context;
+  return createLoadOutputs({
+    ...context,
+    pins: world.pins,
+    broker,
+    onReport: (load, level) =>
+      onEvent(
+        level === undefined
+          ? { kind: 'failed', load, disagreements: GIVEN_UP_DISAGREEMENTS }
+          : { kind: 'confirmed', load, level },
+      ),
+    onStatus(load, status) {
+      monitor.publishDeviceStatus(load, status);
+      const level = findProvenLevel(status);
+      if (level !== undefined) ledger.recordLevel(load, level, clock.now());
+    },
+    onPress({ name: load, overrideFor }, level) {
+      log('info', `${load} ${level}: switched at the device`, { load });
+      onEvent({ kind: 'override', load, level, for: overrideFor, source: 'local' });
+      onEvent({ kind: 'confirmed', load, level });
+    },
+  });
 }
 
 /** What the ledger may count of a device: nothing while it follows rules of its own or is gone. Undefined: as decided. */

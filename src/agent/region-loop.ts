@@ -44,7 +44,6 @@ export interface RegionLoop {
 
 const REGION_DOCUMENT = 'region';
 const MAP_SUBJECT = 'map';
-/** A timer by the wall clock is looked at again at least this often, for the clock may be set. */
 const MAX_TIMER_WAIT = hours(6);
 
 export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
@@ -52,11 +51,7 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
   let home: HomeRegion | undefined;
   let state: Omit<RefreshState, 'device' | 'now'> = { failures: 0 };
 
-  const getWait = (): Duration => {
-    const { wall } = clock.now();
-    const { at } = scheduleMapRefresh({ device, now: wall, ...state });
-    return milliseconds(Math.min(MAX_TIMER_WAIT, Math.max(0, durationBetween(wall, at))));
-  };
+  const getWait = () => computeRefreshWait({ device, now: clock.now().wall, ...state });
 
   const poller = createPoller({
     clock,
@@ -73,30 +68,23 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
   });
 
   /** Returns the wait until the next search. */
-  const applyResult = ({ home: found, problem, failed, failure }: HomeSearchResult): Duration => {
+  const applyResult = (result: HomeSearchResult): Duration => {
+    const { home: found, failed, failure } = result;
     const { wall, trusted } = clock.now();
     state = failed ? { ...state, failures: state.failures + 1, failedAt: wall } : { failures: 0, checkedAt: wall };
     if (!failed) void store.save(REGION_DOCUMENT, new TextEncoder().encode(JSON.stringify({ checkedAt: wall })));
-    if (problem === undefined) problems.resolve(MAP_SUBJECT);
-    else {
-      const text = failure === undefined ? problem : `${problem}: ${formatServiceFailure(failure, trusted)}`;
-      const kind = failure === undefined ? text : getFailureKind(failure);
-      problems.raise(MAP_SUBJECT, `${text}; ${formatRegionInUse(found ?? home)}`, kind);
-    }
+    reportResult(problems, result, found ?? home, trusted);
     setHome(found);
     if (home !== undefined || failure === undefined) return getWait();
-    // Without a region nothing can be driven: then it is asked for as often as any other answer.
+    // Without a region no load runs by the signal: the agent asks for it as often as for any other answer.
     state = { failures: state.failures };
     return computeRetryDelay(failure, state.failures, random.fraction());
   };
 
   const setHome = (found: HomeRegion | undefined): void => {
-    if (found === undefined) return;
     const before = home;
-    home = found;
-    if (found.region !== before?.region)
-      log('info', `region ${found.region} (${found.regionFullName})`, { source: found.source });
-    if (!hasSameInfo(found, before)) parts.onRegion(found);
+    home = found ?? home;
+    if (found !== undefined) reportHome(parts, found, before);
   };
 
   const requestEarlyRefresh = (why: EarlyReason): void => {
@@ -105,29 +93,11 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
     poller.pollAfter(getWait());
   };
 
-  const readStoredHome = async (): Promise<void> => {
-    setHome(await resolveHome(disk, signalType, place));
-    if (home?.proposed !== undefined)
-      problems.raise(MAP_SUBJECT, `${formatUnconfirmed(home)}; ${formatRegionInUse(home)}`);
-    if (home?.source !== 'map') return;
-    const info = await readMapInfo(disk, signalType);
-    if (info !== undefined && !('kind' in info)) return;
-    // The stored region outlives its index, but whatever else is asked of that index finds none: a month is too long for it.
-    const cause = info?.message ?? 'the map is gone';
-    log('warn', `${cause}; a new one is fetched within a day; ${formatRegionInUse(home)}`);
-    requestEarlyRefresh('map-unusable');
-  };
-
   return {
     async start() {
       const checkedAt = await loadRegionCheckedAt(store);
       if (checkedAt !== undefined) state = { ...state, checkedAt };
-      try {
-        await readStoredHome();
-      } catch (error) {
-        if (!(error instanceof DiskError)) throw error;
-        problems.raise(MAP_SUBJECT, `the stored map cannot be read (${error.message}); a new one is fetched`);
-      }
+      if (await restoreHome(parts, setHome)) requestEarlyRefresh('map-unusable');
       if (home === undefined) state = { failures: 0 };
       poller.pollAfter(getWait());
     },
@@ -135,6 +105,57 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
     home: () => home,
     stop: poller.stop,
   };
+}
+
+/** A timer by the wall clock is shorter than its wait may be, because the clock may be set. */
+function computeRefreshWait(state: RefreshState): Duration {
+  const { at } = scheduleMapRefresh(state);
+  return milliseconds(Math.min(MAX_TIMER_WAIT, Math.max(0, durationBetween(state.now, at))));
+}
+
+function reportHome({ log, onRegion }: RegionLoopParts, home: HomeRegion, before: HomeRegion | undefined): void {
+  if (home.region !== before?.region)
+    log('info', `region ${home.region} (${home.regionFullName})`, { source: home.source });
+  if (!hasSameInfo(home, before)) onRegion(home);
+}
+
+function reportResult(
+  problems: Problems,
+  { problem, failure }: HomeSearchResult,
+  inUse: HomeRegion | undefined,
+  trusted: boolean,
+): void {
+  if (problem === undefined) {
+    problems.resolve(MAP_SUBJECT);
+    return;
+  }
+  const text = failure === undefined ? problem : `${problem}: ${formatServiceFailure(failure, trusted)}`;
+  const kind = failure === undefined ? text : getFailureKind(failure);
+  problems.raise(MAP_SUBJECT, `${text}; ${formatRegionInUse(inUse)}`, kind);
+}
+
+/** Hands the stored region to `onHome`; true when the map it was found on can no longer be used. */
+async function restoreHome(
+  { disk, signalType, place, problems, log }: RegionLoopParts,
+  onHome: (home: HomeRegion | undefined) => void,
+): Promise<boolean> {
+  try {
+    const home = await resolveHome(disk, signalType, place);
+    onHome(home);
+    if (home?.proposed !== undefined)
+      problems.raise(MAP_SUBJECT, `${formatUnconfirmed(home)}; ${formatRegionInUse(home)}`);
+    if (home?.source !== 'map') return false;
+    const info = await readMapInfo(disk, signalType);
+    if (info !== undefined && !('kind' in info)) return false;
+    // The stored region outlives its index, but every other lookup in that index fails: a month is too long for it.
+    const cause = info?.message ?? 'the map is missing';
+    log('warn', `${cause}; a new one is fetched within a day; ${formatRegionInUse(home)}`);
+    return true;
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+    problems.raise(MAP_SUBJECT, `the stored map cannot be read (${error.message}); a new one is fetched`);
+    return false;
+  }
 }
 
 const formatRegionInUse = (home: HomeRegion | undefined) =>

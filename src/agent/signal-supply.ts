@@ -53,11 +53,12 @@ const STARTUP_SPREAD_PER_DEVICE = seconds(6);
 export function createSignalSupply(context: AgentContext, parts: SignalSupplyParts): SignalSupply {
   const { config, world, log } = context;
   const { device, place, service: options, ties } = config;
-  const { store, persistence, ledger, onHealthChange } = parts;
+  const { store, persistence, onHealthChange } = parts;
   const service = createService(context);
   const { signalType, model } = options;
   const common = { ...world, ...context, service, signalType, device, place, store };
-  const formatFailure = (failure: Failure) => formatServiceFailure(failure, context.clock.now().trusted);
+  const logFailure = (what: string) => (failure: Failure) =>
+    log('debug', `${what}: ${formatServiceFailure(failure, context.clock.now().trusted)}`);
 
   const onClockChange = () => {
     signalLoop.publishView();
@@ -76,26 +77,24 @@ export function createSignalSupply(context: AgentContext, parts: SignalSupplyPar
   };
 
   const clockMonitor = createClockMonitor({ ...common, onChange: onClockChange });
-  const { signalClock } = clockMonitor;
-  const phase = hashFraction(device);
-  const firstWait = computeFirstWait(config);
+  const clock = clockMonitor.signalClock;
   const regionLoop = createRegionLoop({ ...common, onRegion });
   const signalLoop = createSignalLoop({
-    ...{ ...common, clock: signalClock, ties, phase, model, firstWait },
+    ...{ ...common, clock, ties, phase: hashFraction(device), model, firstWait: computeFirstWait(config) },
     onView: parts.onView,
     onAnswer,
   });
   const entitlements = createEntitlementPoller({
     ...common,
     onEntitlements: createEntitlementHandler(context, { signalLoop, regionLoop, onChange: onHealthChange }),
-    onFailure: (failure) => log('debug', `the account's plan was not read: ${formatFailure(failure)}`),
+    onFailure: logFailure("the account's entitlements were not read"),
   });
   const settlement = createSettlement({
-    ...{ ...common, clock: signalClock, phase: hashFraction(`${device} settle`) },
-    timezone: config.place.timezone,
-    onSettled: ledger.recordSettled,
+    ...{ ...common, clock, phase: hashFraction(`${device} settle`) },
+    timezone: place.timezone,
+    onSettled: parts.ledger.recordSettled,
     onHistory: signalLoop.addHistory,
-    onFailure: (failure) => log('debug', `the rates of what ran stay estimates: ${formatFailure(failure)}`),
+    onFailure: logFailure('the rates of past running times stay estimates'),
   });
   const reportAnswer = createAnswerReports(context, { clockMonitor, entitlements, regionLoop });
 

@@ -39,74 +39,71 @@ function formatBasis(basis: Basis): string {
   }
 }
 
-function formatReason(decision: Decision, clock: FormatTime): string {
-  const { why, wantedWhy, threshold: limit, until } = decision;
-  const from = decision.basis === 'own-profile' ? ', as recent days were' : '';
-  const wanted = wantedWhy === undefined ? '' : ` (wants to be ${decision.wanted}: ${formatShortReason(wantedWhy)})`;
-  const when = until === undefined ? '' : ` until ${clock(until)}`;
-  // The present index may be known all the same; the sentence begins with it.
-  const unknown = decision.index === undefined && decision.rate === undefined ? 'no signal' : 'no forecast';
-  switch (why) {
-    case 'safety':
-      return 'a safety input has tripped';
-    case 'min-on':
-      return `minimum on time${when}${wanted}`;
-    case 'min-off':
-      return `minimum off time${when}${wanted}`;
-    case 'hold':
-      return `minimum state time${when}${wanted}`;
-    case 'block-limit':
-      return `maximum block time reached${when === '' ? '' : `, no new block${when}`}`;
-    case 'start-budget':
-      return `start limit reached${until === undefined ? '' : `, next start at ${clock(until)}`}${wanted}`;
-    case 'power-budget':
-      return `waits for power that other loads use${wanted}`;
-    case 'spread':
-      return `starts a little later than its neighbours${until === undefined ? '' : `, at ${clock(until)}`}${wanted}`;
-    case 'override':
-      return `set by hand to ${decision.wanted}${when}`;
-    case 'remote-override':
-      return `set remotely to ${decision.wanted}${when}`;
-    case 'must-run':
-      return 'must run now to meet its deadline';
-    case 'max-off':
-      return `its maximum time off is over${wanted}`;
-    case 'last-run':
-      return `runs until it is done, its job allows no further pause${wanted}`;
-    case 'planned':
-      return `planned for these hours${from}`;
-    case 'plan-waits':
-      if (decision.job !== undefined && decision.job.from > decision.at)
-        return `may run from ${clock(decision.job.from)}`;
-      return `waiting for cleaner hours${from}`;
-    case 'goal-done':
-      return 'its goal is met';
-    case 'not-armed':
-      return 'waits for an arm command';
-    case 'clean':
-      return `clean${limit === undefined ? '' : `, at or below ${limit}`}`;
-    case 'between':
-      return `between the thresholds${limit === undefined ? '' : `, above ${limit}`}`;
-    case 'dirty':
-      return `dirty${limit === undefined ? '' : `, at or above ${limit}`}`;
-    case 'flat':
-      return 'all hours ahead are equally clean';
-    case 'ageing':
-      return 'the index is too old to start a load';
-    case 'window':
-      return `${unknown}, its daily window is open`;
-    case 'outside-window':
-      return `${unknown}, its daily window is closed`;
-    case 'boot':
-      return 'just started, no signal yet';
-    case 'no-data':
-      return `no signal; set to its fail-safe level (${decision.level})`;
-    case 'untrusted-clock':
-      return `the clock of this device is not synchronised; set to ${decision.level}`;
-    case 'output-fault':
-      return `the output does not confirm; set to its fail-safe level (${decision.level})${when}`;
-  }
+interface ReasonFacts {
+  readonly decision: Decision;
+  readonly clock: FormatTime;
+  /** ` until 14:05`, or nothing. */
+  readonly when: string;
+  /** What the signal asks for while a limit decides otherwise. */
+  readonly wanted: string;
+  /** Marks a plan made from recent days rather than from a forecast. */
+  readonly from: string;
+  readonly unknown: string;
 }
+
+function formatReason(decision: Decision, clock: FormatTime): string {
+  const { why, wantedWhy, until } = decision;
+  return REASON_TEXTS[why]({
+    decision,
+    clock,
+    when: until === undefined ? '' : ` until ${clock(until)}`,
+    wanted: wantedWhy === undefined ? '' : ` (wants to be ${decision.wanted}: ${SHORT_REASONS[wantedWhy]})`,
+    from: decision.basis === 'own-profile' ? ', as recent days were' : '',
+    // The present index may be known all the same; the sentence begins with it.
+    unknown: decision.index === undefined && decision.rate === undefined ? 'no signal' : 'no forecast',
+  });
+}
+
+const formatLimit = (preposition: string, { threshold }: Decision) =>
+  threshold === undefined ? '' : `, ${preposition} ${threshold}`;
+
+function formatPlannedWait({ decision: { job, at }, clock, from }: ReasonFacts): string {
+  return job !== undefined && job.from > at ? `may run from ${clock(job.from)}` : `waiting for cleaner hours${from}`;
+}
+
+const REASON_TEXTS: Record<DecisionReason, (facts: ReasonFacts) => string> = {
+  safety: () => 'a safety input has tripped',
+  'min-on': ({ when, wanted }) => `minimum on time${when}${wanted}`,
+  'min-off': ({ when, wanted }) => `minimum off time${when}${wanted}`,
+  hold: ({ when, wanted }) => `minimum state time${when}${wanted}`,
+  'block-limit': ({ when }) => `maximum block time reached${when === '' ? '' : `, no new block${when}`}`,
+  'start-budget': ({ decision: { until }, clock, wanted }) =>
+    `start limit reached${until === undefined ? '' : `, next start at ${clock(until)}`}${wanted}`,
+  'power-budget': ({ wanted }) => `waits for power that other loads use${wanted}`,
+  spread: ({ decision: { until }, clock, wanted }) =>
+    `starts a little later than its neighbours${until === undefined ? '' : `, at ${clock(until)}`}${wanted}`,
+  override: ({ decision, when }) => `set by hand to ${decision.wanted}${when}`,
+  'remote-override': ({ decision, when }) => `set remotely to ${decision.wanted}${when}`,
+  'must-run': () => 'must run now to meet its deadline',
+  'max-off': ({ wanted }) => `its maximum time off is over${wanted}`,
+  'last-run': ({ wanted }) => `runs until it is done, its job allows no further pause${wanted}`,
+  planned: ({ from }) => `planned for these hours${from}`,
+  'plan-waits': formatPlannedWait,
+  'goal-done': () => 'its goal is met',
+  'not-armed': () => 'waits for an arm command',
+  clean: ({ decision }) => `clean${formatLimit('at or below', decision)}`,
+  between: ({ decision }) => `between the thresholds${formatLimit('above', decision)}`,
+  dirty: ({ decision }) => `dirty${formatLimit('at or above', decision)}`,
+  flat: () => 'all hours ahead are equally clean',
+  ageing: () => 'the index is too old to start a load',
+  window: ({ unknown }) => `${unknown}, its daily window is open`,
+  'outside-window': ({ unknown }) => `${unknown}, its daily window is closed`,
+  boot: () => 'just started, no signal yet',
+  'no-data': ({ decision }) => `no signal; set to its fail-safe level (${decision.level})`,
+  'untrusted-clock': ({ decision }) => `the clock of this device is not synchronised; set to ${decision.level}`,
+  'output-fault': ({ decision, when }) =>
+    `the output does not confirm; set to its fail-safe level (${decision.level})${when}`,
+};
 
 /** These name their end themselves. */
 const REASONS_WITH_UNTIL: readonly DecisionReason[] = [
@@ -146,50 +143,34 @@ export function formatHoursMinutes(length: Duration): string {
   return minutes === 0 ? `${hours} h` : `${hours} h ${minutes} min`;
 }
 
-function formatShortReason(why: DecisionReason): string {
-  switch (why) {
-    case 'planned':
-      return 'planned';
-    case 'plan-waits':
-      return 'waiting for cleaner hours';
-    case 'must-run':
-      return 'the deadline is near';
-    case 'max-off':
-      return 'its maximum time off is over';
-    case 'goal-done':
-      return 'its goal is met';
-    case 'override':
-      return 'set by hand';
-    case 'remote-override':
-      return 'set remotely';
-    case 'no-data':
-      return 'no signal';
-    case 'untrusted-clock':
-      return 'its clock is not synchronised';
-    case 'output-fault':
-      return 'the output does not confirm';
-    case 'boot':
-      return 'just started';
-    case 'window':
-      return 'its daily window is open';
-    case 'outside-window':
-      return 'its daily window is closed';
-    case 'not-armed':
-      return 'not armed';
-    case 'safety':
-    case 'min-on':
-    case 'min-off':
-    case 'hold':
-    case 'last-run':
-    case 'block-limit':
-    case 'start-budget':
-    case 'power-budget':
-    case 'clean':
-    case 'between':
-    case 'dirty':
-    case 'flat':
-    case 'ageing':
-    case 'spread':
-      return why;
-  }
-}
+/** The reason that a limit stands against, in brackets. */
+const SHORT_REASONS: Record<DecisionReason, string> = {
+  planned: 'planned',
+  'plan-waits': 'waiting for cleaner hours',
+  'must-run': 'the deadline is near',
+  'max-off': 'its maximum time off is over',
+  'goal-done': 'its goal is met',
+  override: 'set by hand',
+  'remote-override': 'set remotely',
+  'no-data': 'no signal',
+  'untrusted-clock': 'its clock is not synchronised',
+  'output-fault': 'the output does not confirm',
+  boot: 'just started',
+  window: 'its daily window is open',
+  'outside-window': 'its daily window is closed',
+  'not-armed': 'not armed',
+  safety: 'safety',
+  'min-on': 'min-on',
+  'min-off': 'min-off',
+  hold: 'hold',
+  'last-run': 'last-run',
+  'block-limit': 'block-limit',
+  'start-budget': 'start-budget',
+  'power-budget': 'power-budget',
+  clean: 'clean',
+  between: 'between',
+  dirty: 'dirty',
+  flat: 'flat',
+  ageing: 'ageing',
+  spread: 'spread',
+};

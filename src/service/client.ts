@@ -1,6 +1,6 @@
-/** The whole service interface as one object: joins requests, session, budgets and decoders; decides nothing itself. */
+/** The whole service interface as one object: joins requests, session, rate limits and decoders. */
 
-import type { Clock, Http, HttpRequest, Log, Random } from '../domain/ports.ts';
+import type { Clock, Http, HttpRequest, HttpStream, Log, Random } from '../domain/ports.ts';
 import { type Duration, seconds } from '../domain/units.ts';
 import {
   type ApiCall,
@@ -54,7 +54,7 @@ export interface ServiceClientOptions {
   readonly random: Random;
   /** Read anew at each login, so that a changed file helps without a restart; undefined when there are none. */
   readonly credentials: () => Promise<Credentials | undefined>;
-  /** How many devices share the account's budgets; 1 when absent. */
+  /** How many devices share the account's rate limits; 1 when absent. */
   readonly fleet?: number;
   /** How long any answer may take, in real time; 30 s, and 10 min for a map, when absent. */
   readonly deadline?: Duration;
@@ -68,10 +68,10 @@ export interface RequestCounts {
   readonly bytesIn: number;
 }
 
-/** Every call resolves; nothing rejects but a broken law. A single GET that fails is not repeated: `afterFailure` says when to. */
+/** Every call resolves; a promise rejects only on a defect of this program. A single GET that fails is not repeated: `computeRetryDelay` says when to. */
 export interface ServiceClient {
   register(account: Registration): Promise<Outcome<RegistrationResponse>>;
-  /** A new login now, whatever token is held. */
+  /** A new login now, although the present token may still be valid. */
   login(): Promise<Outcome<Login>>;
   resetPassword(account: { readonly username: string }): Promise<Outcome<{ readonly ok: string }>>;
   myAccess(query: AccessQuery): Promise<Outcome<Access>>;
@@ -99,37 +99,32 @@ const LOGIN_CALL = { method: 'GET', path: '/login', query: {}, deadline: seconds
 const buildLoginRequest = (base: string, credentials: Credentials): HttpRequest =>
   buildHttpRequest(base, LOGIN_CALL, formatBasicAuthorization(credentials));
 
+/** The length is that of the bytes to come only where nothing inflates them on the way. */
+function toMapStream(stream: Outcome<HttpStream>): Outcome<MapStream> {
+  if (!stream.ok) return stream;
+  const { chunks, headers } = stream.value;
+  const length = headers['content-encoding'] === undefined ? Number(headers['content-length']) : Number.NaN;
+  return ok({ chunks, ...(Number.isSafeInteger(length) ? { contentLength: length } : {}) });
+}
+
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { url, http, clock, random, credentials, fleet = 1, log } = options;
-  const baseUrl = url.replace(/\/+$/, '');
+  const base = url.replace(/\/+$/, '');
   const stopping = new AbortController();
   const { signal: stopSignal } = stopping;
-  const transport = createTransport({
-    http,
-    clock,
-    random,
-    log,
-    fleet,
-    stopSignal,
-    deadline: options.deadline,
-  });
-  const session = createSession({
+  const transport = createTransport({ http, clock, random, log, fleet, stopSignal, deadline: options.deadline });
+  const tokens = createSession({
     clock,
     log,
     credentials,
     checkBlocked: () => transport.checkBlocked('login'),
     send: (pair) =>
-      transport.send({ rateLimitGroup: 'login', name: LOGIN_CALL.path, request: buildLoginRequest(baseUrl, pair) }),
+      transport.send({ rateLimitGroup: 'login', name: LOGIN_CALL.path, request: buildLoginRequest(base, pair) }),
   });
-  const calls = createAuthorizedCalls(transport, {
-    base: baseUrl,
-    rateLimitGroup: 'data',
-    scheme: 'Bearer',
-    tokens: session,
-  });
+  const calls = createAuthorizedCalls(transport, { base, rateLimitGroup: 'data', scheme: 'Bearer', tokens });
   const logWarnings = createWarningLog(log, clock);
 
-  /** A checked call asked with the token, its warnings said. */
+  /** Sends a checked call with the token and logs the warnings of its answer. */
   async function fetchEnvelope<Value extends Envelope>(call: Outcome<ApiCall<Value>>): Promise<Outcome<Value>> {
     if (!call.ok) return call;
     const outcome = await calls.callAuthorized(call.value);
@@ -146,24 +141,18 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       const call = buildRegisterCall(account);
       return call.ok ? calls.callPublic(call.value) : call;
     },
-    login: session.login,
+    login: tokens.login,
     resetPassword: ({ username }) => calls.callPublic(buildPasswordResetCall(username)),
     myAccess: (query) => calls.callAuthorized(buildAccessCall(query)),
     regionFromLoc: (query) => calls.callAuthorized(buildRegionCall(query)),
-    async map({ signalType }) {
-      const stream = await calls.openStream(buildMapCall(signalType));
-      if (!stream.ok) return stream;
-      const { chunks, headers } = stream.value;
-      const length = headers['content-encoding'] === undefined ? Number(headers['content-length']) : Number.NaN;
-      return ok({ chunks, ...(Number.isSafeInteger(length) ? { contentLength: length } : {}) });
-    },
+    map: async ({ signalType }) => toMapStream(await calls.openStream(buildMapCall(signalType))),
     forecast: (query) => fetchEnvelope(buildForecastCall(query)),
     pastForecasts,
     history,
     signalIndex: (query) => fetchEnvelope(ok(buildIndexCall(query))),
     historyRange: ranges.history,
     pastForecastsRange: ranges.pastForecasts,
-    v1: createV1Client({ base: baseUrl, transport, credentials, clock, random, stopSignal }),
+    v1: createV1Client({ base, transport, credentials, clock, random, stopSignal }),
     counts: transport.counts,
     skew: transport.skew,
     stop: () => stopping.abort(),

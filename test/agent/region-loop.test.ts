@@ -165,7 +165,7 @@ describe('the region of the device', () => {
 
   //  what became of the index, the words of it
   const unusable: readonly (readonly [string, (disk: MemoryDisk, bytes: Uint8Array) => Promise<void>, string])[] = [
-    ['is gone', (disk) => disk.remove(MAP), 'the map is gone'],
+    ['is missing', (disk) => disk.remove(MAP), 'the map is missing'],
     ['is of an earlier format', (disk, bytes) => disk.replace(MAP, bytes.with(4, 1)), 'has format 1'],
     ['is cut short', (disk, bytes) => disk.replace(MAP, bytes.slice(0, -1)), 'is cut short'],
     ['has a damaged directory', (disk, bytes) => disk.replace(MAP, bytes.with(-9, 1)), 'directory of the map index'],

@@ -97,14 +97,11 @@ export function createV1Client({ base, transport, credentials, clock, random, st
   async function obtain(): Promise<Outcome<{ readonly token: string }>> {
     const pair = await credentials();
     if (pair === undefined) return failed({ kind: 'no-credentials' });
-    const call = buildTokenCall(pair);
-    const verdict = await transport.send({
-      rateLimitGroup: 'login',
-      name: call.path,
-      request: buildHttpRequest(base, call),
-    });
+    const { path, decode, ...call } = buildTokenCall(pair);
+    const request = buildHttpRequest(base, { path, ...call });
+    const verdict = await transport.send({ rateLimitGroup: 'login', name: path, request });
     if (verdict.kind === 'token-refused') return failed({ kind: 'unauthorised', cause: verdict.cause });
-    return verdict.kind === 'failed' ? failed(verdict.failure) : call.decode(verdict.body);
+    return verdict.kind === 'failed' ? failed(verdict.failure) : decode(verdict.body);
   }
   const tokens = createV1TokenSource(obtain);
   const calls = createAuthorizedCalls(transport, { base, rateLimitGroup: 'v1', scheme: 'Token', tokens });
