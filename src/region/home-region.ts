@@ -1,13 +1,23 @@
 /** Decides which region the device's place lies in: from the disk at a start, from a new map, from the service where the plan has no maps. */
 
 import { type Disk, DiskError, type Log } from '../domain/ports.ts';
-import type { Instant, Place } from '../domain/units.ts';
+import { formatInstant, type Instant, type Place } from '../domain/units.ts';
 import type { ServiceClient } from '../service/client.ts';
-import type { Failure } from '../service/failure.ts';
+import type { Failure, Outcome } from '../service/failure.ts';
 import { readHome, saveHome } from './home-store.ts';
-import { readIndexHeader } from './index/index-reader.ts';
-import { toMapFailure } from './map-failure.ts';
-import type { FoundRegion, HomeRegion, ImportOptions, ImportResult, RegionChange, RegionName } from './region-types.ts';
+import type { MapOutcome } from './import-map.ts';
+import { readIndexHeader, readMapInfo } from './index/index-reader.ts';
+import { damagedError, toMapFailure } from './map-failure.ts';
+import { readMapVersion, saveMapVersion } from './map-version.ts';
+import type {
+  FoundRegion,
+  HomeRegion,
+  ImportedMap,
+  ImportOptions,
+  ImportResult,
+  RegionChange,
+  RegionName,
+} from './region-types.ts';
 
 const formatRegion = ({ region, regionFullName }: RegionName) => `${region} (${regionFullName})`;
 
@@ -82,26 +92,83 @@ export async function resolveHome(disk: Disk, signalType: string, place: Place):
   }
 }
 
+/** What a map means for the place, if one is given; stores it. */
+async function applyMap(
+  { disk, signalType, homePlace: place, log }: Omit<ImportOptions, 'chunks'>,
+  { found: foundOnTheWay, ...result }: MapOutcome,
+  current: HomeRegion | undefined,
+): Promise<ImportedMap> {
+  if (place === undefined) return result;
+  const found = result.unchanged ? (await findInStoredMap(disk, signalType, place))?.found : foundOnTheWay;
+  const change = compareRegions(place, current, found);
+  if (change === undefined) return result;
+  if ('message' in change) log?.('warn', change.message);
+  await saveHome(disk, signalType, change.home);
+  return { ...result, home: change.home, change: change.kind };
+}
+
 /** Imports a map, decides what it means for the place, if one is given, and stores that. Rejects only for a broken law. */
 export async function importHomeMap(options: ImportOptions): Promise<ImportResult> {
-  const { disk, signalType, homePlace: place, log } = options;
+  const { disk, signalType, homePlace: place } = options;
   const { importMap } = await import('./import-map.ts');
   try {
     const current = place && (await readHome(disk, signalType, place))?.home;
-    const { found: foundOnTheWay, ...result } = await importMap(
-      options,
-      current?.source === 'map' ? current.region : undefined,
-    );
-    if (place === undefined) return result;
-    const found = result.unchanged ? (await findInStoredMap(disk, signalType, place))?.found : foundOnTheWay;
-    const change = compareRegions(place, current, found);
-    if (change === undefined) return result;
-    if ('message' in change) log?.('warn', change.message);
-    await saveHome(disk, signalType, change.home);
-    return { ...result, home: change.home, change: change.kind };
+    const outcome = await importMap(options, current?.source === 'map' ? current.region : undefined);
+    await saveMapVersion(disk, signalType, options.mapVersion);
+    return await applyMap(options, outcome, current);
   } catch (error) {
     return { ok: false, failure: toMapFailure(error) };
   }
+}
+
+/** As `importHomeMap`, when the service calls the stored map the newest. */
+async function keepHomeMap(options: Omit<ImportOptions, 'chunks'>): Promise<ImportResult> {
+  const { disk, signalType, homePlace: place } = options;
+  try {
+    const info = await readMapInfo(disk, signalType);
+    if (info === undefined || 'kind' in info) throw damagedError('the stored map is gone; try again');
+    options.log?.(
+      'info',
+      `the service has no newer map than that of ${formatInstant(info.lastUpdated ?? info.importedAt)}`,
+    );
+    const current = place && (await readHome(disk, signalType, place))?.home;
+    return await applyMap(options, { ok: true, info, unchanged: true }, current);
+  } catch (error) {
+    return { ok: false, failure: toMapFailure(error) };
+  }
+}
+
+export type DownloadOptions = Omit<ImportOptions, 'chunks' | 'mapVersion' | 'onProgress'> & {
+  /** Called when a map begins to arrive, with the bytes to come where they are known; returns what `importHomeMap` calls. */
+  readonly onStart?: (total: number | undefined) => ImportOptions['onProgress'];
+};
+
+/** Asks the service for its map and imports it, unless the stored one is the newest. Rejects only for a broken law. */
+export async function downloadHomeMap(
+  service: Pick<ServiceClient, 'map'>,
+  { onStart, ...options }: DownloadOptions,
+): Promise<Outcome<ImportResult>> {
+  const { disk, signalType, force } = options;
+  const knownVersion = force ? undefined : await readMapVersion(disk, signalType).catch(ignoreDiskError);
+  const answer = await service.map({ signalType, knownVersion });
+  if (!answer.ok) return answer;
+  if ('unchanged' in answer.value) return { ok: true, value: await keepHomeMap(options) };
+  const { chunks, version, contentLength } = answer.value;
+  const onProgress = onStart?.(contentLength);
+  return {
+    ok: true,
+    value: await importHomeMap({
+      ...options,
+      chunks,
+      mapVersion: version,
+      ...(onProgress === undefined ? {} : { onProgress }),
+    }),
+  };
+}
+
+/** The import tells of a disk that cannot be read. */
+function ignoreDiskError(error: unknown): undefined {
+  if (!(error instanceof DiskError)) throw error;
 }
 
 export interface HomeSearch {
@@ -141,15 +208,14 @@ export async function searchHome(search: HomeSearch): Promise<HomeSearchResult> 
     const { home } = await askService(search);
     if (home !== undefined) return { home, problem: 'no new map yet', failed: true };
   }
-  const answer = await service.map({ signalType });
+  const answer = await downloadHomeMap(service, { disk, signalType, now, homePlace: place, log, stop });
   if (!answer.ok) {
     const { failure } = answer;
     if (failure.kind === 'not-entitled') return askService(search);
     const problem = { problem: 'no new map', failure, failed: true };
     return mayAnswerElsewhere(failure) ? askWithoutMap(search, problem) : problem;
   }
-  const { chunks } = answer.value;
-  const result = await importHomeMap({ chunks, disk, signalType, now, homePlace: place, log, stop });
+  const result = answer.value;
   if (!result.ok) {
     const { kind, message } = result.failure;
     const problem = { problem: `no new map: ${message}`, failed: kind !== 'suspicious' };

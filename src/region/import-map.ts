@@ -163,7 +163,7 @@ function findHome({ reader, homeProbe }: ImportRun, lastUpdated: Instant | undef
 }
 
 /** What an import made, and the region of `homePlace` in the new map. */
-type MapOutcome = ImportedMap & { readonly found?: FoundRegion };
+export type MapOutcome = ImportedMap & { readonly found?: FoundRegion };
 
 async function finishImport(run: ImportRun, homeRegion: string | undefined): Promise<MapOutcome> {
   const { options, reader, counts, writer, file } = run;

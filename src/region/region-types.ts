@@ -113,6 +113,8 @@ export interface ImportOptions {
   readonly onProgress?: (progress: ImportProgress) => void;
   readonly limits?: Partial<ImportLimits>;
   readonly stop?: AbortSignal;
+  /** The service's name for this map, remembered with the index. */
+  readonly mapVersion?: string | undefined;
 }
 
 export interface ImportedMap {

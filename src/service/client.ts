@@ -20,6 +20,7 @@ import type {
   Credentials,
   ForecastQuery,
   HistoryQuery,
+  MapQuery,
   PastForecastsQuery,
   PlaceQuery,
   RangeReadOptions,
@@ -37,6 +38,7 @@ import type {
   PastForecasts,
   RegionResponse,
   RegistrationResponse,
+  UnchangedMap,
 } from './api/response-types.ts';
 import { createV1Client, type V1Client } from './api/v1-client.ts';
 import { buildHttpRequest, createAuthorizedCalls, formatBasicAuthorization } from './auth/authorized-calls.ts';
@@ -76,7 +78,8 @@ export interface ServiceClient {
   resetPassword(account: { readonly username: string }): Promise<Outcome<{ readonly ok: string }>>;
   myAccess(query: AccessQuery): Promise<Outcome<Access>>;
   regionFromLoc(query: PlaceQuery): Promise<Outcome<RegionResponse>>;
-  map(query: { readonly signalType: string }): Promise<Outcome<MapStream>>;
+  /** `UnchangedMap` only when the map is still that of `knownVersion`. */
+  map(query: MapQuery): Promise<Outcome<MapStream | UnchangedMap>>;
   forecast(query: ForecastQuery): Promise<Outcome<Forecast>>;
   /** One request: `end` at most 24 h after `start`. */
   pastForecasts(query: PastForecastsQuery): Promise<Outcome<PastForecasts>>;
@@ -99,12 +102,25 @@ const LOGIN_CALL = { method: 'GET', path: '/login', query: {}, deadline: seconds
 const buildLoginRequest = (base: string, credentials: Credentials): HttpRequest =>
   buildHttpRequest(base, LOGIN_CALL, formatBasicAuthorization(credentials));
 
+/** A tag of one service says nothing at another. */
+const formatMapVersion = (tag: string, baseUrl: string) => `${tag} ${baseUrl}`;
+function parseMapVersion(version: string | undefined, baseUrl: string): string | undefined {
+  const end = ` ${baseUrl}`;
+  return version?.endsWith(end) ? version.slice(0, -end.length) : undefined;
+}
+
 /** The length is that of the bytes to come only where nothing inflates them on the way. */
-function toMapStream(stream: Outcome<HttpStream>): Outcome<MapStream> {
+function toMapResponse(stream: Outcome<HttpStream>, baseUrl: string): Outcome<MapStream | UnchangedMap> {
   if (!stream.ok) return stream;
-  const { chunks, headers } = stream.value;
+  const { status, headers, chunks } = stream.value;
+  if (status === 304) return ok({ unchanged: true });
+  const { etag } = headers;
   const length = headers['content-encoding'] === undefined ? Number(headers['content-length']) : Number.NaN;
-  return ok({ chunks, ...(Number.isSafeInteger(length) ? { contentLength: length } : {}) });
+  return ok({
+    chunks,
+    ...(Number.isSafeInteger(length) ? { contentLength: length } : {}),
+    ...(etag === undefined ? {} : { version: formatMapVersion(etag, baseUrl) }),
+  });
 }
 
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
@@ -145,7 +161,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     resetPassword: ({ username }) => calls.callPublic(buildPasswordResetCall(username)),
     myAccess: (query) => calls.callAuthorized(buildAccessCall(query)),
     regionFromLoc: (query) => calls.callAuthorized(buildRegionCall(query)),
-    map: async ({ signalType }) => toMapStream(await calls.openStream(buildMapCall(signalType))),
+    map: async ({ signalType, knownVersion }) =>
+      toMapResponse(await calls.openStream(buildMapCall(signalType, parseMapVersion(knownVersion, base))), base),
     forecast: (query) => fetchEnvelope(buildForecastCall(query)),
     pastForecasts,
     history,

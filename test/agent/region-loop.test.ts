@@ -10,7 +10,7 @@ import type { HomeRegion } from '../../src/region/region-types.ts';
 import type { Failure } from '../../src/service/failure.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
-import { NOW, placeAt, splitChunks } from '../region/doubles.ts';
+import { importText, NOW, placeAt, splitChunks } from '../region/doubles.ts';
 import { createMapText, feature, MAP_META, square, TWO_REGIONS } from '../region/texts.ts';
 
 const MAP = 'map.co2_moer.idx';
@@ -31,6 +31,8 @@ interface Answers {
   map: string | Failure;
   /** What it says of the place. */
   region: string | Failure;
+  /** What it calls its map, if anything. */
+  version?: string;
 }
 
 interface Setting extends Answers {
@@ -42,6 +44,7 @@ interface Setting extends Answers {
 function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...answers }: Setting) {
   const clock = createVirtualClock(now);
   const asked: { readonly what: 'map' | 'place'; readonly at: Instant }[] = [];
+  const downloads: string[] = [];
   const found: HomeRegion[] = [];
   const told: string[] = [];
   const troubles = createProblems(
@@ -52,16 +55,18 @@ function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...ans
   const ask = (what: 'map' | 'place') => asked.push({ what, at: clock.now().wall });
   const keeper = createRegionLoop({
     service: {
-      async map() {
+      async map({ knownVersion }) {
         ask('map');
-        const text = answers.map;
+        const { map: text, version } = answers;
         if (typeof text !== 'string') return { ok: false, failure: text };
+        if (version !== undefined && version === knownVersion) return { ok: true, value: { unchanged: true } };
+        downloads.push(text);
         const arrived = clock.pause();
         const chunks = (async function* () {
           yield* splitChunks(text);
           arrived();
         })();
-        return { ok: true, value: { chunks } };
+        return { ok: true, value: { chunks, ...(version === undefined ? {} : { version }) } };
       },
       async regionFromLoc() {
         ask('place');
@@ -86,6 +91,7 @@ function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...ans
     clock,
     disk,
     asked,
+    downloads,
     found,
     told,
     answers,
@@ -151,6 +157,28 @@ describe('the region of the device', () => {
     await set.run(days(28));
     expect(set.regions()).toEqual(['WEST', 'WEST']);
     expect(set.keeper.home()?.mapLastUpdated).toBe(Date.parse('2026-04-01T00:00:00Z'));
+  });
+
+  it('a map that the service calls unchanged is not sent, unless the stored one is damaged or another', async () => {
+    const set = await started({ map: TWO_REGIONS, region: 'WEST', version: '"1"' });
+    await set.run(days(56));
+    expect([set.asked.length, set.downloads.length]).toEqual([3, 1]);
+    expect([set.trouble(), set.regions()]).toEqual([undefined, ['WEST']]);
+
+    const bytes = (await set.disk.read(MAP)) ?? new Uint8Array(0);
+    await set.disk.replace(MAP, bytes.with(70, (bytes[70] ?? 0) ^ 1));
+    await set.run(days(28));
+    expect(set.downloads).toHaveLength(2);
+    await set.run(days(28));
+    expect(set.downloads).toHaveLength(2);
+
+    Object.assign(set.answers, { map: later(TWO_REGIONS), version: '"2"' });
+    await set.run(days(28));
+    expect(set.downloads).toHaveLength(3);
+    await importText(TWO_REGIONS, { disk: set.disk, force: true, now: set.clock.now().wall });
+    await set.run(days(28));
+    expect(set.downloads).toHaveLength(4);
+    expect(set.keeper.home()).toMatchObject({ region: 'WEST', mapLastUpdated: Date.parse('2026-04-01T00:00:00Z') });
   });
 
   it.each(['region-refused', 'region-not-in-access'] as const)('is looked at within the hour: %s', async (why) => {

@@ -9,6 +9,7 @@ import {
   type ClientAndReference,
   expectAnswer,
   expectFailure,
+  expectMap,
   PASSWORD,
   PSCO,
   startClientAndReference,
@@ -142,7 +143,7 @@ describe('4.2 regions and maps', () => {
   });
 
   it('2.8: the map comes as a stream, for analyst and pro alone', async () => {
-    const { chunks } = expectAnswer(await pair.client('analyst').map({ signalType: 'co2_moer' }));
+    const { chunks } = expectMap(await pair.client('analyst').map({ signalType: 'co2_moer' }));
     let text = '';
     const decoder = new TextDecoder();
     for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true });
@@ -157,9 +158,22 @@ describe('4.2 regions and maps', () => {
     expect(basic.counts().logins).toBe(isPublished ? 2 : 1);
   });
 
+  it('a map that is still the newest is not sent again', async () => {
+    const service = pair.client();
+    const { chunks, version } = expectMap(await service.map({ signalType: 'co2_moer' }));
+    for await (const chunk of chunks) expect(chunk.length).toBeGreaterThan(0);
+    const { bytesIn } = service.counts();
+    const ask = (signalType: string, knownVersion = version) => service.map({ signalType, knownVersion });
+    expect(expectAnswer(await ask('co2_moer'))).toEqual({ unchanged: true });
+    expect(service.counts().bytesIn).toBe(bytesIn);
+    // The map of another signal, and what another service calls the same.
+    expect(expectMap(await ask('co2_aoer')).version).not.toBe(version);
+    expect(expectMap(await ask('co2_moer', version?.replace(pair.url, 'https://example.org'))).version).toBe(version);
+  });
+
   it('a map that is left alone after its head harms nothing', async () => {
     const service = pair.client();
-    const { chunks } = expectAnswer(await service.map({ signalType: 'co2_moer' }));
+    const { chunks } = expectMap(await service.map({ signalType: 'co2_moer' }));
     for await (const chunk of chunks) {
       expect(chunk.length).toBeGreaterThan(0);
       break;

@@ -15,6 +15,7 @@ import {
   type ReferenceOptions,
   type ReferenceService,
 } from '../../src/reference/reference-service.ts';
+import type { MapStream, UnchangedMap } from '../../src/service/api/response-types.ts';
 import { createServiceClient, type ServiceClient, type ServiceClientOptions } from '../../src/service/client.ts';
 import type { Failure, Outcome } from '../../src/service/failure.ts';
 import { createVirtualClock, type VirtualClock } from '../../src/simulation/virtual-clock.ts';
@@ -103,6 +104,13 @@ export async function startClientAndReference(
 export function expectAnswer<Value>(outcome: Outcome<Value>): Value {
   if (!outcome.ok) throw new Error(`expected an answer, received ${JSON.stringify(outcome.failure)}`);
   return outcome.value;
+}
+
+/** A map on its way; fails the test when there is none. */
+export function expectMap(outcome: Outcome<MapStream | UnchangedMap>): MapStream {
+  const map = expectAnswer(outcome);
+  if ('unchanged' in map) throw new Error('expected a map, received "unchanged"');
+  return map;
 }
 
 export function expectFailure(outcome: Outcome<unknown>): Failure {

@@ -9,6 +9,7 @@ import {
   type ClientAndReference,
   expectAnswer,
   expectFailure,
+  expectMap,
   NOW,
   PSCO,
   startClientAndReference,
@@ -158,7 +159,7 @@ describe('other endpoints under a fault', () => {
 
   it('a map cut short throws at its reader, a portal in its place is a failure', async () => {
     pair.setFaults({ fault: 'cut-body', path: '/v3/maps' });
-    const { chunks } = expectAnswer(await pair.client().map({ signalType: 'co2_moer' }));
+    const { chunks } = expectMap(await pair.client().map({ signalType: 'co2_moer' }));
     await expect(
       (async () => {
         for await (const chunk of chunks) expect(chunk.length).toBeGreaterThan(0);

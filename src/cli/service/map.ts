@@ -2,14 +2,13 @@
 
 import { formatCount, formatInstant, type Instant } from '../../domain/units.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
-import { importHomeMap } from '../../region/home-region.ts';
+import { type DownloadOptions, downloadHomeMap, importHomeMap } from '../../region/home-region.ts';
 import { readMapInfo } from '../../region/index/index-reader.ts';
-import type { ImportOptions, ImportProgress, ImportResult, MapInfo } from '../../region/region-types.ts';
+import type { ImportProgress, ImportResult, MapInfo } from '../../region/region-types.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
 import { parsePlaceFlags, placeOptions } from '../shared/flag-parsers.ts';
 import { type LocalContext, localContextOptions, noMapMessage, readLocalContext } from '../shared/local-context.ts';
 import { serviceOptions } from '../shared/service-options.ts';
-import type { MapSource } from './map-source.ts';
 
 type Row =
   | 'force'
@@ -86,27 +85,22 @@ function createImportProgress(
   };
 }
 
-async function importSource(
-  source: MapSource,
-  args: Arguments<Row>,
-  context: LocalContext,
-  terminal: Terminal,
-): Promise<ImportResult> {
-  const { place: home } = context;
-  const options: ImportOptions = {
-    chunks: source.chunks,
+function buildImportOptions(args: Arguments<Row>, { place, ...context }: LocalContext, terminal: Terminal) {
+  return {
     disk: createFileDisk(context.stateDirectory),
     signalType: context.signalType,
     now: Date.now() as Instant,
     force: args.flag('force'),
-    onProgress: createImportProgress(terminal, source.total),
     log: (level, message) => {
       if (level === 'warn' || level === 'error') terminal.err(`${message}\n`);
     },
     stop: terminal.stop,
-    ...(home === undefined ? {} : { homePlace: home }),
-  };
-  const result = await importHomeMap(options);
+    ...(place === undefined ? {} : { homePlace: place }),
+  } satisfies DownloadOptions;
+}
+
+/** Ends the line of progress and tells of a place outside the map. */
+function finishImport(result: ImportResult, { place: home }: LocalContext, terminal: Terminal): ImportResult {
   if (terminal.interactive) terminal.err('\r\u001b[K');
   if (result.ok && home !== undefined && result.home === undefined)
     terminal.err(
@@ -133,17 +127,21 @@ function printImport(result: ImportResult, json: boolean, terminal: Terminal): n
 async function importFile(args: Arguments<Row>, context: LocalContext, terminal: Terminal): Promise<number> {
   const [name = '-'] = args.positionals;
   const { openMapSource } = await import('./map-source.ts');
-  const source = await openMapSource(name, terminal.input);
-  return printImport(await importSource(source, args, context, terminal), args.flag('json'), terminal);
+  const { chunks, total } = await openMapSource(name, terminal.input);
+  const options = buildImportOptions(args, context, terminal);
+  const result = await importHomeMap({ ...options, chunks, onProgress: createImportProgress(terminal, total) });
+  return printImport(finishImport(result, context, terminal), args.flag('json'), terminal);
 }
 
 async function updateMap(args: Arguments<Row>, context: LocalContext, terminal: Terminal): Promise<number> {
   const { openService, unwrapOutcome } = await import('../shared/service-access.ts');
   const access = await openService(args, terminal);
   try {
-    const { chunks, contentLength } = unwrapOutcome(await access.service.map({ signalType: context.signalType }));
-    const source = contentLength === undefined ? { chunks } : { chunks, total: contentLength };
-    return printImport(await importSource(source, args, context, terminal), args.flag('json'), terminal);
+    const result = await downloadHomeMap(access.service, {
+      ...buildImportOptions(args, context, terminal),
+      onStart: (total) => createImportProgress(terminal, total),
+    });
+    return printImport(finishImport(unwrapOutcome(result), context, terminal), args.flag('json'), terminal);
   } finally {
     await access.close();
   }

@@ -33,6 +33,7 @@ export interface ApiCall<Value> {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly query: QueryParameters;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly deadline: Duration;
   readonly maxBytes: number;
@@ -108,12 +109,13 @@ export const buildRegionCall = (query: PlaceQuery): ApiCall<RegionResponse> =>
   );
 
 /** Its body is handed over as it comes; see `MapStream`. */
-export const buildMapCall = (signalType: string): ApiCall<never> => ({
+export const buildMapCall = (signalType: string, knownTag: string | undefined): ApiCall<never> => ({
   ...buildGetCall(
     '/v3/maps',
     { signal_type: signalType },
     { maxBytes: 128 * MB, decode: () => failInvalid('body', 'is a stream') },
   ),
+  ...(knownTag === undefined ? {} : { headers: { 'if-none-match': knownTag } }),
   // Tens of megabytes over a slow link.
   deadline: seconds(600),
 });

@@ -24,6 +24,12 @@ export interface PlaceQuery {
   readonly signalType: string;
 }
 
+export interface MapQuery {
+  readonly signalType: string;
+  /** `version` of an earlier answer: the map is sent only if it is another. */
+  readonly knownVersion?: string | undefined;
+}
+
 /** Both filters of `/v3/my-access` are optional. */
 export interface AccessQuery {
   readonly region?: string;

@@ -105,6 +105,13 @@ export interface MapStream {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Bytes to come, where the service says so and nothing is compressed. */
   readonly contentLength?: number;
+  /** Names this map at this service; the next call may send it as `knownVersion`. */
+  readonly version?: string;
+}
+
+/** The map is the one of `knownVersion`: nothing was sent. */
+export interface UnchangedMap {
+  readonly unchanged: true;
 }
 
 /** v1 balancing authority (specification 2.9). */

@@ -25,6 +25,7 @@ export function buildHttpRequest(
     url: buildUrl(baseUrl, call),
     headers: {
       ...COMMON_HEADERS,
+      ...call.headers,
       ...(authorization === undefined ? {} : { authorization }),
       ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
     },

@@ -43,7 +43,7 @@ export interface Transport {
   /** Why nothing of this group may be sent now, if so. */
   checkBlocked(group: RateLimitGroup): Failure | undefined;
   send(sending: OutgoingRequest): Promise<FinalVerdict>;
-  /** As `send`; a 200 with JSON comes back as a stream instead. */
+  /** As `send`; a 200 with JSON, and a 304 to a request that names a version, comes back as a stream instead. */
   open(sending: OutgoingRequest): Promise<SendResult>;
   counts(): { readonly requests: number; readonly logins: number; readonly bytesIn: number };
   skew(): Duration | undefined;
@@ -150,8 +150,11 @@ export function createTransport(options: TransportOptions): Transport {
         outgoing,
         (request) => http.stream(request, stopSignal),
         async (stream, startedAt) => {
-          if (stream.status !== 200 || !isJsonResponse(stream))
-            return applyVerdict(outgoing, { ...stream, body: await readErrorBody(stream.chunks) }, startedAt);
+          const isUnchanged = stream.status === 304 && outgoing.request.headers['if-none-match'] !== undefined;
+          const isMap = stream.status === 200 && isJsonResponse(stream);
+          // A 304 has no body, but its end must be read to free the connection.
+          const body = isMap ? undefined : await readShortBody(stream.chunks);
+          if (body !== undefined && !isUnchanged) return applyVerdict(outgoing, { ...stream, body }, startedAt);
           limits.recordAnswered(outgoing.rateLimitGroup, startedAt);
           return { stream: { ...stream, chunks: countChunks(stream.chunks) } };
         },
@@ -163,8 +166,8 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/** The first bytes of an error body, however it ends. */
-async function readErrorBody(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+/** The first bytes of a body that is no map, however it ends. */
+async function readShortBody(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   try {
