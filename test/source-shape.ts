@@ -8,7 +8,7 @@ export interface SourceShape {
   readonly functions: readonly LongFunction[];
 }
 
-export interface LongFunction {
+interface LongFunction {
   /** Of the declaration, the variable or the property; `function` when it has none. */
   readonly name: string;
   /** From the first line of the function to its last. A function inside another counts in both. */

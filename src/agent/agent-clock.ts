@@ -12,7 +12,7 @@ import {
 } from '../domain/units.ts';
 
 /** A trusted clock further off than this is not moved: one of the two is wrong, and the owner must see which. */
-export const LARGEST_TRUSTED_SKEW = minutes(5);
+const LARGEST_TRUSTED_SKEW = minutes(5);
 
 export interface AgentClock extends Clock {
   /** The service's clock minus the machine's, after each answer (header `Date`). True when the agent's time changed by it. */

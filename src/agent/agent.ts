@@ -25,7 +25,7 @@ export interface AgentOptions {
   readonly version: string;
 }
 
-export interface Snapshot {
+interface Snapshot {
   readonly region: HomeRegion | undefined;
   readonly view: SignalView | undefined;
   readonly decisions: readonly Decision[];

@@ -3,7 +3,7 @@
 import { crc32 } from 'node:zlib';
 import { type Disk, DiskError } from '../domain/ports.ts';
 
-export interface LoadedDocument {
+interface LoadedDocument {
   readonly bytes: Uint8Array;
   /** The newest generation could not be read; this is the one before. */
   readonly isPrevious: boolean;

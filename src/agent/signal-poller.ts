@@ -23,7 +23,7 @@ export interface SignalPollerParts {
   readonly model: string | undefined;
 }
 
-export type RequestedUpdate = SignalUpdate & { readonly failure?: Failure };
+type RequestedUpdate = SignalUpdate & { readonly failure?: Failure };
 
 export interface SignalPollerHandlers {
   /** Undefined while there is nothing to ask for. */

@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { listCredentialNames } from '../domain/credential-names.ts';
 import type { Config } from './config.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface PathContext {
   readonly env: Environment;
@@ -29,7 +29,7 @@ export type LocateConfigResult =
 const CREDENTIALS_PREFIX = '$CREDENTIALS_DIRECTORY/';
 
 /** The path of a file that the configuration names; undefined for a credential when the service manager passed none. */
-export function resolveFile(written: string, { env, directory, installedState }: PathContext): string | undefined {
+function resolveFile(written: string, { env, directory, installedState }: PathContext): string | undefined {
   if (written.startsWith(CREDENTIALS_PREFIX)) {
     const credentialsDirectory = env.CREDENTIALS_DIRECTORY || (installedState === undefined ? undefined : directory);
     return credentialsDirectory === undefined

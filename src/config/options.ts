@@ -111,7 +111,7 @@ const MQTT_OUTPUT = {
   stateOff: optional(textType, 'State that means off; default: offPayload.'),
 };
 
-export const outputType = sectionVariantsType<OutputConfig>({
+const outputType = sectionVariantsType<OutputConfig>({
   relay: sectionType(RELAY, (values): OutputConfig => ({ kind: 'relay', ...values })),
   'sg-ready': sectionType(SG_READY, (values): OutputConfig => ({ kind: 'sg-ready', ...values })),
   mqtt: sectionType(MQTT_OUTPUT, (said, report): MqttOutputConfig | undefined => {
@@ -233,7 +233,7 @@ export const LOAD = {
   observeOnly: defaulted(booleanType, false, 'Decides and reports, never switches.'),
 };
 
-export type LoadValues = SectionValues<typeof LOAD>;
+type LoadValues = SectionValues<typeof LOAD>;
 export type LoadDraft = Partial<LoadValues> & { readonly name: string };
 
 export const levelSetOf = (output: OutputConfig): DefaultContext['levelSet'] =>

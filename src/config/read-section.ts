@@ -20,7 +20,7 @@ import {
 export const isRawMap = (raw: RawValue): raw is RawMap => raw instanceof Map;
 
 /** `report` for the values under `key`. */
-export const reportUnder =
+const reportUnder =
   (report: ReportMistake, key: string): ReportMistake =>
   (text, ...keys) =>
     report(text, key, ...keys);

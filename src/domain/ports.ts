@@ -243,7 +243,7 @@ export interface ServiceManager {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** Not the names that every event has anyway: a reader would take one for the other. */
-export type LogFields = Readonly<Record<string, unknown>> & {
+type LogFields = Readonly<Record<string, unknown>> & {
   readonly level?: never;
   readonly time?: never;
   readonly msg?: never;

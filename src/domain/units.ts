@@ -61,8 +61,6 @@ export const toPercentile = (n: number) => (isInRange(n, 0, 100) ? (n as Percent
 export const toLatitude = (n: number) => (isInRange(n, -90, 90) ? (n as Latitude) : undefined);
 /** The number as degrees of longitude, or undefined when it is not within -180 to 180. */
 export const toLongitude = (n: number) => (isInRange(n, -180, 180) ? (n as Longitude) : undefined);
-/** A finite rate; negative and zero are values. */
-export const toLbsPerMwh = (n: number) => (Number.isFinite(n) ? (n as LbsPerMwh) : undefined);
 
 const KILOGRAMS_PER_POUND = 0.45359237;
 

@@ -12,7 +12,7 @@ import type { Baseline, SlotEntry, TotalSums } from './entries.ts';
 import { getBestRate, type RateRecord } from './rates.ts';
 
 /** A published rate that has not changed for so long counts as settled. */
-export const SETTLED_AFTER = days(7);
+const SETTLED_AFTER = days(7);
 
 /** The rate of a row's slot, and what the same energy is compared with. */
 export interface Pricing {

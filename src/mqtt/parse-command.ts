@@ -19,7 +19,7 @@ export type ParsedCommand =
   /** `message`: what is wrong and what is wanted. */
   | { readonly ok: false; readonly id?: string; readonly message: string };
 
-export const MAX_COMMAND_BYTES = 1_024;
+const MAX_COMMAND_BYTES = 1_024;
 /** A command that says when it was given counts this long, and may be this much ahead. */
 const MAX_COMMAND_AGE = seconds(60);
 const LONGEST_REMOTE_OVERRIDE = hours(24);

@@ -5,7 +5,7 @@ import { type Instant, type Place, toLatitude, toLongitude } from '../domain/uni
 import { readIndexHeader } from './index/index-reader.ts';
 import type { HomeRegion, RegionName } from './region-types.ts';
 
-export const homeFileName = (signalType: string) => `place.${signalType}.json`;
+const homeFileName = (signalType: string) => `place.${signalType}.json`;
 
 export interface StoredHome {
   readonly home: HomeRegion;

@@ -27,7 +27,7 @@ export const PASSWORD = 'pass-word1';
 export const PSCO = { region: 'PSCO', signalType: 'co2_moer' };
 export const CAISO_NORTH = { region: 'CAISO_NORTH', signalType: 'co2_moer' };
 
-export type PlanName = 'free' | 'basic' | 'analyst' | 'pro';
+type PlanName = 'free' | 'basic' | 'analyst' | 'pro';
 
 export const buildPlace = (latitude: number, longitude: number): Place => ({
   latitude: latitude as Latitude,

@@ -23,7 +23,7 @@ function listRuns(pattern: number, slots: number): SlotRun[] {
 }
 
 /** The cost of one pattern, or undefined when a rule forbids it. */
-export function priceSchedule(request: SlotPlanRequest, pattern: number): TriedSchedule | undefined {
+function priceSchedule(request: SlotPlanRequest, pattern: number): TriedSchedule | undefined {
   const { weights, need, minOn, minOff, startCost, maxStarts, running, age, lastSlot } = request;
   const slots = weights.length;
   const runs = listRuns(pattern, slots);

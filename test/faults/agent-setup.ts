@@ -11,7 +11,7 @@ import { type MqttSpy, type SpiedMessage, startMqttSpy } from '../doubles/mqtt-s
 import { startProcess } from '../doubles/running-process.ts';
 import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
 
-export const LOAD_SET_TOPIC = 'gridtide/cellar/loads/plug/set';
+const LOAD_SET_TOPIC = 'gridtide/cellar/loads/plug/set';
 export const PLUG_COMMAND_TOPIC = 'home/plug/set';
 export const PLUG_STATE_TOPIC = 'home/plug/state';
 export const AVAILABILITY_TOPIC = 'gridtide/cellar/availability';
@@ -53,7 +53,7 @@ export interface AgentSetupOptions {
   readonly brokerUrl?: string;
 }
 
-export interface Login {
+interface Login {
   readonly username: string;
   readonly password: string;
 }

@@ -21,7 +21,7 @@ export type AnswerOverride = (
 ) => ScriptedResponse | Promise<ScriptedResponse> | undefined;
 /** A document of the service, open to be bent. */
 export type ServiceBody = { data: ServicePoint[]; meta: Record<string, unknown> } & Record<string, unknown>;
-export type ServicePoint = { point_time: string; value: unknown };
+type ServicePoint = { point_time: string; value: unknown };
 
 export const startOfSlot = (at: number) => (Math.floor(at / PERIOD) * PERIOD) as Instant;
 /** Clean from 02:00 to 06:00 at the house's local time, and a little different in each slot. */
@@ -29,7 +29,7 @@ export const rateAt = (at: number) => {
   const hour = (((at / 3_600_000 + 16) % 24) + 24) % 24;
   return Math.round(600 + 300 * Math.cos(((hour - 16) / 12) * Math.PI) + (((at / PERIOD) * 7919) % 13));
 };
-export const indexAt = (at: number) => Math.max(0, Math.min(100, (rateAt(at) - 300) / 6.2));
+const indexAt = (at: number) => Math.max(0, Math.min(100, (rateAt(at) - 300) / 6.2));
 
 const meta = {
   region: REGION,

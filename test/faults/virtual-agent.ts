@@ -22,14 +22,14 @@ export interface LineEdge {
   readonly at: Instant;
 }
 
-export interface LogEntry {
+interface LogEntry {
   readonly at: Instant;
   readonly level: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-export interface SentRequest {
+interface SentRequest {
   readonly at: Instant;
   readonly path: string;
   readonly deadline: Duration;
@@ -80,7 +80,7 @@ export interface VirtualAgent {
 }
 
 /** Line 17: a tank that goes by the index alone; line 22: a car with a deadline. */
-export const LOADS = `
+const LOADS = `
 loads:
   water: {type: tank, powerKw: 3, onBelow: 45, offAbove: 55, minOn: 20m, minOff: 15m, failSafe: off, initialLevel: off, onStop: hold, output: {kind: relay, pin: 17}}
   car: {type: ev, powerKw: 7.2, failSafe: off, initialLevel: off, onStop: hold, goal: {need: 4h, by: "07:00", from: "18:00"}, output: {kind: relay, pin: 22}}

@@ -14,7 +14,7 @@ import type { Entry, JobEntry, SlotEntry } from '../../src/ledger/entries.ts';
 const SLOT = minutes(5);
 const REGION = 'CAISO_NORTH';
 
-export interface HouseLoad {
+interface HouseLoad {
   readonly name: string;
   readonly power: number;
   /** Hours of running a day, from a start that differs by day. */

@@ -52,7 +52,7 @@ export const sampleDecision = (more: Partial<Decision> = {}): Decision => ({
   ...more,
 });
 
-export const sampleView = (more: Partial<SignalView> = {}): SignalView => {
+const sampleView = (more: Partial<SignalView> = {}): SignalView => {
   const now = Date.now() as Instant;
   return {
     region: 'CAISO_NORTH',

@@ -61,7 +61,7 @@ export function createOfflineParts(): OfflineParts {
 export const createTestOutput = (config: LoadConfig, parts: CreateOutputParts) => createOutput(config, parts);
 
 /** What a device on the broker does with a command: says so at once, or stays silent. */
-export interface FakeDevice {
+interface FakeDevice {
   answersCommands: boolean;
   readonly commands: readonly string[];
   /** Resolves when it has been told `count` times in all. */

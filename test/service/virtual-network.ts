@@ -10,7 +10,7 @@ export type NetworkAnswer =
   | { readonly status?: number; readonly text: string; readonly headers?: Readonly<Record<string, string>> }
   | HttpFailure;
 
-export interface Arrival {
+interface Arrival {
   readonly at: Uptime;
   readonly path: string;
 }

@@ -5,7 +5,7 @@ import { type Instant, minutes, type Percentile, type Uptime } from '../../src/d
 import type { Forecast, History, LiveIndex } from '../../src/service/api/response-types.ts';
 
 /** Sunday 2026-03-01T00:00Z. */
-export const SAMPLE_START = Date.UTC(2026, 2, 1) as Instant;
+const SAMPLE_START = Date.UTC(2026, 2, 1) as Instant;
 export const atSampleHour = (hours: number) => (SAMPLE_START + hours * 3_600_000) as Instant;
 export const momentAt = (hours: number, trusted = true): ClockReading => ({
   wall: atSampleHour(hours),

@@ -3,6 +3,7 @@
 import { createAgent } from '../../agent/agent.ts';
 import type { Config } from '../../config/config.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
+import { waitForAbort } from '../../domain/abortable-wait.ts';
 import type { Clock, Http, Ports } from '../../domain/ports.ts';
 import { readBootId } from '../../platform/boot-id.ts';
 import { createFailsafeFile } from '../../platform/failsafe-file.ts';
@@ -78,7 +79,7 @@ export async function runAgent(config: LocatedConfig, ports: AgentPorts, termina
     logging.flush();
   });
   const agent = createAgent({ config, world, version: VERSION });
-  const stopped = whenAborted(terminal.stop);
+  const stopped = waitForAbort(terminal.stop);
   try {
     // A stop does not wait for a start that waits for a broker or a device.
     await Promise.race([stopped, agent.start()]);
@@ -92,9 +93,3 @@ export async function runAgent(config: LocatedConfig, ports: AgentPorts, termina
   logging.flush();
   return 0;
 }
-
-const whenAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

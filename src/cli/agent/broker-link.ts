@@ -2,8 +2,9 @@
 
 import { createBrokerCredentials } from '../../agent/broker-credentials.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
-import type { Broker } from '../../domain/ports.ts';
-import { addDuration, seconds } from '../../domain/units.ts';
+import { waitAbortable } from '../../domain/abortable-wait.ts';
+import type { Broker, BrokerState, Cancel } from '../../domain/ports.ts';
+import { seconds } from '../../domain/units.ts';
 import { buildClientId } from '../../mqtt/topics.ts';
 import { createBrokerFactory } from '../../platform/mqtt-broker.ts';
 import { createSystemRandom } from '../../platform/random.ts';
@@ -37,28 +38,21 @@ export async function openBrokerLink(
     clientId: `${buildClientId(config)}-${purpose}-${unique}`,
     ...createBrokerCredentials(config, createSecrets({ credentials: env.CREDENTIALS_DIRECTORY })),
   });
-  const problem = await new Promise<string | undefined>((resolve) => {
-    const done = (words?: string) => {
-      stopWatching();
-      cancelTimeout();
-      stop.removeEventListener('abort', onStop);
-      resolve(words);
-    };
-    const onStop = () => done('stopped before the broker answered');
-    const stopWatching = broker.watchState((state) => {
-      if (state.kind === 'online') done();
-      else if (state.kind === 'offline') done(state.cause);
+  let stopWatching: Cancel = () => {};
+  const request = { clock, wait: CONNECT_TIMEOUT, name: 'broker', signal: stop };
+  const answer = await waitAbortable<Extract<BrokerState, { kind: 'online' | 'offline' }>>(request, (finish) => {
+    stopWatching = broker.watchState((state) => {
+      if (state.kind === 'online' || state.kind === 'offline') finish(state);
     });
-    const cancelTimeout = clock.wakeAt(addDuration(clock.now().uptime, CONNECT_TIMEOUT), 'broker', () =>
-      done(`the broker at ${mqtt.url} accepts the connection and sends nothing: is it an MQTT broker?`),
-    );
-    stop.addEventListener('abort', onStop, { once: true });
     broker.start();
-    if (stop.aborted) onStop();
   });
-  if (problem !== undefined) {
+  stopWatching();
+  if (typeof answer === 'string' || answer.kind === 'offline') {
     await broker.stop();
-    return problem;
+    if (answer === 'aborted') return 'stopped before the broker answered';
+    return answer === 'late'
+      ? `the broker at ${mqtt.url} accepts the connection and sends nothing: is it an MQTT broker?`
+      : answer.cause;
   }
   return {
     broker,

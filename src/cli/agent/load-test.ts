@@ -47,16 +47,3 @@ export function parseDocument(text: string | undefined): JsonDocument | undefine
     return undefined;
   }
 }
-
-/** Resolves after `length`, or when `stop` is aborted. */
-export const waitOrStop = (length: Duration, stop: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (stop.aborted) return resolve();
-    const timer = setTimeout(end, length);
-    function end() {
-      clearTimeout(timer);
-      stop.removeEventListener('abort', end);
-      resolve();
-    }
-    stop.addEventListener('abort', end, { once: true });
-  });

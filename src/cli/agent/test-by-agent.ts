@@ -1,8 +1,9 @@
 /** Tests a load through the running agent: sends an override over MQTT and prints the result. */
 
+import { waitAbortable } from '../../domain/abortable-wait.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
 import type { Level } from '../../domain/load-types.ts';
-import type { BrokerMessage } from '../../domain/ports.ts';
+import type { BrokerMessage, Clock } from '../../domain/ports.ts';
 import { type Duration, seconds } from '../../domain/units.ts';
 import { acceptsCommands } from '../../mqtt/parse-command.ts';
 import { buildTopics } from '../../mqtt/topics.ts';
@@ -11,14 +12,14 @@ import type { DeviceReading } from '../../outputs/output.ts';
 import { createSystemRandom } from '../../platform/random.ts';
 import { JobError, type Terminal } from '../shared/command.ts';
 import type { BrokerLink } from './broker-link.ts';
-import { type JsonDocument, type LoadTest, type LoadTestResult, parseDocument, waitOrStop } from './load-test.ts';
+import { type JsonDocument, type LoadTest, type LoadTestResult, parseDocument } from './load-test.ts';
 
 const ANSWER_TIMEOUT = seconds(10);
 /** The agent publishes a level in the moment it sets the output. */
 const SWITCH_TIMEOUT = seconds(3);
 
 /** The newest document of a topic, and a wait for one that satisfies a condition. */
-async function followTopic(link: BrokerLink, topic: string) {
+async function followTopic(link: BrokerLink, clock: Clock, topic: string) {
   let latest: JsonDocument = {};
   let checkLatest = () => {};
   await link.broker.subscribe(
@@ -33,12 +34,12 @@ async function followTopic(link: BrokerLink, topic: string) {
     latest: () => latest,
     /** False when none arrived in time. */
     async until(fits: (document: JsonDocument) => boolean, within: Duration): Promise<boolean> {
-      const found = new AbortController();
-      checkLatest = () => {
-        if (fits(latest)) found.abort();
-      };
-      checkLatest();
-      await waitOrStop(within, found.signal);
+      await waitAbortable<true>({ clock, wait: within, name: topic }, (finish) => {
+        checkLatest = () => {
+          if (fits(latest)) finish(true);
+        };
+        checkLatest();
+      });
       return fits(latest);
     },
   };
@@ -75,13 +76,13 @@ export async function testThroughAgent(
   link: BrokerLink,
   { err, stop }: Terminal,
 ): Promise<LoadTestResult> {
-  const { config, load, level, length } = loadTest;
+  const { config, load, level, length, clock } = loadTest;
   if (config.mqtt !== undefined && !acceptsCommands(config.mqtt))
     throw new JobError('the agent runs and accepts no commands; set mqtt.commands: on, or stop it and try again');
   const topics = buildTopics(config);
-  const loadState = await followTopic(link, topics.load(load.name));
-  const health = await followTopic(link, topics.health);
-  const results = await followTopic(link, topics.result(load.name));
+  const loadState = await followTopic(link, clock, topics.load(load.name));
+  const health = await followTopic(link, clock, topics.health);
+  const results = await followTopic(link, clock, topics.result(load.name));
   const send = async (command: object) => {
     const id = `test-${Math.floor(createSystemRandom().fraction() * 2 ** 48).toString(36)}`;
     await link.broker.publish(topics.command(load.name), JSON.stringify({ id, ...command }), { retain: false });
@@ -104,7 +105,7 @@ export async function testThroughAgent(
     device = await watchDevice(link, loadTest, () => err(`${load.name} reads ${level}\n`));
     const wait = device.isConfirmed() ? '' : `; waiting for its state on ${device.topic}`;
     err(`${load.name} ${level}, by the agent; for ${formatDuration(length)}${wait}\n`);
-    await waitOrStop(length, stop);
+    await waitAbortable({ clock, wait: length, name: 'test', signal: stop });
     const fault = findOutputFault(health.latest(), load.name);
     if (fault !== undefined) throw new JobError(fault);
     if (!device.isConfirmed() && !stop.aborted)

@@ -5,6 +5,7 @@ import { createPersistence, type SavedControl } from '../../agent/persistence.ts
 import type { ControlEvent, Site } from '../../control/control-types.ts';
 import { explainDecision } from '../../control/explain.ts';
 import { type ControlState, initialState, step } from '../../control/step.ts';
+import { waitAbortable } from '../../domain/abortable-wait.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
 import { idleLevel, isRunning } from '../../domain/levels.ts';
 import type { Level } from '../../domain/load-types.ts';
@@ -21,7 +22,7 @@ import { findOtherAgent } from '../../platform/single-instance.ts';
 import { JobError, type Terminal } from '../shared/command.ts';
 import { createDiskErrorPrinter } from '../shared/state-directory.ts';
 import type { BrokerLink } from './broker-link.ts';
-import { type LoadTest, type LoadTestResult, waitOrStop } from './load-test.ts';
+import type { LoadTest, LoadTestResult } from './load-test.ts';
 
 /** A person waits, so a command is sent only twice before a silent device counts as failed. */
 const MAX_SENDS = 2;
@@ -116,7 +117,7 @@ async function restoreLevel(
   earlierError: unknown,
   terminal: Terminal,
 ): Promise<void> {
-  const { load } = loadTest;
+  const { load, clock } = loadTest;
   const wasSilent = earlierError instanceof NotSwitchedError && earlierError.isSilent;
   announceWait(loadTest, terminal, `restoring ${left}`, WHOLE_CONFIRM_TIMEOUT);
   const before = earlierError instanceof JobError ? `${earlierError.message}; ` : '';
@@ -131,7 +132,7 @@ async function restoreLevel(
     if (wasSilent && (await isSilentFailure(output, failure)))
       throw new JobError(`${before}it did not confirm the final "${left}" either: switch it off by hand`);
     detail = failure.detail;
-    await waitOrStop(RESTORE_INTERVAL, new AbortController().signal);
+    await waitAbortable({ clock, wait: RESTORE_INTERVAL, name: 'restore' });
   }
   throw new JobError(`${before}"${load.name}" did not go back to "${left}": ${detail}; switch it off by hand`);
 }
@@ -173,7 +174,7 @@ async function openTestOutput(loadTest: LoadTest, link: BrokerLink | undefined, 
 
 /** Switches, reads back and waits; returns the level read, where the output can be read. */
 async function switchAndReadBack(loadTest: LoadTest, output: Output, terminal: Terminal): Promise<Level | null> {
-  const { load, level, length } = loadTest;
+  const { load, level, length, clock } = loadTest;
   announceWait(loadTest, terminal, `switching ${level}`, WHOLE_CONFIRM_TIMEOUT);
   const failure = await output.apply(level);
   if (isOutputFailure(failure)) throw new NotSwitchedError(load.name, failure, await isSilentFailure(output, failure));
@@ -183,7 +184,7 @@ async function switchAndReadBack(loadTest: LoadTest, output: Output, terminal: T
   terminal.err(`${load.name} ${level}, ${readBackText}; for ${formatDuration(length)}\n`);
   if (read !== undefined && read !== level)
     throw new JobError(`"${load.name}" was set to ${level} and reads ${read}: check the wiring of its output`);
-  await waitOrStop(length, terminal.stop);
+  await waitAbortable({ clock, wait: length, name: 'test', signal: terminal.stop });
   return read ?? null;
 }
 

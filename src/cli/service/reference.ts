@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
+import { waitForAbort } from '../../domain/abortable-wait.ts';
 import { isLoopback } from '../../domain/loopback.ts';
 import { AccountsError } from '../../reference/accounts/account-store.ts';
 import { isPlanName, planNames } from '../../reference/accounts/plans.ts';
@@ -14,6 +15,7 @@ import {
   type Arguments,
   type CommandModule,
   type CommandSpec,
+  errorMessage,
   JobError,
   type Terminal,
   UsageError,
@@ -201,10 +203,8 @@ async function parseReferenceFlags(args: Arguments<Row>): Promise<ReferenceSetti
 }
 
 const DAY = 86_400_000;
-/** A series without --now starts this far into it: what stands before is there to learn from. */
+/** A series without --now starts this far into it: the agent learns from the days before. */
 const TEACHING_DAYS = 9;
-
-const errorMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 async function readCertificate({ cert, key }: CertificateFiles) {
   const read = (flag: string, file: string) =>
@@ -264,10 +264,7 @@ export const run: CommandModule['run'] = async (args: Arguments<Row>, terminal: 
     throw new JobError(`${errorMessage(error)}; the reference service was not started`);
   });
   terminal.out(`${JSON.stringify({ listening: url })}\n`);
-  await new Promise<void>((resolve) => {
-    if (terminal.stop.aborted) resolve();
-    terminal.stop.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await waitForAbort(terminal.stop);
   await reference.close();
   return 0;
 };

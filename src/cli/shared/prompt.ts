@@ -6,7 +6,7 @@ import { parseDecimal } from '../../domain/text-format.ts';
 import { JobError, type Terminal } from './command.ts';
 import { readStdinLines } from './stdin-lines.ts';
 
-export interface Question {
+interface Question {
   readonly text: string;
   readonly kind: ValueType<unknown>;
   /** The answer of an empty line. */

@@ -1,6 +1,7 @@
 /** Opens the service for a command, with address and credentials from flags, configuration or environment; never a password from the command line. */
 
 import { serviceUrlType } from '../../config/url-types.ts';
+import { watchAbort } from '../../domain/abortable-wait.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { createHttp } from '../../platform/http-client.ts';
 import { createSystemRandom } from '../../platform/random.ts';
@@ -122,13 +123,12 @@ export function openServiceLink(
   const http = createHttp(ca === undefined ? {} : { ca });
   const clock = createSystemClock();
   const service = createServiceClient({ ...target, http, clock, random: createSystemRandom() });
-  const stopService = () => service.stop();
-  stop.addEventListener('abort', stopService, { once: true });
+  const unwatch = watchAbort(stop, service.stop);
   return {
     service,
     clock,
     close: async () => {
-      stop.removeEventListener('abort', stopService);
+      unwatch();
       service.stop();
       await http.close();
     },

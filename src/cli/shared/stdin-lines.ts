@@ -1,5 +1,6 @@
 /** Reads stdin line by line, until it ends or the command is stopped. */
 
+import { waitForAbort } from '../../domain/abortable-wait.ts';
 import type { Terminal } from './command.ts';
 
 /** Longer than any valid line. */
@@ -12,10 +13,7 @@ export async function* readStdinLines({
 }: Pick<Terminal, 'input' | 'stop'>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   const chunks = input[Symbol.asyncIterator]();
-  const stopped = new Promise<'stopped'>((resolve) => {
-    if (stop.aborted) resolve('stopped');
-    stop.addEventListener('abort', () => resolve('stopped'), { once: true });
-  });
+  const stopped = waitForAbort(stop).then(() => 'stopped' as const);
   let partialLine = '';
   try {
     for (;;) {

@@ -6,7 +6,7 @@ import { CoordinatesReader, POLYGON_LEVEL } from './coordinates-reader.ts';
 import { type JsonEvents, JsonReader } from './json-reader.ts';
 import type { PolygonRings } from './ring-buffer.ts';
 
-export interface MapMeta {
+interface MapMeta {
   lastUpdated?: string;
   signalType?: string;
 }

@@ -13,7 +13,7 @@ function addWord(sum: number, word: number): number {
 }
 
 /** Of all words but the last. */
-export function computeChecksum(words: Int32Array, salt: number, offset: number): number {
+function computeChecksum(words: Int32Array, salt: number, offset: number): number {
   let sum = addWord(addWord(CHECKSUM_SEED ^ words.length, salt), offset);
   const last = words.length - 1;
   // The step by hand: a cold lookup runs this before anything is compiled.

@@ -13,7 +13,7 @@ import { verifyChecksum, writeChecksum } from './checksum.ts';
  */
 export const HEADER_BYTES = 64;
 const MAGIC = 0x5247_4447;
-export const FORMAT_VERSION = 3;
+const FORMAT_VERSION = 3;
 
 export interface IndexHeader {
   readonly pieces: number;

@@ -21,7 +21,7 @@ import {
 } from './index-layout.ts';
 import type { DirectoryJson } from './index-writer.ts';
 
-export interface IndexDirectory {
+interface IndexDirectory {
   readonly info: DirectoryJson;
   /** Boxes of the page groups. */
   readonly groupBoxes: Int32Array;

@@ -33,7 +33,7 @@ export function parseBody<Schema extends v.GenericSchema>(
   return invalidResponse(where, issue.expected ?? issue.message, issue.received);
 }
 
-export const textSchema = v.pipe(v.string(), v.maxLength(2_000));
+const textSchema = v.pipe(v.string(), v.maxLength(2_000));
 export const nonEmptyTextSchema = v.pipe(textSchema, v.minLength(1));
 /** Absent, null and of another type are all the same: nothing was said. */
 export const optionalTextSchema = v.fallback(

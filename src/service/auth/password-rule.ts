@@ -14,7 +14,7 @@ const PASSWORD_RULES: readonly (readonly [string, (password: string) => boolean]
 ];
 
 /** The first rule the password breaks, in words; undefined when it keeps all. */
-export const findBrokenPasswordRule = (password: string) => PASSWORD_RULES.find(([, holds]) => !holds(password))?.[0];
+const findBrokenPasswordRule = (password: string) => PASSWORD_RULES.find(([, holds]) => !holds(password))?.[0];
 
 const EMAIL_PATTERN = /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/;
 

@@ -4,7 +4,7 @@ import type { Access, AccessModel } from '../api/response-types.ts';
 import { findIncludingPlan } from '../failure-text.ts';
 
 /** `unknown`: not listed, which proves nothing, for no list is complete; the first request shows, and a refusal holds for a day. */
-export type Gate = 'open' | 'closed' | 'unknown';
+type Gate = 'open' | 'closed' | 'unknown';
 
 /** Parts of a plan that the service may refuse. */
 export type GatedPart = 'forecast' | 'pastForecasts' | 'history' | 'map';

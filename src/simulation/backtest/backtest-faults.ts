@@ -60,7 +60,6 @@ const BACKTEST_FAULTS = {
 export type BacktestFaultName = keyof typeof BACKTEST_FAULTS;
 
 export const backtestFaultNames = Object.keys(BACKTEST_FAULTS) as readonly BacktestFaultName[];
-export const isBacktestFault = (name: string): name is BacktestFaultName => name in BACKTEST_FAULTS;
 export const describeBacktestFault = (name: BacktestFaultName): string => BACKTEST_FAULTS[name].description;
 
 /** All faults named, at once, and answers that come `latency` after they were made. */

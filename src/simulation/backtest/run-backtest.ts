@@ -34,7 +34,7 @@ export const policies = [
 export type Policy = (typeof policies)[number];
 
 /** Against the baseline of the backtest. */
-export interface Savings {
+interface Savings {
   readonly savedKg: number;
   readonly savedPercent: number;
   /** Ratio of summed savings against perfect hindsight under the same rules. */
