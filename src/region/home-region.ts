@@ -228,7 +228,7 @@ export async function searchHome(search: HomeSearch): Promise<HomeSearchResult> 
   return { home, failed: false };
 }
 
-/** Whether the service may answer on another path: it was reached, and what is wrong is not the account. */
+/** Whether the service may answer on another path: it was reached. A login that was refused lets no second request out. */
 function mayAnswerElsewhere(failure: Failure): boolean {
   switch (failure.kind) {
     case 'unreachable':
@@ -239,8 +239,8 @@ function mayAnswerElsewhere(failure: Failure): boolean {
     case 'invalid-response':
     case 'outside-coverage':
     case 'not-entitled':
-      return true;
     case 'unauthorised':
+      return true;
     case 'no-credentials':
     case 'invalid':
     case 'forbidden':

@@ -52,6 +52,8 @@ export function failureText(failure: Failure): string {
       return `the service could not be reached: ${failure.cause}; ${CURES[failure.reason]}`;
     case 'unauthorised': {
       const wait = failure.retryAfter === undefined ? '' : ` (next login in ${formatWait(failure.retryAfter)})`;
+      if (failure.rejected === 'fresh-token')
+        return `the service rejects a token that it has just issued (${failure.cause}); it will be tried again, and the account may be locked${wait}`;
       return `the service rejected the credentials (${failure.cause}); check user name and password${wait}`;
     }
     case 'no-credentials':

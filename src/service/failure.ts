@@ -19,8 +19,16 @@ export type UnreachableReason =
 export type Failure =
   /** No connection, a deadline, a cut or oversized body, a page that is not the service's: try again later. */
   | { readonly kind: 'unreachable'; readonly reason: UnreachableReason; readonly cause: string }
-  /** The service rejected the credentials, or the next login has to wait: only new credentials or time help. Calling again early sends no request. */
-  | { readonly kind: 'unauthorised'; readonly cause: string; readonly retryAfter?: Duration }
+  /**
+   * The service rejected the credentials, or a token it had just issued for them, or the next login has to wait: only new
+   * credentials or time help. Calling again early sends no request.
+   */
+  | {
+      readonly kind: 'unauthorised';
+      readonly cause: string;
+      readonly rejected?: 'fresh-token';
+      readonly retryAfter?: Duration;
+    }
   /** No user name or no password is configured: nothing was sent. */
   | { readonly kind: 'no-credentials' }
   /** A JSON 403: the plan does not include this. Never a reason to log in. `path` is the endpoint's. */

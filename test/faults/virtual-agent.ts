@@ -2,12 +2,14 @@
 
 import { type Agent, createAgent } from '../../src/agent/agent.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
-import type { Clock, Http, HttpRequest, Log, Ports } from '../../src/domain/ports.ts';
+import type { Broker, Clock, Http, HttpRequest, Log, Ports } from '../../src/domain/ports.ts';
 import { addDuration, type Duration, type Instant, minutes } from '../../src/domain/units.ts';
+import type { buildHealthPayload } from '../../src/mqtt/health.ts';
 import { createHttp } from '../../src/platform/http-client.ts';
 import { createSeededRandom } from '../../src/platform/random.ts';
 import type { PlanName } from '../../src/reference/accounts/plans.ts';
 import type { FaultRule } from '../../src/reference/faults/fault-rules.ts';
+import type { ProfileName } from '../../src/reference/http/profile.ts';
 import { createReferenceService, type ReferenceService } from '../../src/reference/reference-service.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { createPausingHttp } from '../../src/simulation/paused-io.ts';
@@ -40,6 +42,7 @@ export interface VirtualAgentOptions {
   readonly start?: string;
   readonly loads?: string;
   readonly plan?: PlanName;
+  readonly profile?: ProfileName;
   /** Lines added under `service:`. */
   readonly service?: string;
   /** Base address of another service than the reference. */
@@ -60,6 +63,8 @@ export interface VirtualAgent {
   readonly requests: readonly SentRequest[];
   readonly disk: MemoryDisk;
   readonly agent: Agent;
+  /** The health document as it stands retained at the broker. */
+  readonly health: () => ReturnType<typeof buildHealthPayload>;
   /** The clock of the device against the true one. */
   readonly device: { ahead: number; trusted: boolean };
   /** Pulls the network plug. */
@@ -88,6 +93,25 @@ loads:
 export const WATER_LINE = 17;
 export const CAR_LINE = 22;
 
+/** A link that is always online and keeps what is published to be retained. */
+function createRetainingBroker(retained: Map<string, string>): Broker {
+  const state = { kind: 'online', version: 5, denied: [] } as const;
+  return {
+    state,
+    start() {},
+    watchState(report) {
+      report(state);
+      return () => {};
+    },
+    async publish(topic, payload, { retain }) {
+      if (retain) retained.set(topic, payload);
+      return true;
+    },
+    subscribe: async () => true,
+    async stop() {},
+  };
+}
+
 const OWNER_LOGIN = { username: 'owner', password: 'clean-grid-1' };
 
 export async function createVirtualAgent(options: VirtualAgentOptions): Promise<VirtualAgent> {
@@ -98,12 +122,18 @@ export async function createVirtualAgent(options: VirtualAgentOptions): Promise<
   const clock = options.clock ?? createVirtualClock(from);
   const reference =
     options.reference ??
-    (await createReferenceService({ seed, clock: () => clock.now().wall, accounts: [{ ...OWNER_LOGIN, plan }] }));
+    (await createReferenceService({
+      seed,
+      clock: () => clock.now().wall,
+      accounts: [{ ...OWNER_LOGIN, plan }],
+      ...(options.profile && { profile: options.profile }),
+    }));
   const url = options.url ?? (await reference.listen()).url;
   const read = parseConfig(`
 device: ${options.device ?? 'home'}
 place: ${options.place ?? '{latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}'}
 service: {url: "${url}", usernameFile: username, passwordFile: password${options.service ?? ''}}
+mqtt: {url: "mqtt://127.0.0.1", commands: "off"}
 ${loads}`);
   if (!read.ok) throw new Error(read.mistakes.join('\n'));
   const { config } = read;
@@ -117,6 +147,7 @@ ${loads}`);
   const logEntries: LogEntry[] = [];
   const requests: SentRequest[] = [];
   const disk = options.disk ?? createMemoryDisk();
+  const retained = new Map<string, string>();
   const random = createSeededRandom(seed);
   const log: Log = (level, message, fields = {}) => logEntries.push({ at: clock.now().wall, level, message, fields });
 
@@ -153,9 +184,7 @@ ${loads}`);
       random,
       disk,
       http,
-      broker: () => {
-        throw new Error('this home has no broker');
-      },
+      broker: () => createRetainingBroker(retained),
       pins: createSimulatedLines((line, high) => {
         levels.set(line, high);
         edges.push({ line, high, at: clock.now().wall });
@@ -179,6 +208,7 @@ ${loads}`);
     network,
     deadlineOverride,
     credentials,
+    health: () => JSON.parse(retained.get(`gridtide/${config.device}/health`) ?? '{}'),
     get agent() {
       return agent;
     },

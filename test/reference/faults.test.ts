@@ -39,6 +39,8 @@ async function struck(rule: FaultRule, path = FORECAST) {
 describe('instead of the answer', () => {
   //  fault             status   content type          retry-after
   const rows: readonly (readonly [FaultName, number, string, string | undefined])[] = [
+    ['401', 401, 'application/json', undefined],
+    ['empty', 200, 'application/json', undefined],
     ['429', 429, 'application/json', '30'],
     ['429-bare', 429, 'application/json', undefined],
     ['500', 500, 'application/json', undefined],

@@ -22,6 +22,7 @@ const rows: readonly (readonly [Failure, RegExp])[] = [
   [away('captive-portal'), /sign in to the network/],
   [{ kind: 'unauthorised', cause: 'wrong password' }, /\(wrong password\); check user name and password$/],
   [{ kind: 'no-credentials' }, /nothing was sent; give both/],
+  [{ kind: 'unauthorised', cause: 'x', rejected: 'fresh-token' }, /a token that it has just issued \(x\)/],
   [{ kind: 'unauthorised', cause: 'x', retryAfter: minutes(12) }, /next login in 12 min/],
   [
     { kind: 'not-entitled', message: 'Invalid scope.' },

@@ -24,6 +24,17 @@ const atLoginOnly =
   (path) =>
     path === '/login' ? outage(path) : { status: 401, json: {} };
 
+function answerWell(path: string): NetworkAnswer {
+  if (path === '/login') return { json: { token: 'good' } };
+  if (path === '/v3/signal-index') return { json: indexBody() };
+  return path === '/v3/forecast' ? { json: forecastBody() } : { json: { signal_types: [] } };
+}
+/** Some paths refuse every token, while the others go on. */
+const aloneAt =
+  (...paths: readonly string[]): Outage =>
+  (path) =>
+    paths.includes(path) ? { status: 401, json: { error: 'no' } } : answerWell(path);
+
 /** An invalid answer is a defect of the service: its data are asked for again within the hour. */
 const LONG = hours(1);
 //  what the service does                       answers          data again within
@@ -46,6 +57,8 @@ const outages: [name: string, outage: Outage, within?: Duration][] = [
   ['429 with Retry-After: -1 at the login alone', atLoginOnly(throttled({ 'retry-after': '-1' }))],
   ['500 at the login alone', atLoginOnly(() => ({ status: 500, json: {} }))],
   ['tokens that open nothing', (path) => (path === '/login' ? { json: { token: 'dead' } } : { status: 401, json: {} })],
+  ['401 to every token at the forecast alone', aloneAt('/v3/forecast')],
+  ['401 to every token at the forecast and my-access', aloneAt('/v3/forecast', '/v3/my-access')],
 ];
 
 /** The loops of an agent: each asks on its own, and after a failure when the failure says. */
@@ -55,11 +68,6 @@ async function startHome(outage: Outage) {
   const isOut = () => {
     const { uptime } = clock.now();
     return uptime >= addDuration(begun, OUTAGE_BEGINS) && uptime < addDuration(begun, OUTAGE_ENDS);
-  };
-  const answerWell = (path: string): NetworkAnswer => {
-    if (path === '/login') return { json: { token: 'good' } };
-    if (path === '/v3/signal-index') return { json: indexBody() };
-    return path === '/v3/forecast' ? { json: forecastBody() } : { json: { signal_types: [] } };
   };
   let chance = 0;
   const random = { fraction: () => (chance = (chance + 0.37) % 1) };

@@ -24,6 +24,8 @@ const expireEarly = ({ tokens }: ServiceParts, request: ApiRequest, rule: FaultR
 /** The answer given instead of the service's own, if the rule has one. */
 export function findReplacement(service: ServiceParts, request: ApiRequest, rule: FaultRule): ApiResponse | undefined {
   switch (rule.fault) {
+    case '401':
+      return unauthorised('json', 'The access token is not valid here.', 'Bearer');
     case '401-mid-life':
       return expireEarly(service, request, rule)
         ? unauthorised('json', 'The access token is no longer valid.', 'Bearer')
@@ -48,6 +50,8 @@ export function findReplacement(service: ServiceParts, request: ApiRequest, rule
         headers: { location: String(rule.value ?? 'https://elsewhere.invalid/') },
         body: { kind: 'text', text: '', type: 'text/html' },
       };
+    case 'empty':
+      return { status: 200, body: { kind: 'text', text: String(rule.value ?? ''), type: 'application/json' } };
     case 'captive-portal':
       return htmlPage(200, 'Welcome to our guest network');
     default:

@@ -41,6 +41,7 @@ const valueKinds = {
 
 /** Every fault: the paths it strikes, and what its `value` may be. */
 const faultTable = {
+  '401': ['v3', 'none'],
   '401-mid-life': ['v3', 'minutes'],
   'html-401': ['v3', 'minutes'],
   'html-403': ['v3', 'minutes'],
@@ -57,6 +58,7 @@ const faultTable = {
   hang: ['any', 'none'],
   'gzip-bomb': ['any', 'megabytes'],
   'truncated-json': ['any', 'none'],
+  empty: ['any', 'text'],
   'text-values': ['data', 'text'],
   nulls: ['data', 'none'],
   'repeated-points': ['data', 'none'],

@@ -54,14 +54,37 @@ function isTokenAccepted(sent: SendResult): boolean {
   );
 }
 
+/** Which paths refuse a token that is not at fault: a login for them would be wasted. */
+function createRefusingPaths() {
+  /** A page with 403 to a fresh token means the plan. */
+  const gated = new Set<string>();
+  /** Paths that answered a fresh token with 401, and whether another path has accepted a token since. */
+  const refusing = new Map<string, { isAlone: boolean }>();
+  return {
+    recordGate: (path: string) => void gated.add(path),
+    recordRefusal: (path: string) => void refusing.set(path, { isAlone: false }),
+    recordAcceptance(path: string): void {
+      gated.delete(path);
+      refusing.delete(path);
+      for (const one of refusing.values()) one.isAlone = true;
+    },
+    /** The result of a refusal that is the path's own; undefined while the token may be at fault. */
+    explain(path: string, { status, cause }: { readonly status: 401 | 403; readonly cause: string }) {
+      if (status === 403) return gated.has(path) ? toNotEntitled(cause) : undefined;
+      if (refusing.get(path)?.isAlone !== true) return undefined;
+      const message = `${path} alone refuses a token that other paths accept: ${cause}`;
+      return toFailedResult({ kind: 'server-error', status, message });
+    },
+  };
+}
+
 /** Sends with the token, and once more with a new one when the first was refused. */
 function createTokenRetry(tokens: TokenSource) {
-  /** Paths that answered a fresh token with a 403 page: there it means the plan, and a login for it would be wasted. */
-  const gatedPaths = new Set<string>();
+  const refusingPaths = createRefusingPaths();
 
   const acceptResult = (path: string, sent: SendResult): SendResult => {
     if (isTokenAccepted(sent)) {
-      gatedPaths.delete(path);
+      refusingPaths.recordAcceptance(path);
       tokens.confirmToken();
     }
     return sent;
@@ -73,16 +96,19 @@ function createTokenRetry(tokens: TokenSource) {
     const first = await send(current.value);
     const refusal = findTokenRefusal(first);
     if (refusal === undefined) return acceptResult(path, first);
-    if (refusal.status === 403 && gatedPaths.has(path)) return toNotEntitled(refusal.cause);
+    const explained = refusingPaths.explain(path, refusal);
+    if (explained !== undefined) return explained;
     const renewed = await tokens.replaceToken(current.value);
     if (!renewed.ok) return toFailedResult(renewed.failure);
     const second = await send(renewed.value);
     const repeated = findTokenRefusal(second);
     if (repeated === undefined) return acceptResult(path, second);
-    if (repeated.status === 401)
-      return toFailedResult({ kind: 'unauthorised', cause: `a new token was refused as well (${repeated.cause})` });
+    if (repeated.status === 401) {
+      refusingPaths.recordRefusal(path);
+      return toFailedResult({ kind: 'unauthorised', cause: repeated.cause, rejected: 'fresh-token' });
+    }
     // Two tokens, one of them fresh: neither is at fault.
-    gatedPaths.add(path);
+    refusingPaths.recordGate(path);
     tokens.confirmToken();
     return toNotEntitled(repeated.cause);
   };

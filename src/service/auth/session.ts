@@ -48,8 +48,8 @@ interface AccessToken {
   readonly expires: Uptime;
 }
 
-const toUnauthorised = (cause: string, retryAfter: Duration): Failure => ({
-  kind: 'unauthorised',
+const toUnauthorised = (cause: string, retryAfter: Duration) => ({
+  kind: 'unauthorised' as const,
   cause,
   ...(retryAfter > 0 ? { retryAfter } : {}),
 });
@@ -97,8 +97,9 @@ class LoginGate {
     const wait = computeLoginWait(this.backoff, now);
     if (wait <= 0) return undefined;
     const { lastFailure } = this.backoff;
-    if (lastFailure === undefined || lastFailure.kind === 'unauthorised')
-      return toUnauthorised('the last logins were refused', wait);
+    if (lastFailure === undefined)
+      return { ...toUnauthorised('the last tokens opened nothing', wait), rejected: 'fresh-token' };
+    if (lastFailure.kind === 'unauthorised') return toUnauthorised('the last logins were refused', wait);
     return lastFailure.kind === 'throttled' || lastFailure.kind === 'server-error'
       ? { ...lastFailure, retryAfter: wait }
       : lastFailure;
