@@ -1,9 +1,10 @@
-/** Bundles src/main.ts: ESM, one chunk a command, onoff left to be found at run time. Run as a program it builds into dist. */
+/** Bundles src/main.ts: ESM, one chunk a command, onoff left to be found at run time. Run as a program it builds all of the package into dist, or the directory given. */
 
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { lean } from './lean.mjs';
+import { buildLibrary } from './library.mjs';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
@@ -107,6 +108,8 @@ export async function buildProgram(out) {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const { files, bytes } = await buildProgram(resolve('dist'));
+  const out = resolve(process.argv[2] ?? 'dist');
+  const { files, bytes } = await buildProgram(out);
+  await buildLibrary(out);
   console.log(`built ${files} files, ${Math.round(bytes / 1024)} KiB, in dist/`);
 }

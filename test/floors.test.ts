@@ -10,9 +10,9 @@ const SRC = join(import.meta.dirname, '..', 'src');
 /** Floors in their order: one takes types from earlier ones, never anything from a later one. Each may use all of `domain`. */
 const ORDER = ['config', 'service', 'region', 'signal', 'control', 'outputs', 'ledger', 'mqtt'];
 /** Rooms that join floors. */
-const JOINERS = ['agent', 'cli', 'simulation', 'main'];
+const JOINERS = ['agent', 'cli', 'simulation', 'library', 'main'];
 /** Only these create the adapters of `platform`. */
-const HOSTS = ['cli', 'simulation', 'main'];
+const HOSTS = ['cli', 'simulation', 'library', 'main'];
 /** All that the reference service shares with the agent, each with its reason. */
 const SHARED_WITH_REFERENCE: Readonly<Record<string, string>> = {
   'domain/loopback.ts': 'which addresses are this machine: a rule of security, not of the interface',
@@ -100,7 +100,8 @@ function brokenRule({ floor, other, target, typeOnly }: Arrow): string | undefin
   if (floor === 'reference')
     return target in SHARED_WITH_REFERENCE ? undefined : 'the reference service shares nothing with the agent';
   if (other === 'domain') return undefined;
-  if (other === 'platform') return HOSTS.includes(floor) ? undefined : 'only main, cli and simulation touch platform';
+  if (other === 'platform')
+    return HOSTS.includes(floor) ? undefined : 'only main, cli, library and simulation touch platform';
   if (JOINERS.includes(floor)) return undefined;
   if (JOINERS.includes(other)) return 'a floor never imports what joins floors';
   if (floor === 'platform') return typeOnly ? undefined : 'an adapter takes types only';

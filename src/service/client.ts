@@ -63,7 +63,7 @@ export interface ServiceClientOptions {
   readonly log: Log;
 }
 
-interface RequestCounts {
+export interface RequestCounts {
   readonly requests: number;
   readonly logins: number;
   /** Bytes of bodies, after inflation. */

@@ -1,0 +1,61 @@
+/** Builds what other programs import, `gridtide/client` and `gridtide/region`: one bundle each, and the declarations that they reach. */
+
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { lean } from './lean.mjs';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const ENTRIES = { client: 'src/library/exported-client.ts', region: 'src/library/exported-region.ts' };
+const COMPILER_FLAGS =
+  '--ignoreConfig --declaration --emitDeclarationOnly --rootDir src --target es2023 --lib es2023 --module preserve --moduleResolution bundler --allowImportingTsExtensions --verbatimModuleSyntax --strict --exactOptionalPropertyTypes --types node --skipLibCheck';
+
+/** The declarations of the entries and of what they import, each import with the ending that other programs expect. */
+async function writeDeclarations(out) {
+  const made = await mkdtemp(join(tmpdir(), 'gridtide-declarations-'));
+  try {
+    const compiler = join(ROOT, 'node_modules', '.bin', 'tsc');
+    await promisify(execFile)(compiler, [...COMPILER_FLAGS.split(' '), '--outDir', made, ...Object.values(ENTRIES)], {
+      cwd: ROOT,
+    });
+    const waiting = Object.values(ENTRIES).map((entry) => join(made, relative('src', entry).replace(/\.ts$/, '.d.ts')));
+    const written = new Set();
+    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+      if (written.has(file)) continue;
+      written.add(file);
+      const text = await readFile(file, 'utf8');
+      for (const [, target] of text.matchAll(/from '(\.[^']+)\.ts'/g))
+        waiting.push(join(dirname(file), `${target}.d.ts`));
+      const place = join(out, relative(made, file));
+      await mkdir(dirname(place), { recursive: true });
+      await writeFile(place, text.replace(/(from '\.[^']+)\.ts'/g, "$1.js'"));
+    }
+  } finally {
+    await rm(made, { recursive: true, force: true });
+  }
+}
+
+/** Adds the bundles and the declarations to `out`, the directory of the built program. */
+export async function buildLibrary(out) {
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: ENTRIES,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    outdir: join(out, 'library'),
+    minifySyntax: true,
+    legalComments: 'none',
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);",
+    },
+    plugins: [lean],
+    logLevel: 'warning',
+  });
+  await writeDeclarations(join(out, 'types'));
+}
