@@ -355,6 +355,24 @@ describe('gridtide signal', () => {
     expect((await run(signal, line)).out).toMatch(/2026-03-01 00:00 .* 8928\n/);
   });
 
+  it('a range that fails in the middle prints where the rest begins, and the rest completes it', async () => {
+    const line = 'history --region PSCO --end 2026-06-01 --chunk 10d --in-flight 1 --csv';
+    reference.setFaults([{ fault: 'wrong-region', path: '/v3/historical', skip: 2 }]);
+    afterTest(async () => reference.setFaults([]));
+    const broken = await run(signal, `${line} --start 2026-05-01`);
+    expect([broken.code, broken.err]).toEqual([
+      1,
+      expect.stringContaining('the rest begins at --start 2026-05-21T00:00:00+00:00\n'),
+    ]);
+    expect(broken.err).toContain('60 % read, 2 requests, up to 2026-05-21 00:00\n');
+    reference.setFaults([]);
+    const rest = await run(signal, `${line} --start 2026-05-21T00:00:00+00:00`);
+    const rows = [...broken.out.trim().split('\n'), ...rest.out.trim().split('\n').slice(1)];
+    expect(rows).toEqual((await run(signal, `${line} --start 2026-05-01`)).out.trim().split('\n'));
+    const wrong = await run(signal, `${line} --start 2026-05-01 --chunk 10`);
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--chunk 10: expected a duration')]);
+  });
+
   it('says how many points are missing, in a forecast and in a history', async () => {
     reference.setFaults([{ fault: 'missing-points' }]);
     afterTest(async () => reference.setFaults([]));

@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Duration, days, hours, type Instant, minutes, seconds } from '../../src/domain/units.ts';
+import { waitAbortable } from '../../src/domain/abortable-wait.ts';
+import { type Duration, days, durationBetween, hours, type Instant, minutes, seconds } from '../../src/domain/units.ts';
 import type { RangeProgress, TimeRange } from '../../src/service/api/query-types.ts';
 import type { Failure, Outcome } from '../../src/service/failure.ts';
 import { CHUNK_STEP, splitIntoChunks } from '../../src/service/ranges/chunks.ts';
@@ -141,6 +142,71 @@ describe('reading a range', () => {
     const { points, failure } = await collect(WEEK, bench, { inFlight: 1 });
     expect(failure).toBe(undefined);
     expect(points).toEqual(pointsIn(WEEK, CHUNK_STEP));
+  });
+
+  /** Seconds that a service needs for a piece, by its days; the deadline is 30 s. */
+  const createSlowReading = (secondsFor: (days: number, asked: number) => number) => {
+    const bench = reading(undefined, days(32));
+    const { fetchChunk } = bench.reader;
+    const slow: Partial<RangeReaderParts<readonly number[]>> = {
+      fetchChunk: async (piece) => {
+        const needed = secondsFor((piece.end - piece.start) / days(1), bench.asked.length);
+        const answer = await fetchChunk(piece);
+        await waitAbortable({
+          clock: bench.clock,
+          wait: seconds(Math.min(30, needed)),
+          name: 'answer',
+          signal: bench.stopping.signal,
+        });
+        return needed > 30 ? { ok: false, failure: SLOW } : answer;
+      },
+    };
+    const daysAsked = () => bench.asked.map(({ start, end }) => Math.round((end - start) / days(1)));
+    return { bench: { ...bench, reader: { ...bench.reader, ...slow } }, daysAsked };
+  };
+  const YEAR = range(NOON, NOON + days(365));
+
+  it('a service that takes 180 s for a month and 11 s for ten days meets its deadline once, and is then asked for what takes 8 s', async () => {
+    const { bench, daysAsked } = createSlowReading((days) => 0.17 * days ** 2);
+    const began = bench.clock.now().wall;
+    let ended = began;
+    const options = { inFlight: 1, onProgress: () => (ended = bench.clock.now().wall) };
+    expect((await collect(YEAR, bench, options)).points).toEqual(pointsIn(YEAR, CHUNK_STEP));
+    expect(daysAsked().filter((days) => 0.17 * days ** 2 > 30)).toEqual([32]);
+    expect(
+      daysAsked()
+        .slice(1, -1)
+        .every((days) => 0.17 * days ** 2 < 15),
+    ).toBe(true);
+    expect(durationBetween(began, ended)).toBeLessThan(minutes(9));
+  });
+
+  it('an answer that nears its deadline shortens the next before one is lost, and a quick service is asked for whole months again', async () => {
+    // Slower and slower for 5 requests, then as quick as ever.
+    const { bench, daysAsked } = createSlowReading((days, asked) => (asked < 5 ? days * (0.5 + asked * 0.2) : 0.1));
+    expect((await collect(YEAR, bench, { inFlight: 1 })).failure).toBe(undefined);
+    const [first, second, ...rest] = daysAsked();
+    expect([first, second]).toEqual([32, 16]);
+    expect(Math.min(...daysAsked().slice(0, 6))).toBe(7);
+    expect(rest.slice(5, -1)).toContain(32);
+  });
+
+  it('is never asked for more at once than the caller wants', async () => {
+    const bench = reading();
+    await collect(WEEK, bench, { maxSpan: hours(6) });
+    expect(Math.max(...bench.asked.map(({ start, end }) => end - start))).toBe(hours(6) - CHUNK_STEP);
+  });
+
+  it('tells where to go on from: the first time that was not handed over, also within a piece', async () => {
+    const edge = NOON + days(2) + hours(7);
+    const bench = reading(({ start, end }) => {
+      if (end - start > hours(12)) return SLOW;
+      return start >= edge ? { kind: 'rejected', status: 400, message: 'x' } : undefined;
+    });
+    let next: Instant | undefined;
+    const { points } = await collect(WEEK, bench, { inFlight: 1, onProgress: (progress) => (next = progress.next) });
+    expect(points).toEqual(pointsIn(range(NOON, (next ?? NOON) - 1), CHUNK_STEP));
+    expect(next).toBeGreaterThan(NOON + days(2));
   });
 
   it('after a body that was too large it never asks for as much again', async () => {

@@ -16,6 +16,7 @@ export type SignalRow =
   | 'end'
   | 'include-imputed-marker'
   | 'updated-since'
+  | 'chunk'
   | 'in-flight'
   | 'forecast'
   | 'at'

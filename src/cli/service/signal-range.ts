@@ -1,6 +1,14 @@
 /** Prints history and past forecasts of any length as they arrive, with progress on stderr. */
 
-import { durationBetween, formatCount, formatInstant, type Instant } from '../../domain/units.ts';
+import { parseDuration } from '../../domain/duration-text.ts';
+import {
+  type Duration,
+  durationBetween,
+  formatCount,
+  formatInstant,
+  type Instant,
+  minutes,
+} from '../../domain/units.ts';
 import type { RangeReadOptions, TimeRange } from '../../service/api/query-types.ts';
 import type { Envelope, HistoricalPoint, History, PastForecasts } from '../../service/api/response-types.ts';
 import type { Failure, Outcome } from '../../service/failure.ts';
@@ -24,6 +32,9 @@ import {
   toPastForecastDocument,
 } from './signal-text.ts';
 
+/** The finest cut of a range. */
+const MIN_CHUNK = minutes(5);
+
 function parseRangeFlags({ args, access }: SignalContext): TimeRange {
   const start = parseTimeFlag(args, 'start');
   if (start === undefined) throw new UsageError('--start is missing; give the first time of the range');
@@ -35,23 +46,43 @@ function parseRangeFlags({ args, access }: SignalContext): TimeRange {
   return { start, end };
 }
 
+function parseChunkFlag({ args }: SignalContext): Duration | undefined {
+  const text = args.text('chunk');
+  if (text === undefined) return undefined;
+  const length = parseDuration(text);
+  if (length === undefined || length < MIN_CHUNK)
+    throw new UsageError(`--chunk ${text}: expected a duration of at least 5m, such as 10d or 12h`);
+  return length;
+}
+
+interface RangeReading {
+  readonly options: RangeReadOptions;
+  /** Where to go on from after a failure; undefined when nothing was printed. */
+  readonly findNextStart: () => Instant | undefined;
+}
+
 /** Prints a line for each tenth of a range of several requests, and for each wait. */
-function buildReadOptions({ args, terminal, access }: SignalContext): RangeReadOptions {
+function createRangeReading(context: SignalContext, { start }: TimeRange): RangeReading {
+  const { args, terminal, access } = context;
   const printWait = createWaitPrinter(terminal, access.clock);
   // At a terminal the table shows the progress.
   const showsTable = terminal.interactive && !args.flag('json') && !args.flag('csv');
   let tenth = 0;
-  return {
+  let nextStart: Instant = start;
+  const options: RangeReadOptions = {
     inFlight: args.number('in-flight', { from: 1, to: 6, whole: true }) ?? 3,
+    maxSpan: parseChunkFlag(context),
     signal: terminal.stop,
-    onProgress: ({ done, total: whole, requests, waiting }) => {
+    onProgress: ({ done, total: whole, next, requests, waiting }) => {
       if (waiting !== undefined) printWait(waiting.wait, waiting.failure);
+      nextStart = next;
       const now = whole === 0 ? 10 : Math.floor((10 * done) / whole);
       if (showsTable || now <= tenth || (requests === 1 && now === 10)) return;
       tenth = now;
-      terminal.err(`${now * 10} % read, ${formatCount(requests, 'request')}\n`);
+      terminal.err(`${now * 10} % read, ${formatCount(requests, 'request')}, up to ${formatUtcMinute(next)}\n`);
     },
   };
+  return { options, findNextStart: () => (nextStart > start ? nextStart : undefined) };
 }
 
 /** Reports a change of model and refused values; a change of unit is a failure. */
@@ -99,11 +130,15 @@ async function* reportGaps(
 async function writeChecked<Answer extends Envelope>(
   chunks: AsyncIterable<Outcome<Answer>>,
   writer: StreamWriter<Answer>,
-  terminal: Terminal,
+  { terminal, findNextStart }: { readonly terminal: Terminal } & Pick<RangeReading, 'findNextStart'>,
 ): Promise<void> {
   const envelopeCheck = createEnvelopeCheck(terminal);
   try {
     await writeStream(chunks, writer, envelopeCheck.check);
+  } catch (error) {
+    const next = findNextStart();
+    if (next !== undefined) terminal.err(`the rest begins at --start ${formatInstant(next)}\n`);
+    throw error;
   } finally {
     envelopeCheck.end();
   }
@@ -147,6 +182,7 @@ export async function printHistory(context: SignalContext): Promise<void> {
   const updatedSince = parseTimeFlag(args, 'updated-since');
   const includeImputedMarker = args.flag('include-imputed-marker');
   const { model, region, signalType } = query;
+  const { options, findNextStart } = createRangeReading(context, range);
   const chunks = access.service.historyRange(
     {
       region,
@@ -156,7 +192,7 @@ export async function printHistory(context: SignalContext): Promise<void> {
       ...(updatedSince === undefined ? {} : { updatedSince }),
       ...(includeImputedMarker ? { includeImputedMarker } : {}),
     },
-    buildReadOptions(context),
+    options,
   );
   const isMarked = includeImputedMarker || updatedSince !== undefined;
   const row = (point: HistoricalPoint) =>
@@ -170,7 +206,8 @@ export async function printHistory(context: SignalContext): Promise<void> {
       ? createRowWriter(terminal, head, { unitsOf, rowsOf })
       : createHistoryTable(context, range);
   // Only values that have changed are no series.
-  await writeChecked(updatedSince === undefined ? reportGaps(chunks, terminal) : chunks, writer, terminal);
+  const reportedChunks = updatedSince === undefined ? reportGaps(chunks, terminal) : chunks;
+  await writeChecked(reportedChunks, writer, { terminal, findNextStart });
 }
 
 /** One line a forecast: what it said of its own moment and of what came after. */
@@ -196,7 +233,8 @@ function createPastForecastTable({ terminal }: SignalContext): StreamWriter<Past
 export async function printPastForecasts(context: SignalContext): Promise<void> {
   const { args, terminal, access, query } = context;
   const range = parseRangeFlags(context);
-  const chunks = access.service.pastForecastsRange({ ...query, ...range }, buildReadOptions(context));
+  const { options, findNextStart } = createRangeReading(context, range);
+  const chunks = access.service.pastForecastsRange({ ...query, ...range }, options);
   const rowsOf = ({ forecasts }: PastForecasts) =>
     forecasts.flatMap(({ generatedAt, points }) =>
       points.map(({ at, value }) => `${formatInstant(generatedAt)},${formatInstant(at)},${value}`),
@@ -207,5 +245,5 @@ export async function printPastForecasts(context: SignalContext): Promise<void> 
     : args.flag('csv')
       ? createRowWriter(terminal, 'generated_at,time,value', { unitsOf, rowsOf })
       : createPastForecastTable(context);
-  await writeChecked(chunks, writer, terminal);
+  await writeChecked(chunks, writer, { terminal, findNextStart });
 }

@@ -62,6 +62,7 @@ export const spec: CommandSpec<SignalRow> = {
     end: { value: 'TIME', help: 'last time, inclusive; default: now', actions: RANGES },
     'include-imputed-marker': { help: 'mark imputed values', actions: ['history'] },
     'updated-since': { value: 'TIME', help: 'only values changed after', actions: ['history'] },
+    chunk: { value: 'DURATION', help: 'longest part of a range in one request, such as 10d', actions: RANGES },
     'in-flight': { value: 'N', help: 'concurrent requests of a range', default: '3', actions: RANGES },
     forecast: { value: 'FILE', help: 'compute the index from a saved forecast answer', actions: ['index'] },
     at: { value: 'TIME', help: 'with --forecast: the time of the index; default: now', actions: ['index'] },
@@ -71,7 +72,8 @@ export const spec: CommandSpec<SignalRow> = {
     ...serviceOptions,
   },
   notes: [
-    'Ranges may have any length: they are split for the service and printed as they arrive.',
+    'Ranges may have any length: they are split for the service and printed as they arrive. The parts shrink where it is slow.',
+    'A range that fails in the middle prints the --start of the rest.',
     'example: gridtide signal history --region CAISO_NORTH --start 2026-01-01 --end 2026-03-01 --csv',
   ],
 };

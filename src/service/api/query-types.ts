@@ -63,6 +63,8 @@ export interface HistoryQuery extends SignalQuery, TimeRange {
 export interface RangeReadOptions {
   /** Requests under way at once. */
   readonly inFlight?: number;
+  /** The longest piece of one request; the interface's limit when absent. */
+  readonly maxSpan?: Duration | undefined;
   /** Told after each piece: how much of the range is done. */
   readonly onProgress?: (done: RangeProgress) => void;
   readonly signal?: AbortSignal;
@@ -71,6 +73,8 @@ export interface RangeReadOptions {
 export interface RangeProgress {
   readonly done: Duration;
   readonly total: Duration;
+  /** Everything before this has been handed over: where to go on from after a failure. */
+  readonly next: Instant;
   readonly requests: number;
   /** Nothing goes on for so long, and why. */
   readonly waiting?: { readonly wait: Duration; readonly failure: Failure };

@@ -1,15 +1,20 @@
 /** Reads one piece of a range: decides when it is asked for in shorter parts, and how long the next may be. */
 
 import type { Clock, Random } from '../../domain/ports.ts';
-import { type Duration, durationBetween, milliseconds, seconds } from '../../domain/units.ts';
+import { addDuration, type Duration, durationBetween, milliseconds, seconds } from '../../domain/units.ts';
 import { invalidResponse } from '../api/decode-body.ts';
 import type { TimeRange } from '../api/query-types.ts';
 import type { Failure, Outcome } from '../failure.ts';
 import { createRetry, type RetryParts } from '../limits/retry.ts';
 import { CHUNK_STEP, splitIntoChunks } from './chunks.ts';
 
-/** After a piece this quick the next may be longer again. */
-const QUICK_RESPONSE = seconds(8);
+/** What a request should take: the next piece is as long as this one's time says, at most twice as long. */
+const TARGET_RESPONSE = seconds(8);
+/** Half of the usual deadline: a piece this slow is a warning, and the next are shorter. */
+const SLOW_RESPONSE = seconds(15);
+const MAX_GROWTH = 2;
+/** A piece that met its deadline may need many times as long: some services are slower for a long range than for all its parts. */
+const DEADLINE_CUT = 4;
 
 export interface ChunkReaderParts<Answer> {
   readonly clock: Clock;
@@ -21,12 +26,26 @@ export interface ChunkReaderParts<Answer> {
   readonly periodOf: (answer: Answer) => Duration | undefined;
 }
 
+/** A piece that was asked for in one request, and its answer. */
+export interface ReadPiece<Answer> {
+  readonly piece: TimeRange;
+  readonly outcome: Outcome<Answer>;
+}
+
 export interface ChunkReader<Answer> {
-  /** The answers of a piece in order: one, or those of its parts; the last may be a failure. */
-  read(piece: TimeRange): Promise<readonly Outcome<Answer>[]>;
+  /** A piece in one request, or its parts in order; the last may be a failure. */
+  read(piece: TimeRange): Promise<readonly ReadPiece<Answer>[]>;
   /** How long the next piece may be. */
   nextSpan(): Duration;
   requestCount(): number;
+}
+
+/** How long the next piece may be after one of `length` that took `elapsed`. */
+function computeNextSpan(span: Duration, length: Duration, elapsed: Duration): Duration {
+  const growth = Math.min(MAX_GROWTH, TARGET_RESPONSE / Math.max(1, elapsed));
+  const suited = milliseconds(length * growth);
+  if (elapsed > SLOW_RESPONSE) return milliseconds(Math.min(span, suited));
+  return elapsed < TARGET_RESPONSE ? milliseconds(Math.max(span, suited)) : span;
 }
 
 const isTooLarge = (failure: Failure) => failure.kind === 'unreachable' && failure.reason === 'too-large';
@@ -47,33 +66,39 @@ export function createChunkReader<Answer>(
   let longestSpan = maxSpan;
   let span = maxSpan;
   let requests = 0;
-  const fetchWithRetry = (piece: TimeRange) =>
-    retry(() => {
+  /** The last answer and its own time, without the waits before it. */
+  async function fetchWithRetry(piece: TimeRange) {
+    let startedAt = clock.now().uptime;
+    const outcome = await retry(() => {
       requests += 1;
+      startedAt = clock.now().uptime;
       return fetchChunk(piece);
     });
-
-  async function readInParts(piece: TimeRange): Promise<readonly Outcome<Answer>[]> {
-    const answers: Outcome<Answer>[] = [];
-    for (const part of splitIntoChunks(piece, () => span)) {
-      answers.push(...(await read(part)));
-      if (!answers.every(({ ok }) => ok)) break;
-    }
-    return answers;
+    return { outcome, elapsed: durationBetween(startedAt, clock.now().uptime) };
   }
 
-  async function read(piece: TimeRange): Promise<readonly Outcome<Answer>[]> {
-    const from = clock.now().uptime;
-    const outcome = await fetchWithRetry(piece);
-    if (outcome.ok) {
-      if (durationBetween(from, clock.now().uptime) < QUICK_RESPONSE)
-        span = milliseconds(Math.min(longestSpan, span * 2));
-      return [checkPeriod(outcome.value, periodOf(outcome.value))];
+  async function readInParts(piece: TimeRange): Promise<readonly ReadPiece<Answer>[]> {
+    const parts: ReadPiece<Answer>[] = [];
+    for (const part of splitIntoChunks(piece, () => span)) {
+      parts.push(...(await read(part)));
+      if (!parts.every(({ outcome }) => outcome.ok)) break;
     }
-    const length = durationBetween(piece.start, piece.end);
-    if (!isWorthSplitting(outcome.failure) || length < CHUNK_STEP) return [outcome];
-    span = milliseconds(Math.min(span, Math.max(CHUNK_STEP, length / 2)));
-    if (isTooLarge(outcome.failure)) longestSpan = span;
+    return parts;
+  }
+
+  async function read(piece: TimeRange): Promise<readonly ReadPiece<Answer>[]> {
+    const { outcome, elapsed } = await fetchWithRetry(piece);
+    // Both ends are inclusive.
+    const length = durationBetween(piece.start, addDuration(piece.end, CHUNK_STEP));
+    if (outcome.ok) {
+      const suited = computeNextSpan(span, length, elapsed);
+      span = milliseconds(Math.min(longestSpan, Math.max(CHUNK_STEP, suited)));
+      return [{ piece, outcome: checkPeriod(outcome.value, periodOf(outcome.value)) }];
+    }
+    if (!isWorthSplitting(outcome.failure) || length <= CHUNK_STEP) return [{ piece, outcome }];
+    const isTooLong = isTooLarge(outcome.failure);
+    span = milliseconds(Math.min(span, Math.max(CHUNK_STEP, length / (isTooLong ? 2 : DEADLINE_CUT))));
+    if (isTooLong) longestSpan = span;
     return readInParts(piece);
   }
 

@@ -1,11 +1,11 @@
 /** Reads the pieces of a range in their order, a few at a time, and holds no more of them; knows no endpoint. */
 
-import { durationBetween, type Instant, milliseconds } from '../../domain/units.ts';
-import type { RangeReadOptions, TimeRange } from '../api/query-types.ts';
+import { addDuration, durationBetween, floorTo, milliseconds } from '../../domain/units.ts';
+import type { RangeProgress, RangeReadOptions, TimeRange } from '../api/query-types.ts';
 import type { Outcome } from '../failure.ts';
 import { anySignal } from '../transport/combined-abort.ts';
 import { type ChunkReaderParts, createChunkReader } from './chunk-reader.ts';
-import { splitIntoChunks } from './chunks.ts';
+import { CHUNK_STEP, splitIntoChunks } from './chunks.ts';
 
 const DEFAULT_IN_FLIGHT = 3;
 
@@ -21,24 +21,31 @@ export interface RangeReaderParts<Answer> extends ChunkReaderParts<Answer> {
 export async function* readRange<Answer>(
   range: TimeRange,
   { stopSignal, ...parts }: RangeReaderParts<Answer>,
-  { inFlight = DEFAULT_IN_FLIGHT, onProgress, signal }: RangeReadOptions = {},
+  { inFlight = DEFAULT_IN_FLIGHT, maxSpan, onProgress, signal }: RangeReadOptions = {},
 ): AsyncGenerator<Outcome<Answer>> {
   const combined = anySignal(stopSignal, signal);
   const total = durationBetween(range.start, range.end);
-  let done = milliseconds(0);
-  const reader = createChunkReader(parts, {
-    signal: combined.signal,
-    onWait: (wait, failure) =>
-      onProgress?.({ done, total, requests: reader.requestCount(), waiting: { wait, failure } }),
-  });
+  let next = range.start;
+  const report = (waiting?: RangeProgress['waiting']) =>
+    onProgress?.({
+      done: milliseconds(Math.min(total, durationBetween(range.start, next))),
+      total,
+      next,
+      requests: reader.requestCount(),
+      ...(waiting === undefined ? {} : { waiting }),
+    });
+  const reader = createChunkReader(
+    { ...parts, maxSpan: milliseconds(Math.min(parts.maxSpan, maxSpan ?? parts.maxSpan)) },
+    { signal: combined.signal, onWait: (wait, failure) => report({ wait, failure }) },
+  );
 
   const chunks = splitIntoChunks(range, reader.nextSpan);
-  const inFlightChunks: { readonly end: Instant; readonly answers: ReturnType<typeof reader.read> }[] = [];
+  const inFlightChunks: ReturnType<typeof reader.read>[] = [];
   const readAhead = () => {
     while (inFlightChunks.length < Math.max(1, inFlight)) {
-      const next = chunks.next();
-      if (next.done) return;
-      inFlightChunks.push({ end: next.value.end, answers: reader.read(next.value) });
+      const chunk = chunks.next();
+      if (chunk.done) return;
+      inFlightChunks.push(reader.read(chunk.value));
     }
   };
   try {
@@ -46,12 +53,12 @@ export async function* readRange<Answer>(
       readAhead();
       const first = inFlightChunks.shift();
       if (first === undefined) return;
-      for (const answer of await first.answers) {
-        yield answer;
-        if (!answer.ok) return;
+      for (const { piece, outcome } of await first) {
+        yield outcome;
+        if (!outcome.ok) return;
+        next = addDuration(floorTo(piece.end, CHUNK_STEP), CHUNK_STEP);
+        report();
       }
-      done = durationBetween(range.start, first.end);
-      onProgress?.({ done, total, requests: reader.requestCount() });
     }
   } finally {
     combined.end();
