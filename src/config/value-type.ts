@@ -1,6 +1,7 @@
 /** What a value type is: how a value is read, its expectation in words, and its JSON schema. */
 
 import type { LoadType } from '../domain/load-types.ts';
+import { toSafeText } from '../domain/text-format.ts';
 
 /** A value of the file before any check: null, a boolean, a number, text, a list or a mapping. */
 export type RawValue = unknown;
@@ -102,23 +103,16 @@ export const sgReadyOnly = <R extends ConfigRow<unknown, Presence>>(row: R): R =
 });
 
 const MAX_QUOTED_LENGTH = 40;
-const replaceUnprintable = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '?');
 
 /** A value of the file as an error quotes it: short, and harmless at a terminal. */
 export function quoteValue(raw: RawValue): string {
   if (raw === null || raw === undefined) return 'nothing';
-  if (typeof raw === 'string') {
-    const cut = raw.length > MAX_QUOTED_LENGTH ? `${raw.slice(0, MAX_QUOTED_LENGTH)}…` : raw;
-    return `"${replaceUnprintable(cut)}"`;
-  }
+  if (typeof raw === 'string') return `"${toSafeText(raw, MAX_QUOTED_LENGTH)}"`;
   if (raw instanceof Map) return 'a section';
   return Array.isArray(raw) ? 'a list' : String(raw);
 }
 
-export const quoteKey = (key: string) =>
-  /^[\w.-]{1,64}$/.test(key)
-    ? key
-    : `"${replaceUnprintable(key.slice(0, MAX_QUOTED_LENGTH))}${key.length > MAX_QUOTED_LENGTH ? '…' : ''}"`;
+export const quoteKey = (key: string) => (/^[\w.-]{1,64}$/.test(key) ? key : `"${toSafeText(key, MAX_QUOTED_LENGTH)}"`);
 
 /** A value type of one function that returns undefined for a value it refuses. */
 export const createValueType = <T>(

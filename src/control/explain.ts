@@ -1,8 +1,9 @@
 /** Puts a decision in words a homeowner reads. */
 
+import { formatHoursMinutes } from '../domain/duration-text.ts';
 import { isRunning } from '../domain/levels.ts';
 import { formatClockTime } from '../domain/local-time.ts';
-import type { Duration, Instant } from '../domain/units.ts';
+import type { Instant } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 import type { Decision, DecisionReason } from './control-types.ts';
 
@@ -132,15 +133,6 @@ function formatJob({ job, why }: Decision, clock: FormatTime): string {
   const share = `${formatHoursMinutes(job.done)} of ${formatHoursMinutes(job.need)} by ${clock(job.by)}`;
   const missing = job.shortfall > 0 && why !== 'goal-done' ? `, ${formatHoursMinutes(job.shortfall)} short` : '';
   return `${share}${missing}`;
-}
-
-/** `1 h 20 min`, rounded to the minute, never `0 min` of something. */
-export function formatHoursMinutes(length: Duration): string {
-  const total = Math.round(length / 60_000);
-  if (total === 0) return length > 0 ? 'under 1 min' : '0 min';
-  const [hours, minutes] = [Math.floor(total / 60), total % 60];
-  if (hours === 0) return `${minutes} min`;
-  return minutes === 0 ? `${hours} h` : `${hours} h ${minutes} min`;
 }
 
 /** The reason that a limit stands against, in brackets. */

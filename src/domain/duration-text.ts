@@ -1,6 +1,6 @@
-/** Reads and writes lengths of time as people type them, such as `1h30m`: one grammar for the configuration, MQTT commands and flags. */
+/** Reads lengths of time as people type them, such as `1h30m`, in the configuration, MQTT commands and flags; writes them so, and in words. */
 
-import { type Duration, milliseconds } from './units.ts';
+import { type Duration, milliseconds, minutes } from './units.ts';
 
 const DURATION_UNITS = [
   ['d', 86_400_000],
@@ -28,4 +28,19 @@ export function formatDuration(length: Duration): string {
     return count === 0 ? '' : `${count}${unit}`;
   });
   return parts.join('') || '0s';
+}
+
+/** `1 h 20 min`, rounded to the minute, never `0 min` of something. */
+export function formatHoursMinutes(length: Duration): string {
+  const total = Math.round(length / 60_000);
+  if (total === 0) return length > 0 ? 'under 1 min' : '0 min';
+  const [h, min] = [Math.floor(total / 60), total % 60];
+  if (h === 0) return `${min} min`;
+  return min === 0 ? `${h} h` : `${h} h ${min} min`;
+}
+
+/** How long a person waits, rounded up: in seconds up to two minutes, then as `1 h 20 min`. */
+export function formatWait(wait: Duration): string {
+  const count = Math.max(1, Math.ceil(wait / 1_000));
+  return count < 120 ? `${count} s` : formatHoursMinutes(minutes(Math.ceil(count / 60)));
 }

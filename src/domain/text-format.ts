@@ -1,4 +1,4 @@
-/** Reads and writes numbers, times of day, daily windows and weekdays as people type them. */
+/** Reads and writes numbers, times of day, daily windows and weekdays as people type them, and quotes a text safely. */
 
 import type { LocalTime, LocalWindow, WeekTimes } from './load-types.ts';
 
@@ -55,3 +55,7 @@ export const buildWeekTimes = (timeOn: (day: number) => LocalTime | undefined): 
   timeOn(5),
   timeOn(6),
 ];
+
+/** The text as an error quotes it: cut after `longest` characters, and without characters that could act on a terminal. */
+export const toSafeText = (text: string, longest: number) =>
+  `${text.slice(0, longest)}${text.length > longest ? '…' : ''}`.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '?');

@@ -1,13 +1,7 @@
 /** Describes a failure in one sentence for people: what failed, why, and what to do. */
 
-import type { Duration } from '../domain/units.ts';
+import { formatWait } from '../domain/duration-text.ts';
 import type { Failure, UnreachableReason } from './failure.ts';
-
-function formatWait(wait: Duration): string {
-  const seconds = Math.max(1, Math.ceil(wait / 1_000));
-  if (seconds < 120) return `${seconds} s`;
-  return seconds < 7_200 ? `${Math.ceil(seconds / 60)} min` : `${Math.ceil(seconds / 3_600)} h`;
-}
 
 const CURES: Readonly<Record<UnreachableReason, string>> = {
   'no-connection': 'check the network and the address of the service',

@@ -17,9 +17,7 @@ import {
   skipped,
 } from './device-checks.ts';
 
-type Row = 'config' | 'state' | 'offline' | 'json';
-
-export const spec: CommandSpec<Row> = {
+export const spec = {
   name: 'check',
   positionals: '',
   options: {
@@ -32,7 +30,9 @@ export const spec: CommandSpec<Row> = {
     'It drives no GPIO line and publishes nothing. Run it as the user of the agent:',
     'root may read and write files that another user may not.',
   ],
-};
+} satisfies CommandSpec;
+
+type Row = keyof typeof spec.options;
 
 const LOCAL_CHECKS: readonly Check[] = [checkFiles, checkState, checkClock, checkLines, checkTimezone, checkPlace];
 

@@ -18,9 +18,7 @@ import { enumType, nameType, timeOfDayType } from '../../config/value-types.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { createPrompt, type Prompt } from '../shared/prompt.ts';
 
-type Row = 'output' | 'force' | 'yes' | 'schema' | 'options';
-
-export const spec: CommandSpec<Row> = {
+export const spec = {
   name: 'init',
   positionals: '',
   options: {
@@ -31,7 +29,9 @@ export const spec: CommandSpec<Row> = {
     options: { help: 'print a table of all options, in Markdown' },
   },
   notes: ['It asks for no password: the configuration names the files with the passwords.'],
-};
+} satisfies CommandSpec;
+
+type Row = keyof typeof spec.options;
 
 type OptionalAnswers = Readonly<Record<string, ConfigTreeValue | undefined>>;
 const dropUndefined = (values: OptionalAnswers): ConfigTree =>

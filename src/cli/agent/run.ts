@@ -15,9 +15,7 @@ import { listConfiguredFiles, loadConfigWithPaths } from '../shared/load-configu
 import { STATE_ROW } from '../shared/state-directory.ts';
 import { runAgent, usesGpio } from './agent-process.ts';
 
-type Row = 'config' | 'state' | 'now' | 'speed';
-
-export const spec: CommandSpec<Row> = {
+export const spec = {
   name: 'run',
   positionals: '',
   options: {
@@ -26,7 +24,9 @@ export const spec: CommandSpec<Row> = {
     now: { value: 'TIME', help: 'start the clock here; only against a loopback service, without GPIO' },
     speed: { value: 'X', help: 'how many times faster than real time; with --now' },
   },
-};
+} satisfies CommandSpec;
+
+type Row = keyof typeof spec.options;
 
 interface Acceleration {
   readonly start: Instant;

@@ -14,9 +14,7 @@ import { STATE_ROW } from '../shared/state-directory.ts';
 import type { BrokerLink } from './broker-link.ts';
 import { findLoad, type LoadTest, type LoadTestResult } from './load-test.ts';
 
-type Row = 'config' | 'state' | 'level' | 'for' | 'alone' | 'json';
-
-export const spec: CommandSpec<Row> = {
+export const spec = {
   name: 'test',
   positionals: 'LOAD',
   options: {
@@ -32,7 +30,9 @@ export const spec: CommandSpec<Row> = {
     'opens the output. After the time, or at Ctrl-C, it restores the level from before; it sets the fail-safe level',
     'instead when that level is unknown, or would let the load run although the fail-safe level does not.',
   ],
-};
+} satisfies CommandSpec;
+
+type Row = keyof typeof spec.options;
 
 const MAX_LENGTH = hours(1);
 

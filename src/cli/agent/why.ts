@@ -17,9 +17,7 @@ import { loadConfigWithPaths } from '../shared/load-configuration.ts';
 import { createDiskErrorPrinter, STATE_ROW } from '../shared/state-directory.ts';
 import { findLoad, type JsonDocument, parseDocument } from './load-test.ts';
 
-type Row = 'config' | 'state' | 'json';
-
-export const spec: CommandSpec<Row> = {
+export const spec = {
   name: 'why',
   positionals: 'LOAD',
   options: {
@@ -28,7 +26,9 @@ export const spec: CommandSpec<Row> = {
     json: { help: 'one JSON document' },
   },
   notes: ['Reads from the broker; without one, or without its answer, from the state that the agent saved last.'],
-};
+} satisfies CommandSpec;
+
+type Row = keyof typeof spec.options;
 
 /** The document of a load as the agent publishes it, and its source. */
 interface KnownDecision {

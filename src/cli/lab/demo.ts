@@ -4,9 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { milliseconds } from '../../domain/units.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
 
-type Row = 'hours' | 'speed' | 'seed' | 'json';
-
-export const spec: CommandSpec<Row> = {
+export const spec = {
   name: 'demo',
   positionals: '',
   options: {
@@ -15,7 +13,9 @@ export const spec: CommandSpec<Row> = {
     seed: { value: 'N', help: 'the same seed gives the same transcript', default: '1' },
     json: { help: 'one JSON document per line; the last is the result' },
   },
-};
+} satisfies CommandSpec;
+
+type Row = keyof typeof spec.options;
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const hours = args.number('hours', { from: 1, to: 24 * 14 }) ?? 24;

@@ -4,18 +4,10 @@ import { formatCount, inMinutes } from '../../domain/units.ts';
 import type { Credentials } from '../../service/api/query-types.ts';
 import type { Access, AccessModel } from '../../service/api/response-types.ts';
 import { type Arguments, type CommandSpec, selectAction, type Terminal, UsageError } from '../shared/command.ts';
-import {
-  openService,
-  type ServiceAccess,
-  type ServiceRow,
-  serviceOptions,
-  unwrapOutcome,
-} from '../shared/service-access.ts';
+import { openService, type ServiceAccess, serviceOptions, unwrapOutcome } from '../shared/service-access.ts';
 import { formatColumns } from '../shared/table.ts';
 
-type Row = 'email' | 'org' | 'region' | 'signal-type' | 'json' | ServiceRow;
-
-export const spec: CommandSpec<Row> = {
+export const spec = {
   name: 'account',
   positionals: ['register', 'login', 'reset-password', 'access'],
   options: {
@@ -30,7 +22,9 @@ export const spec: CommandSpec<Row> = {
     'The password comes from --password-file or $GRIDTIDE_PASSWORD: at least 8 characters with a letter, a digit and a special character.',
     'example: gridtide account register --url https://… --username cellar --password-file secret --email me@example.org',
   ],
-};
+} satisfies CommandSpec;
+
+type Row = keyof typeof spec.options;
 
 type AccountAction = (args: Arguments<Row>, terminal: Terminal, access: ServiceAccess) => Promise<void>;
 

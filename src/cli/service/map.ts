@@ -10,14 +10,7 @@ import { parsePlaceFlags, placeOptions } from '../shared/flag-parsers.ts';
 import { type LocalContext, localContextOptions, noMapMessage, readLocalContext } from '../shared/local-context.ts';
 import { serviceOptions } from '../shared/service-options.ts';
 
-type Row =
-  | 'force'
-  | 'json'
-  | keyof typeof placeOptions
-  | keyof typeof localContextOptions
-  | keyof typeof serviceOptions;
-
-export const spec: CommandSpec<Row> = {
+export const spec = {
   name: 'map',
   positionals: ['update', 'import FILE', 'info'],
   options: {
@@ -34,7 +27,9 @@ export const spec: CommandSpec<Row> = {
     'import FILE reads GeoJSON (specification 2.8), plain or gzipped; FILE - is stdin.',
     'The earlier map stays in use until the new one has passed its checks.',
   ],
-};
+} satisfies CommandSpec;
+
+type Row = keyof typeof spec.options;
 
 const formatMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 

@@ -14,15 +14,7 @@ import { serviceOptions } from '../shared/service-options.ts';
 import { readStdinLines } from '../shared/stdin-lines.ts';
 import type { RegionAnswer, RegionResolver } from './region-resolver.ts';
 
-type Row =
-  | 'batch'
-  | 'online'
-  | 'json'
-  | keyof typeof placeOptions
-  | keyof typeof localContextOptions
-  | keyof typeof serviceOptions;
-
-export const spec: CommandSpec<Row> = {
+export const spec = {
   name: 'region',
   positionals: '',
   options: {
@@ -34,7 +26,9 @@ export const spec: CommandSpec<Row> = {
     ...serviceOptions,
   },
   notes: ['Get the map with gridtide map update or gridtide map import FILE.'],
-};
+} satisfies CommandSpec;
+
+type Row = keyof typeof spec.options;
 
 const OUTSIDE = 'Coordinates not found';
 

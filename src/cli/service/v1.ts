@@ -6,37 +6,16 @@ import type { Authority, FuelShare, V1DataPoint, V1MarginalPoint, V1Page } from 
 import type { Outcome } from '../../service/failure.ts';
 import { type Arguments, type CommandSpec, selectAction, type Terminal, UsageError } from '../shared/command.ts';
 import { parsePlaceFlags, parseTimeFlag } from '../shared/flag-parsers.ts';
-import {
-  openService,
-  type ServiceAccess,
-  type ServiceRow,
-  serviceOptions,
-  unwrapOutcome,
-} from '../shared/service-access.ts';
+import { openService, type ServiceAccess, serviceOptions, unwrapOutcome } from '../shared/service-access.ts';
 import { createJsonWriter, createRowWriter, createWaitPrinter, writeStream } from '../shared/stream-writer.ts';
 import { formatColumns } from '../shared/table.ts';
 import { formatUtcMinute } from './signal-text.ts';
-
-type Row =
-  | 'loc'
-  | 'latitude'
-  | 'longitude'
-  | 'ba'
-  | 'start-at'
-  | 'end-at'
-  | 'market'
-  | 'page-size'
-  | 'page'
-  | 'all'
-  | 'json'
-  | 'csv'
-  | ServiceRow;
 
 const POINTS = ['datapoints', 'marginal'];
 /** The default page has 12 points: a month of 5-minute points would exhaust the rate limit of a quarter of an hour. */
 const ALL_PAGE_SIZE = 500;
 
-export const spec: CommandSpec<Row> = {
+export const spec = {
   name: 'v1',
   positionals: ['token', 'authorities', 'datapoints', 'marginal'],
   options: {
@@ -66,7 +45,9 @@ export const spec: CommandSpec<Row> = {
     'Points come from future to past. Without credentials the service allows few requests per hour.',
     'example: gridtide v1 datapoints --ba CAISO --market RT5M --start-at 2026-03-01 --end-at 2026-03-02 --all',
   ],
-};
+} satisfies CommandSpec;
+
+type Row = keyof typeof spec.options;
 
 interface V1Context {
   readonly args: Arguments<Row>;

@@ -1,7 +1,8 @@
-/** Checks a body against a schema and says what is wrong in the service's own words; decides nothing about what a value means. */
+/** Checks the body of an answer against a schema and names the first place where it differs. */
 
 import * as v from 'valibot';
 import { parseInstant } from '../../domain/iso-time.ts';
+import { toSafeText } from '../../domain/text-format.ts';
 import { type Duration, type Instant, seconds } from '../../domain/units.ts';
 import type { Failure, Outcome } from '../failure.ts';
 
@@ -10,15 +11,14 @@ export const failed = (failure: Failure): { readonly ok: false; readonly failure
 
 const MAX_QUOTE_LENGTH = 80;
 
-/** Any value as a short text without control characters, for a complaint. What is nested is only named: it may be nested very deep. */
-export function quoteValue(value: unknown): string {
+/** A received value as an error quotes it. Lists and objects are only named, because they may be nested very deep. */
+export function quoteReceived(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
-  const plain = String(value).replace(/\p{Cc}+/gu, ' ');
-  return plain.length > MAX_QUOTE_LENGTH ? `${plain.slice(0, MAX_QUOTE_LENGTH)}…` : plain;
+  return toSafeText(String(value), MAX_QUOTE_LENGTH);
 }
 
 export const invalidResponse = (where: string, expected: string, received: unknown) =>
-  failed({ kind: 'invalid-response', where, expected, received: quoteValue(received) });
+  failed({ kind: 'invalid-response', where, expected, received: quoteReceived(received) });
 
 /** The body as `schema` reads it, or the first place where it differs. */
 export function parseBody<Schema extends v.GenericSchema>(

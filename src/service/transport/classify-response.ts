@@ -2,7 +2,7 @@
 
 import type { HttpFailure, HttpResponse, HttpResponseHead } from '../../domain/ports.ts';
 import { type Duration, formatCount, type Instant, seconds } from '../../domain/units.ts';
-import { quoteValue } from '../api/decode-body.ts';
+import { quoteReceived } from '../api/decode-body.ts';
 import type { Failure, UnreachableReason } from '../failure.ts';
 import { formatNetworkError, getTlsReason } from './network-error-text.ts';
 
@@ -75,13 +75,13 @@ export function extractErrorMessage(body: unknown): string {
   if (!isJsonObject(body)) return '';
   for (const key of MESSAGE_KEYS) {
     const [first] = extractMessages(body[key]);
-    if (first !== undefined && first !== '') return quoteValue(first);
+    if (first !== undefined && first !== '') return quoteReceived(first);
   }
   // v1 lists what is wrong with each field under its name.
   const fields = Object.entries(body)
     .slice(0, 5)
     .flatMap(([key, value]) => (Array.isArray(value) ? extractMessages(value).map((said) => `${key}: ${said}`) : []));
-  return quoteValue(fields.join(' '));
+  return quoteReceived(fields.join(' '));
 }
 
 function parseRetryAfter({ headers, date }: HttpResponseHead, errorText: string, now: Instant): Duration | undefined {
@@ -109,7 +109,7 @@ export function classifyResponse(reply: HttpResponse, now: Instant): ResponseVer
       return toFailedVerdict({
         kind: 'unreachable',
         reason: 'captive-portal',
-        cause: `the answer is ${quoteValue(reply.headers['content-type'] ?? 'no JSON')}, expected JSON: something else answers in the service's place`,
+        cause: `the answer is ${quoteReceived(reply.headers['content-type'] ?? 'no JSON')}, expected JSON: something else answers in the service's place`,
       });
     if (json !== undefined) return { kind: 'answer', body: json.value };
     if (text.trimStart().startsWith('<'))
@@ -130,7 +130,7 @@ export function classifyResponse(reply: HttpResponse, now: Instant): ResponseVer
     return toFailedVerdict({
       kind: 'unreachable',
       reason: 'redirect',
-      cause: `a redirect (${status}) to ${quoteValue(reply.headers.location ?? 'nowhere')}, which is not followed`,
+      cause: `a redirect (${status}) to ${quoteReceived(reply.headers.location ?? 'nowhere')}, which is not followed`,
     });
   const message = errorText === '' ? `status ${status}` : errorText;
   if (status === 401) return { kind: 'token-refused', status, cause: message };

@@ -1,6 +1,6 @@
 /** Explains in plain words why a connection failed, from the error text of the network layer. */
 
-import { quoteValue } from '../api/decode-body.ts';
+import { quoteReceived } from '../api/decode-body.ts';
 import type { UnreachableReason } from '../failure.ts';
 
 //  code in the text                                      words                                            reason
@@ -28,7 +28,7 @@ export const getTlsReason = (cause: string): UnreachableReason => findKnownError
 
 export function formatNetworkError(cause: string): string {
   const words = findKnownError(cause)?.[1];
-  if (words === undefined) return quoteValue(cause.split('\n')[0]);
+  if (words === undefined) return quoteReceived(cause.split('\n')[0]);
   const code = /\(([A-Z][A-Z0-9_]+)\)\s*$/.exec(cause)?.[1];
   return code === undefined ? words : `${words} (${code})`;
 }
