@@ -1,4 +1,4 @@
-/** Which wall time the agent goes by: its own, or the service's where nobody vouches for its own. Never touches the machine's clock. */
+/** The agent's wall time: the machine's own, or the service's while the machine's clock is not synchronised. */
 
 import type { Clock, ClockReading } from '../domain/ports.ts';
 import {

@@ -1,4 +1,4 @@
-/** What every part of the agent is made with. */
+/** The common dependencies of the parts of the agent. */
 
 import type { Config } from '../config/config.ts';
 import type { Log, Ports } from '../domain/ports.ts';

@@ -1,4 +1,4 @@
-/** What each answer of the signal sources means for the rest of the agent: problems, the account's plan, the region. */
+/** Turns each answer of the signal sources into problems, entitlement changes and region checks. */
 
 import type { EntitlementPoller } from '../service/entitlements/entitlement-poller.ts';
 import type { AgentContext } from './agent-context.ts';

@@ -1,4 +1,4 @@
-/** Waits a moment for the first state of the broker link, so that MQTT devices do not begin with a fault. */
+/** Waits briefly for the first state of the broker link, so that MQTT devices do not start with a fault. */
 
 import { waitAbortable } from '../domain/abortable-wait.ts';
 import type { Broker, Clock } from '../domain/ports.ts';

@@ -1,4 +1,4 @@
-/** What a link to the broker must say of itself: the files named under `mqtt`, read anew for each attempt. Keeps none of it. */
+/** Reads the credentials of the broker from the files named under `mqtt`, again for each attempt. */
 
 import type { Config } from '../config/config.ts';
 import type { BrokerCredentials, BrokerOptions, Secrets } from '../domain/ports.ts';

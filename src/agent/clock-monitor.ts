@@ -1,4 +1,4 @@
-/** Watches whether the wall clock can be trusted, and corrects the agent's time by the service's. Never sets the machine's clock. */
+/** Checks whether the wall clock can be trusted, and corrects the agent's time by the service's. */
 
 import { formatDuration } from '../domain/duration-text.ts';
 import { createPoller } from '../domain/poller.ts';

@@ -1,4 +1,4 @@
-/** Feeds events to the control core, carries out its commands and wakes it when it asked. */
+/** Feeds events to the control core, executes its commands and runs its wake-ups. */
 
 import type { ControlEvent, Decision, Site, StepResult } from '../control/control-types.ts';
 import type { Level } from '../domain/load-types.ts';

@@ -1,4 +1,4 @@
-/** Keeps small documents in two generations, each with a checksum: a torn or damaged one costs at most the last change. */
+/** Stores small documents in two generations with checksums: a torn or damaged one costs at most the last change. */
 
 import { crc32 } from 'node:zlib';
 import { type Disk, DiskError } from '../domain/ports.ts';

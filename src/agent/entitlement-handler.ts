@@ -1,4 +1,4 @@
-/** Applies what is read of the account's plan: which sources are asked, of which model, and whether the region is still known. */
+/** Applies the account's entitlements: which sources to poll, with which model, and whether to check the region. */
 
 import type { EntitlementPollerParts } from '../service/entitlements/entitlement-poller.ts';
 import type { Entitlements } from '../service/entitlements/entitlements.ts';

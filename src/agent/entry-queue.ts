@@ -1,4 +1,4 @@
-/** Entries on their way into the ledger: gathered for few appends, because each is a write to the memory card, and safe from a kill meanwhile. */
+/** Collects ledger entries for few appends, because each append is a write to the memory card, and protects them from a kill. */
 
 import { type Disk, DiskError } from '../domain/ports.ts';
 import { type Entry, getEntryTime, type RecordedEntry } from '../ledger/entries.ts';

@@ -1,4 +1,4 @@
-/** The agent's condition as health and as a sentence. */
+/** Describes the agent's condition as health parts and as a sentence. */
 
 import type { Instant } from '../domain/units.ts';
 import { HEALTH_PARTS, type Health, type PartHealth, type PartName } from '../mqtt/health.ts';

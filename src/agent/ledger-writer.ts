@@ -1,4 +1,4 @@
-/** Records what ran, and the rates known at the time, in the ledger. */
+/** Records running times, and the rates known at the time, in the ledger. */
 
 import type { Decision } from '../control/control-types.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';

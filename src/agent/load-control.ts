@@ -1,4 +1,4 @@
-/** The loads under control: their outputs, the control loop over them, and the commands that reach them from the broker. */
+/** The loads under control: their outputs, the control loop and their MQTT commands. */
 
 import type { ControlEvent, Decision, Site } from '../control/control-types.ts';
 import { type ControlState, initialState, step } from '../control/step.ts';

@@ -1,4 +1,4 @@
-/** The outputs of all loads: opens them, passes on their reports, brings the loads to the level they are left at. */
+/** The outputs of all loads: opens them, forwards their reports and sets their final levels at a stop. */
 
 import type { Config } from '../config/config.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';

@@ -1,4 +1,4 @@
-/** The link to the MQTT broker and the monitor on it; a monitor that says nothing where no broker is configured. */
+/** The link to the MQTT broker and its monitor; without a broker in the configuration the monitor is silent. */
 
 import type { Broker } from '../domain/ports.ts';
 import { formatBrokerProblem } from '../mqtt/health.ts';

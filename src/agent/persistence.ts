@@ -1,4 +1,4 @@
-/** What the agent remembers over a restart: the control state with its boot, and the signal data. */
+/** Saves and restores the control state with its boot, and the signal data. */
 
 import { type ControlState, decodeControlState, encodeControlState } from '../control/step.ts';
 import type { ClockReading } from '../domain/ports.ts';

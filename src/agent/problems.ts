@@ -1,4 +1,4 @@
-/** What is wrong at present, one sentence a subject: logged once when it begins or changes, and once when it ends. */
+/** The present problems, one sentence per subject: logs each when it begins, changes or ends. */
 
 import type { Clock, DiskError, Log } from '../domain/ports.ts';
 import type { Instant } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** Asks once a day for the published rates of the hours that loads ran in, and records the new ones in the ledger. */
+/** Requests the published rates of past running hours once a day and records the new ones in the ledger. */
 
 import type { SignalType } from '../domain/load-types.ts';
 import { createPoller } from '../domain/poller.ts';

@@ -1,4 +1,4 @@
-/** Keeps forecast and live index fresh, and publishes the view of the signal that follows from them. */
+/** Keeps forecast and live index fresh and publishes the resulting signal view. */
 
 import { type Duration, milliseconds } from '../domain/units.ts';
 import type { History } from '../service/api/response-types.ts';

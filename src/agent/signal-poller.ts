@@ -1,4 +1,4 @@
-/** Asks the sources of the signal when they are due: one after the other, the live index first. */
+/** Polls the signal sources when they are due, one after the other, the live index first. */
 
 import type { SignalType } from '../domain/load-types.ts';
 import { createPoller } from '../domain/poller.ts';

@@ -1,4 +1,4 @@
-/** Everything that comes from the signal service: region, signal, the account's plan, published rates, and the time. */
+/** Everything that comes from the signal service: region, signal, entitlements, published rates and time. */
 
 import type { Config } from '../config/config.ts';
 import { hashFraction } from '../domain/hash-fraction.ts';

@@ -1,4 +1,4 @@
-/** When each source of the signal is asked next: its own schedule, the wait after a failure, and the gates of the account's plan. */
+/** When to poll each signal source next: its schedule, the wait after a failure, and the account's entitlements. */
 
 import type { ClockReading, Random } from '../domain/ports.ts';
 import { type Duration, days } from '../domain/units.ts';

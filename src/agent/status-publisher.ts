@@ -1,4 +1,4 @@
-/** Publishes how the agent is: its health, and the facts about it, over MQTT and to the service manager. */
+/** Publishes health and facts of the agent over MQTT and to the service manager. */
 
 import { createPoller } from '../domain/poller.ts';
 import { type Instant, milliseconds } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** Publishes the view of the signal data whenever it becomes another one. */
+/** Publishes the signal view whenever it changes. */
 
 import type { Cancel, Clock } from '../domain/ports.ts';
 import { addDuration, durationBetween, milliseconds } from '../domain/units.ts';

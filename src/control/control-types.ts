@@ -1,4 +1,4 @@
-/** What goes into and comes out of the control core. Types only; `step.ts` decides. Imports no package and nothing of node. */
+/** The inputs and results of the control core. */
 
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { Duration, Instant, Kilowatt, KilowattHour, Percentile, Uptime } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** Builds the record of a decision: level, reason, priority, data, and what comes next; and tells whether it says anything new. */
+/** Builds the record of a decision (level, reason, priority, data, next change) and detects news in it. */
 
 import type { LoadConfig } from '../domain/load-types.ts';
 import { computeEnergy, type Duration, RATE_UNITS } from '../domain/units.ts';

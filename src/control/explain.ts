@@ -1,4 +1,4 @@
-/** Puts a decision in words a homeowner reads. */
+/** Explains a decision in one sentence for a homeowner. */
 
 import { formatHoursMinutes } from '../domain/duration-text.ts';
 import { isRunning } from '../domain/levels.ts';

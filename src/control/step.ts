@@ -1,4 +1,4 @@
-/** The one function of the control core: from an event and a moment to commands, decisions and the time of the next step. Pure and total. */
+/** The one function of the control core, pure and total: an event and a moment give commands, decisions and the time of the next step. */
 
 import type { LoadConfig } from '../domain/load-types.ts';
 import type { ClockReading } from '../domain/ports.ts';

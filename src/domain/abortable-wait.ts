@@ -1,4 +1,4 @@
-/** Waits that end by an event, by time, or by an abort, whichever comes first. */
+/** Waits that end at an event, after a time, or at an abort, whichever comes first. */
 
 import type { Cancel, Clock } from './ports.ts';
 import { addDuration, type Duration } from './units.ts';

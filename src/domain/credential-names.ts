@@ -1,4 +1,4 @@
-/** Under which names systemd hands over the files of the settings directory; no file is found by a part of its name. */
+/** The names under which systemd hands over the files of the settings directory. */
 
 import { basename, relative } from 'node:path';
 

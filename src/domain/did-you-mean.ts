@@ -1,4 +1,4 @@
-/** Finds the known word a misspelt one was meant to be. Never guesses further than two letters. */
+/** Finds the known word nearest to a misspelt one, at most two letters away. */
 
 const MAX_EDIT_DISTANCE = 2;
 const MAX_WORD_LENGTH = 40;

@@ -1,4 +1,4 @@
-/** A fraction that names always give: parts devices and jobs that would act at one moment, without any of them drawing lots. Imports nothing. */
+/** Gives each name a fixed fraction between 0 and 1, so that devices and jobs spread out without random numbers. */
 
 /** In [0, 1): the same after every restart, another one next door. FNV-1a of 32 bits. */
 export function hashFraction(...names: readonly (string | number)[]): number {

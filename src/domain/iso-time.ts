@@ -1,4 +1,4 @@
-/** Reads times strictly, for every floor, and writes none: a date that does not exist or has no zone is no time. */
+/** Parses ISO times strictly: a date that does not exist, or a time without a zone, is refused. */
 
 import type { Instant } from './units.ts';
 

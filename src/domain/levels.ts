@@ -1,4 +1,4 @@
-/** Which levels a load knows and which of them run it; never which one is wanted. */
+/** The levels of each load type, and which of them run the load. */
 
 import type { Level, LoadConfig } from './load-types.ts';
 

@@ -1,4 +1,4 @@
-/** What a load is to every floor: its levels, its output, its goal, its limits. Types only. */
+/** The types of a load: its levels, output, goal and limits. */
 
 import type { Duration, Kilowatt, KilowattHour, Percentile } from './units.ts';
 

@@ -1,4 +1,4 @@
-/** Which local day and month an instant belongs to, and when that day begins. Knows nothing of the device's own zone. */
+/** The local day and month of an instant, and the start of a day. */
 
 import { formatLocalDate } from './time-zone.ts';
 import { days, hours, type Instant } from './units.ts';

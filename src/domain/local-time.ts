@@ -1,4 +1,4 @@
-/** Which instant a local time of day is, and the reverse; knows gaps and doubled hours, never what time it is now. */
+/** Converts between instants and local times of day, with the gaps and doubled hours of daylight saving. */
 
 import type { LocalTime, LocalWindow, WeekTimes } from './load-types.ts';
 import { getZoneOffset, toLocalDay } from './time-zone.ts';

@@ -1,4 +1,4 @@
-/** Which hosts are this machine: plain HTTP, commands without a login and accelerated time are for these alone. */
+/** Recognises hosts that are this machine: only they may use plain HTTP, commands without a login and accelerated time. */
 
 /** `host` as `URL.hostname` gives it, or an address as it is written in an option. */
 export const isLoopback = (host: string): boolean =>

@@ -1,4 +1,4 @@
-/** Reads a latitude and a longitude as a place: checks the range and brings the longitude into ±180. Guesses nothing. */
+/** Reads a latitude and a longitude as a place, with the longitude brought into ±180. */
 
 import { type Place, toLatitude, toLongitude } from './units.ts';
 

@@ -1,4 +1,4 @@
-/** Repeats a task: polls, waits as long as the poll said, polls again, until stopped. Polls never overlap. */
+/** Repeats a task with the wait that each poll returns, until stopped. Polls never overlap. */
 
 import type { Cancel, Clock } from './ports.ts';
 import { addDuration, type Duration } from './units.ts';

@@ -1,4 +1,4 @@
-/** Interfaces of everything outside the program, and the two errors they throw: `platform` has the real ones, `replay` and `test/doubles` others. */
+/** The interfaces to everything outside the program, and the two errors they throw: `platform` implements them for real, `simulation` and `test/doubles` virtually. */
 
 import type { Duration, Instant, Uptime } from './units.ts';
 

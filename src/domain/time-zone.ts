@@ -1,4 +1,4 @@
-/** What the clocks of a time zone show: local dates and offsets, for every floor. Knows no time of its own. */
+/** Local dates and offsets of a time zone. */
 
 const QUARTER_HOUR = 900_000;
 const DAY = 86_400_000;

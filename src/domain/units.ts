@@ -1,4 +1,4 @@
-/** The units of the field as branded numbers: one kind of number is never handed over for another. Imports nothing. */
+/** The units of the field as branded numbers, so that the compiler refuses one in place of another. */
 
 declare const unit: unique symbol;
 type Branded<Name extends string> = number & { readonly [unit]: Name };

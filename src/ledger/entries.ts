@@ -1,4 +1,4 @@
-/** What the ledger records, one entry at a time, never changed once written. Every figure is a question asked of the entries. */
+/** The types of ledger entries. An entry never changes; every figure is computed from the entries. */
 
 import type { DecisionReason } from '../control/control-types.ts';
 import type { Level } from '../domain/load-types.ts';

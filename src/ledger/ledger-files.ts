@@ -1,4 +1,4 @@
-/** The files of the ledger, one a month of UTC, and reading them one after the other. */
+/** Names the files of the ledger, one per month of UTC, and reads them in order. */
 
 import { addDuration, days, type Instant, subtractDuration } from '../domain/units.ts';
 import { type ParsedLedger, parseLedger } from './ledger-lines.ts';

@@ -1,4 +1,4 @@
-/** Writes entries as lines with a checksum and reads them back. Neighbours that differ only in time share a line; a damaged line costs itself alone. */
+/** Writes entries as lines with a checksum and reads them. Neighbours that differ only in time share a line; a damaged line costs only itself. */
 
 import { crc32 } from 'node:zlib';
 import type { Duration, Instant, LbsPerMwh } from '../domain/units.ts';

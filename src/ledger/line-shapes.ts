@@ -1,4 +1,4 @@
-/** The shape of each kind of line in the files of the ledger, checked when one is read: another version may have written it. */
+/** The schema of each kind of ledger line, checked on reading because another version may have written it. */
 
 import * as v from 'valibot';
 import type { Duration, Instant, KilowattHour, LbsPerMwh } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** Collects what the entries tell of each slot's rate: as seen when loads were decided on, as first published, as published last. */
+/** Collects the rates of each slot from the entries: as known at the decision, as first published, as last published. */
 
 import { type Duration, floorTo, type Instant, type LbsPerMwh } from '../domain/units.ts';
 import type { Entry, SeenEntry, SettledEntry, SettledPoint } from './entries.ts';

@@ -1,4 +1,4 @@
-/** Turns the levels a load has had into slot entries: running time by the monotonic clock, energy as power times time. */
+/** Turns the levels of a load into slot entries: running time by the monotonic clock, energy as power times time. */
 
 import type { DecisionReason } from '../control/control-types.ts';
 import { isRunning } from '../domain/levels.ts';

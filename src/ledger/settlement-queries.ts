@@ -1,4 +1,4 @@
-/** Decides which published rates to ask for, and which points of an answer are worth an entry. */
+/** Decides which published rates to request and which points of an answer to record. */
 
 import { days, floorTo, hours, type Instant, type LbsPerMwh, RATE_UNITS } from '../domain/units.ts';
 import type { History } from '../service/api/response-types.ts';

@@ -1,4 +1,4 @@
-/** Adds up the running time of one load and span. Never turns an index into kilograms. */
+/** Sums the running time, energy and emissions of one load and span. */
 
 import {
   computeEmissions,

@@ -1,4 +1,4 @@
-/** Counts the entries of a ledger month by month: which rate and which counterfactual each running time has, in which span it falls. */
+/** Assigns each running time its rate, its counterfactual and its span, month by month. */
 
 import { createDayFormatter, type DayFormatter, findDayStart, findNextDayStart } from '../domain/local-day.ts';
 import { floorTo, type Instant, type KilowattHour, type LbsPerMwh } from '../domain/units.ts';

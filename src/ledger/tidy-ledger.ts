@@ -1,4 +1,4 @@
-/** Rewrites months that are over: neighbouring lines joined, and after 13 months each load's slots as the sums of its days. */
+/** Rewrites past months: joins neighbouring lines, and after 13 months replaces each load's slots with daily sums. */
 
 import type { Disk } from '../domain/ports.ts';
 import { days, type Instant, subtractDuration } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** What ran, what it emitted, and what the same energy would have emitted otherwise, a load and span. */
+/** Energy, emissions and savings per load and span. */
 
 import { type Kilogram, type KilowattHour, subtractDuration } from '../domain/units.ts';
 import type { Baseline, Entry, TotalSums } from './entries.ts';

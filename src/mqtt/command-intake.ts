@@ -1,4 +1,4 @@
-/** Subscribes to the command topics of all loads and gives each message to the listener of its load. */
+/** Subscribes to the command topics of all loads and forwards each message to the listener of its load. */
 
 import type { Config } from '../config/config.ts';
 import type { Broker, BrokerMessage, Clock, Log } from '../domain/ports.ts';

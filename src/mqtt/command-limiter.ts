@@ -1,4 +1,4 @@
-/** Limits the rate of a load's commands and sorts out stored and repeated ones before they are read. */
+/** Limits the rate of a load's commands and refuses stored and repeated ones. */
 
 import type { BrokerMessage } from '../domain/ports.ts';
 import { addDuration, type Duration, minutes, seconds, subtractDuration, type Uptime } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** Answers the messages on one load's command topic and passes on those that are fresh and well formed. */
+/** Answers the messages on one load's command topic and forwards the valid ones. */
 
 import type { BrokerMessage, Clock, ClockReading, Log } from '../domain/ports.ts';
 import { formatInstant, type Uptime } from '../domain/units.ts';

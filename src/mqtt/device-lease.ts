@@ -1,4 +1,4 @@
-/** Lets one agent alone command an MQTT device: a retained claim beside the command topic, valid as long as its agent lives. */
+/** Ensures that only one agent commands an MQTT device: a retained claim beside the command topic, valid while its agent lives. */
 
 import type { Broker, BrokerMessage } from '../domain/ports.ts';
 import type { DeviceLease } from '../outputs/output.ts';

@@ -1,4 +1,4 @@
-/** Publishes what the agent knows and does to the broker, and passes on the commands that arrive there. */
+/** Publishes the agent's state to the broker and forwards the commands that arrive there. */
 
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';

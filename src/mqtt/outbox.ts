@@ -1,4 +1,4 @@
-/** Keeps the last value of each topic and publishes one at a time: a slow or absent broker costs memory for one value a topic. */
+/** Stores the last value of each topic and publishes one at a time, so that a slow broker costs memory for one value per topic. */
 
 import type { Broker } from '../domain/ports.ts';
 

@@ -1,4 +1,4 @@
-/** Reads a command from the broker and refuses what is not well formed, fresh and known. */
+/** Parses a command from the broker and refuses it unless it is well formed, fresh and known. */
 
 import type { Config, MqttConfig } from '../config/config.ts';
 import { parseDuration } from '../domain/duration-text.ts';

@@ -1,4 +1,4 @@
-/** The one table of the agent's own MQTT topics and of the names under which brokers and Home Assistant know it. */
+/** The one table of the agent's MQTT topics, and its names at brokers and in Home Assistant. */
 
 import type { BrokerWill } from '../domain/ports.ts';
 

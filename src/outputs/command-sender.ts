@@ -1,4 +1,4 @@
-/** Sends one command at a time to an MQTT device, again until the device confirms it. */
+/** Sends one command at a time to an MQTT device and repeats it until the device confirms. */
 
 import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker } from '../domain/ports.ts';

@@ -1,4 +1,4 @@
-/** Creates the output of a load by its configuration. */
+/** Creates the output of a load from its configuration. */
 
 import type { LoadConfig } from '../domain/load-types.ts';
 import type { Broker, Clock, GpioLines, Log } from '../domain/ports.ts';

@@ -1,4 +1,4 @@
-/** The link to one MQTT device: what it reports, whether it is there, and waits for changes of either. */
+/** The link to one MQTT device: its reports, its availability, and waits for changes of either. */
 
 import type { MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker, BrokerMessage, BrokerState, Cancel, Clock } from '../domain/ports.ts';

@@ -1,4 +1,4 @@
-/** Logs what would be switched and remembers it. */
+/** An output that only logs its levels and remembers them. */
 
 import type { Level } from '../domain/load-types.ts';
 import type { Log } from '../domain/ports.ts';

@@ -1,4 +1,4 @@
-/** The safe physical level of every board line, in the order in which they are to be set. */
+/** The fail-safe physical level of every GPIO line, in the order of setting. */
 
 import type { LoadConfig } from '../domain/load-types.ts';
 import type { FailsafeLine } from '../domain/ports.ts';

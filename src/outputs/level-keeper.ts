@@ -1,4 +1,4 @@
-/** Keeps an MQTT device at the level of its last command: sends it again when the device leaves it, within a bound. */
+/** Keeps an MQTT device at the level of its last command: repeats the command a limited number of times when the device leaves it. */
 
 import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Cancel, Clock, Log } from '../domain/ports.ts';

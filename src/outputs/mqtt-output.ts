@@ -1,4 +1,4 @@
-/** A load behind an MQTT device: its commands, its reported level and its release. */
+/** The output of a load behind an MQTT device: commands, reported level and release. */
 
 import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker, Clock, Log } from '../domain/ports.ts';

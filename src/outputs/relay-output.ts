@@ -1,4 +1,4 @@
-/** A load on one line of the board, written and read back. */
+/** The output of a load on one GPIO line, written and read back. */
 
 import type { Level, OutputConfig } from '../domain/load-types.ts';
 import type { GpioLine, GpioLines } from '../domain/ports.ts';

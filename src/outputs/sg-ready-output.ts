@@ -1,4 +1,4 @@
-/** The two contacts of the SG-Ready label: one relay at a time along 1:0 – 0:0 – 0:1 – 1:1, never another way. */
+/** The output of a load on two SG-Ready contacts: one relay at a time along 1:0 – 0:0 – 0:1 – 1:1. */
 
 import type { Level, OutputConfig } from '../domain/load-types.ts';
 import type { GpioFailure, GpioLine, GpioLines } from '../domain/ports.ts';

@@ -1,4 +1,4 @@
-/** Names the present boot of the kernel, so that uptimes kept from before a restart are known to go on or not; guesses nothing. */
+/** Reads the id of the kernel's present boot, which shows whether saved uptimes still count. */
 
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What the end of a broker link means: the sentence for the owner, and how to reconnect. */
+/** Explains the end of a broker link to the owner, and decides how to reconnect. */
 
 /** What was seen of one link when it ended. */
 export interface DisconnectReason {

@@ -1,4 +1,4 @@
-/** Says what an error of the file system means to the owner; never hides one that is not about files. */
+/** Explains an error of the file system to the owner. */
 
 import { DiskError, type DiskFailure } from '../domain/ports.ts';
 

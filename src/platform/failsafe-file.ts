@@ -1,4 +1,4 @@
-/** Leaves word of what every relay line must be when this process is gone; `systemd/failsafe` carries it out. Sets nothing itself. */
+/** Writes the fail-safe levels of all relay lines for `systemd/failsafe`, which sets them after this process ends. */
 
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

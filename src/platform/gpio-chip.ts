@@ -1,4 +1,4 @@
-/** Finds the kernel's number of a line on the board's header by the chip's label, and names who holds one; opens nothing. */
+/** Finds the kernel's number of a header line by the chip's label, and names the program that uses a line. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Output lines of the board through onoff: the first level comes without a glitch, a line that is driven already is left alone. Levels are physical. */
+/** GPIO output lines through onoff: the first level is set without a glitch, and a line that is driven already is not touched. Levels are physical. */
 
 import { constants } from 'node:fs';
 import { access, readFile, writeFile } from 'node:fs/promises';

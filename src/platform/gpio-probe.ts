@@ -1,4 +1,4 @@
-/** Looks whether a line of the header is there, free and permitted; drives none and changes nothing. */
+/** Checks that a header line exists, is free and is permitted, without driving it. */
 
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';

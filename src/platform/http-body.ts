@@ -1,4 +1,4 @@
-/** The body of an answer, inflated, its size capped before and after: a small body may inflate to a thousand times its size. */
+/** Inflates the body of an answer and caps its size before and after: a small body may inflate to a thousand times its size. */
 
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';

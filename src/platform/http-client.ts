@@ -1,4 +1,4 @@
-/** Carries requests through undici, each within its deadline and its size cap; never follows a redirect. */
+/** Sends requests through undici, each with a deadline and a size cap; never follows a redirect. */
 
 import type { Readable } from 'node:stream';
 import type { Agent, Dispatcher } from 'undici';

@@ -1,4 +1,4 @@
-/** What an error of the network, of TLS or of an encoding means for a request. */
+/** Translates an error of the network, of TLS or of an encoding into a failure of the request. */
 
 import { HttpError, type HttpFailure } from '../domain/ports.ts';
 

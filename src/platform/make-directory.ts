@@ -1,4 +1,4 @@
-/** Makes a directory and what is missing above it; knows nothing of what is kept there. */
+/** Makes a directory with its parents. */
 
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';

@@ -1,4 +1,4 @@
-/** The broker port over mqtt.js: a fresh client for each attempt, with its own back-off; queues nothing. */
+/** The broker port over mqtt.js: a fresh client for each attempt, with its own back-off; it queues nothing. */
 
 import type { MqttClient } from 'mqtt';
 import { waitAbortable } from '../domain/abortable-wait.ts';

@@ -1,4 +1,4 @@
-/** One attempt at a broker link through mqtt.js: its options, and why it ended. */
+/** One attempt at a broker link through mqtt.js: its options and the cause of its end. */
 
 import type { IClientOptions, MqttClient } from 'mqtt';
 import type { BrokerCredentials, BrokerOptions } from '../domain/ports.ts';

@@ -1,4 +1,4 @@
-/** An accepted link to a broker: publishes, subscribes and hands messages out until it ends. */
+/** An accepted link to a broker: publishes, subscribes and delivers messages until it ends. */
 
 import type { MqttClient } from 'mqtt';
 import { waitAbortable } from '../domain/abortable-wait.ts';

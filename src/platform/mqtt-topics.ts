@@ -1,4 +1,4 @@
-/** Which MQTT topics and filters may be used, and which filter covers a topic: mqtt.js checks no publication, and a broker hangs up on a bad one. */
+/** Checks MQTT topics and filters, and whether a filter covers a topic: mqtt.js checks no publication, and a broker disconnects on a bad one. */
 
 const MAX_TOPIC_BYTES = 65_535;
 /** What mosquitto hangs up on beside wildcards: control characters, halves of pairs, code points that are no characters. */

@@ -1,4 +1,4 @@
-/** Brings lines to a file descriptor and never waits for its reader: what finds no room is kept within a bound, what is beyond it is counted and said. */
+/** Writes lines to a file descriptor without waiting for its reader: stores a bounded amount, drops and counts the rest. */
 
 import { Socket } from 'node:net';
 import { type Duration, milliseconds } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** Watches the bytes from a broker for a packet that is too large, before anything is kept of it; MQTT 3.1.1 has no way to ask for less. */
+/** Ends a broker link on a packet that is too large before storing it: MQTT 3.1.1 cannot announce a limit. */
 
 /** True as soon as a packet is announced whose remaining length (MQTT 3.1.1 section 2.2.3) is above `most`. Bytes may be cut anywhere. */
 export function createPacketGuard(maxBytes: number): (chunk: Uint8Array) => boolean {

@@ -1,4 +1,4 @@
-/** Writes events through pino: one JSON line each, or coloured lines at a terminal. Hides what it was told is secret; never fails its caller nor holds it up. */
+/** Writes log events through pino, as JSON lines or as coloured lines at a terminal, and hides registered secrets. */
 
 import pino, { type DestinationStream } from 'pino';
 import type { Log, LogLevel } from '../domain/ports.ts';

@@ -1,4 +1,4 @@
-/** Chance: the machine's own, and a repeatable one for replays and tests. Not for keys. */
+/** Random numbers: the machine's own, and a repeatable sequence for simulations and tests. Not for keys. */
 
 import type { Random } from '../domain/ports.ts';
 

@@ -1,4 +1,4 @@
-/** Reads credentials and certificates, each time anew; the service manager's copy first, where it handed one over. */
+/** Reads credentials and certificates, each time anew; the copy of the service manager comes first. */
 
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';

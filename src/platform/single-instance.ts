@@ -1,4 +1,4 @@
-/** Tells whether another agent lives on a state directory, by a file in it that names its process; a dead process holds nothing. */
+/** Finds out whether another agent uses a state directory, by a file with its process id. */
 
 import { readFileSync } from 'node:fs';
 import { type Disk, DiskError } from '../domain/ports.ts';

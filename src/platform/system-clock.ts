@@ -1,4 +1,4 @@
-/** The machine's two clocks and its timers, and a faster pair for accelerated runs; knows who vouches for the time, never asks the network. */
+/** The machine's two clocks and timers, their trustworthiness, and an accelerated pair for test runs. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import type { Clock, ClockReading } from '../domain/ports.ts';

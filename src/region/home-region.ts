@@ -1,4 +1,4 @@
-/** Decides which region the device's place lies in: from the disk at a start, from a new map, from the service where the plan has no maps. */
+/** Decides in which region the device's place lies: from the disk at a start, from a new map, or from the service when the account has no maps. */
 
 import { type Disk, DiskError, type Log } from '../domain/ports.ts';
 import { formatInstant, type Instant, type Place } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** How trouble with a map travels inside this floor: thrown where it is found, turned into a value at its door. Never leaves it. */
+/** The errors within this room, and their conversion to a `MapFailure` at its functions for other rooms. */
 
 import { DiskError, HttpError } from '../domain/ports.ts';
 import type { MapFailure } from './region-types.ts';

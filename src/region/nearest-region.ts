@@ -1,4 +1,4 @@
-/** Finds the region whose border lies nearest to a place outside of all: a hint for a person, never an answer. */
+/** Finds the region whose border is nearest to a place outside all regions: a hint for a person, never an answer. */
 
 import type { Disk } from '../domain/ports.ts';
 import type { Kilometre, Place } from '../domain/units.ts';

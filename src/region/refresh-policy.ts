@@ -1,4 +1,4 @@
-/** When to look again for the region (specification 1: at least once a month). */
+/** Decides when to check the region again (specification 1: at least once a month). */
 
 import { hashFraction } from '../domain/hash-fraction.ts';
 import { addDuration, type Duration, days, durationBetween, hours, type Instant } from '../domain/units.ts';

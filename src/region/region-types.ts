@@ -1,4 +1,4 @@
-/** What a region map is to the other rooms: its facts, failures and answers, and the region of the device's place. */
+/** The types of a region map for other rooms: its facts, failures and answers, and the region of the device's place. */
 
 import type { SignalType } from '../domain/load-types.ts';
 import type { Disk, DiskFailure, Log } from '../domain/ports.ts';

@@ -1,4 +1,4 @@
-/** Describes a failure in one sentence for people: what failed, why, and what to do. */
+/** Describes a failure in one sentence: what failed, its cause, its fix. */
 
 import { formatWait } from '../domain/duration-text.ts';
 import type { Failure, UnreachableReason } from './failure.ts';

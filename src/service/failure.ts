@@ -1,4 +1,4 @@
-/** Why a call to the service failed: one value for each way in which the caller must behave differently. */
+/** The kinds of failure of a call to the service: one for each way in which a caller must react. */
 
 import type { Duration } from '../domain/units.ts';
 

@@ -1,4 +1,4 @@
-/** Says each warning of the service once a day, for they repeat in every answer (specification 2.6); decides nothing by them. */
+/** Logs each warning of the service once a day, because every answer repeats them (specification 2.6). */
 
 import type { Clock, Log } from '../domain/ports.ts';
 import { days, durationBetween, type Uptime } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** Foretells values from what the device itself has seen at the same time of day. Never reads a forecast; gives nothing before three days are known. */
+/** Predicts values from the device's own history at the same time of day, once it covers three days. */
 
 import { days, type Instant } from '../domain/units.ts';
 import { hasCoverage, seenValueAt, type ValueHistory } from './value-history.ts';

@@ -1,4 +1,4 @@
-/** Learns from the device's own archive how values ahead have turned out, and foretells the next ones. Never asks, and changes no forecast held. */
+/** Learns from the device's own history how forecast values turned out, and predicts the next ones. */
 
 import { type Duration, minutes } from '../domain/units.ts';
 

@@ -1,4 +1,4 @@
-/** Reads the points of a forecast as slots of its period. Fills no gap. */
+/** Reads the points of a forecast as slots of its period, with gaps as gaps. */
 
 import { floorTo, hours, type Instant } from '../domain/units.ts';
 import type { Forecast } from '../service/api/response-types.ts';

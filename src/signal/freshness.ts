@@ -1,4 +1,4 @@
-/** Decides which held data may drive a load at one moment and on which rung of the freshness ladder. Never drives a load with data of another region. */
+/** Decides which stored data may drive a load at one moment, and with which basis. Never uses data of another region. */
 
 import type { ClockReading } from '../domain/ports.ts';
 import {

@@ -1,4 +1,4 @@
-/** When to ask next for a forecast or a live index. */
+/** Decides when to poll next for a forecast or a live index. */
 
 import type { ClockReading } from '../domain/ports.ts';
 import { type Duration, floorTo, type Instant, milliseconds, minutes } from '../domain/units.ts';

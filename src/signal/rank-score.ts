@@ -1,4 +1,4 @@
-/** Gives ranks back the distances they hide, so that sums of them order plans as sums of rates would. Never reads a rate. */
+/** Converts ranks to scores whose sums order plans as sums of rates would. */
 
 import type { Percentile } from '../domain/units.ts';
 

@@ -1,4 +1,4 @@
-/** Turns held data into bytes for the disk and back: versioned, checksummed, about 160 KiB. Torn or foreign bytes give nothing and say why. */
+/** Encodes signal data for the disk and decodes them: versioned, checksummed, about 160 KiB. Torn or foreign bytes give nothing and a reason. */
 
 import { crc32 } from 'node:zlib';
 import type { Duration, Instant } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** The signal data held for one region as an immutable value: decides what an answer of the service may replace. Never asks for data. */
+/** The signal data of one region as an immutable value: decides which answers of the service replace which data. */
 
 import type { ClockReading } from '../domain/ports.ts';
 import { type Duration, floorTo, formatInstant, type Instant, minutes, PERCENTILE_UNITS } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** What the signal floor tells control: the present value and the rates ahead, each with its basis and the end of its validity. Types only. */
+/** The result of the signal room for control: the present value and the rates ahead, each with its basis and the end of its validity. */
 
 import type { Duration, Instant, LbsPerMwh, Percentile } from '../domain/units.ts';
 

@@ -1,4 +1,4 @@
-/** Keeps the last weeks of values as they were seen, one a slot, in a ring of fixed size. Never invents a value. */
+/** Stores the last weeks of received values, one per slot, in a ring of fixed size. */
 
 import { type Duration, days, type Instant } from '../domain/units.ts';
 import type { Point } from '../service/api/response-types.ts';

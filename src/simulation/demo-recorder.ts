@@ -1,4 +1,4 @@
-/** Listens to what the agent publishes, as any household would, and turns it into the events, the strip and the counts of the demo. */
+/** Records what the agent publishes over MQTT as the events, the strip and the counts of the demo. */
 
 import { isRunning } from '../domain/levels.ts';
 import type { Level } from '../domain/load-types.ts';

@@ -1,4 +1,4 @@
-/** The world of the demo: real HTTP and a real MQTT link on loopback, everything else virtual. Ends nothing it did not start. */
+/** The ports of the demo: real HTTP and a real MQTT link on loopback, everything else virtual. */
 
 import type { Log, Ports, Secrets } from '../domain/ports.ts';
 import { createHttp } from '../platform/http-client.ts';

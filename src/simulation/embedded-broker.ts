@@ -1,4 +1,4 @@
-/** A small MQTT broker inside the program, on loopback, for the demo and for tests; keeps nothing on disk. */
+/** A small MQTT broker inside the program, on loopback, for the demo and for tests. */
 
 import { createServer, type Socket } from 'node:net';
 import { Aedes } from 'aedes';

@@ -1,4 +1,4 @@
-/** Puts the real adapters into virtual time: while one of them works, the clock stands still, and requests go one after the other. */
+/** Stops the virtual clock while a real adapter works, and sends requests one after the other. */
 
 import type { Broker, BrokerOptions, Cancel, Http, HttpFailure, HttpRequest, HttpStream } from '../domain/ports.ts';
 

@@ -1,4 +1,4 @@
-/** A wall box on the embedded broker that does what it is told and says so, in the way of OpenEVSE. Decides nothing. */
+/** A simulated OpenEVSE wall box on the embedded broker. */
 
 import type { EmbeddedBroker } from './embedded-broker.ts';
 

@@ -1,4 +1,4 @@
-/** Output lines that exist only in memory, so that relays and SG-Ready run unchanged without a board. */
+/** GPIO lines in memory, so that relays and SG-Ready run without a board. */
 
 import type { GpioLine, GpioLines } from '../domain/ports.ts';
 

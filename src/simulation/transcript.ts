@@ -1,4 +1,4 @@
-/** Formats what the demo prints: events as sentences, the day as a strip, the result as a summary. */
+/** Formats the demo: events as sentences, the day as a strip, the result as a summary. */
 
 import { formatCount, type Instant, minutes } from '../domain/units.ts';
 

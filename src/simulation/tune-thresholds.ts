@@ -1,4 +1,4 @@
-/** Tries other thresholds and wider goals on the last days of a history and proposes what would have been cleaner. Changes nothing. */
+/** Tries other thresholds and wider goals on the last days of a history and proposes cleaner ones. */
 
 import type { Goal, LoadConfig } from '../domain/load-types.ts';
 import { days, type Instant, type Percentile } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** A clock that stands still while outside work is under way and then jumps to the next wake-up: the same run, every time. */
+/** A clock that stops during outside work and then jumps to the next wake-up: each run gives the same times. */
 
 import type { Cancel, Clock } from '../domain/ports.ts';
 import { addDuration, type Duration, durationBetween, type Instant, type Uptime } from '../domain/units.ts';

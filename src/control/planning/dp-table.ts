@@ -1,4 +1,4 @@
-/** The dynamic programme behind the planner: every cheapest way to every boundary, and the way back from one. */
+/** The dynamic programme of the planner: the cheapest path to every slot boundary, and the path back. */
 
 import { computeRunCost, type PrefixSums, SLOT_TOLERANCE } from './prefix-sums.ts';
 import type { SlotPlan, SlotPlanRequest, SlotRun } from './slot-plan.ts';

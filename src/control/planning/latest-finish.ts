@@ -1,4 +1,4 @@
-/** By when each job must be done for the others to have their turn, where the site's power does not suffice for all. */
+/** The latest finish of each job that leaves power and time for the other jobs. */
 
 import { isRunning } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';

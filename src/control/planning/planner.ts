@@ -1,4 +1,4 @@
-/** The cheapest way to run N slots before a deadline, exactly, under minimum times and a start limit; never asks what a slot means. */
+/** Finds the exact cheapest way to run N slots before a deadline, under minimum times and a start limit. */
 
 import { type DpTable, fillTable, type PlanEnd, type ProblemShape, tracePlan } from './dp-table.ts';
 import { buildPrefixSums, computeRunCost, type PrefixSums, SLOT_TOLERANCE } from './prefix-sums.ts';

@@ -1,4 +1,4 @@
-/** What stretches of slots cost; knows no rules. */
+/** The cost of any stretch of slots in constant time. */
 
 /** Absorbs rounding of lengths that were meant whole. */
 export const SLOT_TOLERANCE = 1e-9;

@@ -1,4 +1,4 @@
-/** Decides when the plans of the loads are made anew, and has them made. */
+/** Decides when to plan the loads anew, and does it. */
 
 import { isRunning } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';

@@ -1,4 +1,4 @@
-/** The door to planning: when a job runs, in wall time, given the values ahead. */
+/** The entry of planning: schedules a job in wall time from the values ahead. */
 
 import {
   computeEmissions,

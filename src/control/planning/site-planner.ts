@@ -1,4 +1,4 @@
-/** Plans of several jobs that never draw more than one budget together; knows neither loads nor what time it is. */
+/** Plans several jobs that share one power budget. */
 
 import type { Instant, Kilowatt } from '../../domain/units.ts';
 import { type JobPlan, type JobRequest, type PlannedRun, planJob } from './schedule-job.ts';

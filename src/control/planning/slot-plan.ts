@@ -1,4 +1,4 @@
-/** What the planner is asked and what it answers, in slots. Types only. */
+/** The request to the planner and its result, in slots. */
 
 /** All lengths are in slots and need not be whole. */
 export interface SlotPlanRequest {

@@ -1,4 +1,4 @@
-/** What protects the equipment: minimum on and off times, start budgets, block limits, minimum state times, and the start spread. */
+/** The limits that protect the equipment: minimum on and off times, start limits, block limits, minimum state times, and the start spread. */
 
 import { hashFraction } from '../../domain/hash-fraction.ts';
 import { idleLevel, isRunning, isSgReady } from '../../domain/levels.ts';

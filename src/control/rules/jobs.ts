@@ -1,4 +1,4 @@
-/** Which job a load has, how far it is, and from when on it must run to meet its deadline. */
+/** The job of a load, its progress, and when it must run to meet its deadline. */
 
 import { isRunning } from '../../domain/levels.ts';
 import type { Goal, LoadConfig } from '../../domain/load-types.ts';

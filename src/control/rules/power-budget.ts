@@ -1,4 +1,4 @@
-/** Shares out the site's power where it does not suffice for all loads. */
+/** Divides the site's power when it does not suffice for all loads. */
 
 import { idleLevel, isRunning } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';

@@ -1,4 +1,4 @@
-/** Which level each load asks for: the rules in order of priority, of which the first that applies decides. */
+/** The level that each load requests: rules in order of priority; the first match wins. */
 
 import { idleLevel, isRunning, runLevel, toSupportedLevel } from '../../domain/levels.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';

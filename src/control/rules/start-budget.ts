@@ -1,4 +1,4 @@
-/** How many starts a load has left and when the next is allowed; never whether one is wanted. */
+/** Counts the remaining starts of a load and finds the time of the next allowed start. */
 
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { type Duration, days, hours, type Uptime } from '../../domain/units.ts';

@@ -1,4 +1,4 @@
-/** What one step knows: the moment, the signal, what is unknown since the start; and how it reads a load's state. */
+/** The facts of one step: the moment, the signal, the unknowns since the start, and the reading of a load's state. */
 
 import { isRunning, isSgReady } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';

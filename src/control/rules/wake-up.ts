@@ -1,4 +1,4 @@
-/** When a step may come to another result without any event: the one list of all moments the rules depend on. */
+/** Finds the next moment at which a step can give another result without an event: the one list of such moments. */
 
 import { hours, type Instant, type Uptime } from '../../domain/units.ts';
 import { nextPlanChange } from '../planning/replan.ts';

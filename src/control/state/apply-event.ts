@@ -1,4 +1,4 @@
-/** What an event, a restart or the passing of time makes of a load's state, before anything is decided. */
+/** Applies an event, a restart or the passing of time to a load's state, before any decision. */
 
 import { isRunning, toSupportedLevel } from '../../domain/levels.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';

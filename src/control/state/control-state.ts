@@ -1,4 +1,4 @@
-/** What the control core remembers between two steps, and its form on disk. */
+/** The state of the control core between two steps, and its form on disk. */
 
 import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';

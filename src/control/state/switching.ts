@@ -1,4 +1,4 @@
-/** What a command to a load and its answer make of the load's state: levels, starts, retries. */
+/** Applies a command to a load, and its answer, to the load's state: levels, starts, retries. */
 
 import { isRunning } from '../../domain/levels.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';

@@ -1,4 +1,4 @@
-/** Reads what a device says on its topics: its state, its availability. */
+/** Parses the state and availability messages of a device. */
 
 import type { DeviceAvailability, MqttOutputConfig } from '../../domain/load-types.ts';
 import type { DeviceReading } from '../output.ts';

@@ -1,4 +1,4 @@
-/** Reads JSON from chunks of bytes as events; builds no tree and keeps no text that is not wanted. */
+/** Reads JSON from chunks of bytes as events, without building a tree. */
 
 import { MalformedError, tooLargeError } from '../map-failure.ts';
 

@@ -1,4 +1,4 @@
-/** Gathers the rings of one polygon in flat arrays that are used again for the next; refuses what is no ring. Never rounds a coordinate. */
+/** Collects the rings of one polygon in reusable flat arrays and refuses invalid rings. */
 
 import { formatCount } from '../../domain/units.ts';
 import { MalformedError, tooLargeError } from '../map-failure.ts';

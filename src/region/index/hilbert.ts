@@ -1,4 +1,4 @@
-/** The order along a Hilbert curve: what is near in the order is near on the map. Nothing else. */
+/** The order along a Hilbert curve: places near in the order are near on the map. */
 
 const CURVE_BITS = 16;
 const CURVE_SIDE = 2 ** CURVE_BITS;

@@ -1,4 +1,4 @@
-/** Where each part stands in an index file. */
+/** The positions of the parts of an index file. */
 
 import { damagedError } from '../map-failure.ts';
 import type { GridBox } from './cell-grid.ts';

@@ -1,4 +1,4 @@
-/** Opens the index file of a signal type and reads its parts, each checked. Loads no geometry code: a start with a stored region needs none. */
+/** Opens the index file of a signal type and reads its parts with their checksums. Loads no geometry code, because a start with a stored region needs none. */
 
 import { type Disk, DiskError, type OpenFile } from '../../domain/ports.ts';
 import { damagedError, MapError, toMapFailure } from '../map-failure.ts';

@@ -1,4 +1,4 @@
-/** Writes an index file while the pieces come in: their rings at once, pages and names at the end. */
+/** Writes an index file while the pieces arrive: rings at once, pages and names at the end. */
 
 import type { NewFile } from '../../domain/ports.ts';
 import { tooLargeError } from '../map-failure.ts';

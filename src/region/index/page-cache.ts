@@ -1,4 +1,4 @@
-/** Keeps the parts of a file read last in one block of memory; the oldest make room. Allocates nothing per part. */
+/** Caches the parts of a file read last in one block of memory, without allocating per part. */
 
 export interface PageCache {
   /** The block as bytes and as words; other arrays after `add`. */

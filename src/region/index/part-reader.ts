@@ -1,4 +1,4 @@
-/** Reads pages, page groups and rings of an index as they are asked for and keeps those read last. */
+/** Reads pages, page groups and rings of an index on demand and caches them. */
 
 import { type IndexHeader, locateGroup, locatePage, locateRings, type Part, type PieceRow } from './index-layout.ts';
 import { type IndexFile, readPart } from './index-reader.ts';

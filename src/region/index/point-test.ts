@@ -1,4 +1,4 @@
-/** Whether rings cover a point: the one file that asks turf, the only judge of inside. */
+/** Tests whether rings cover a point, by turf alone. */
 
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { clipRings, type RingList, toCoordinates } from './clip.ts';

@@ -1,4 +1,4 @@
-/** Splits a polygon into pieces of few vertices that answer exactly as the whole does within their cells. */
+/** Splits a polygon into pieces of few vertices that answer exactly like the whole within their cells. */
 
 import type { PolygonRings } from '../geojson/ring-buffer.ts';
 import { tooLargeError } from '../map-failure.ts';

@@ -1,4 +1,4 @@
-/** Writes the request of each v3 endpoint and checks what the specification limits before anything is sent; sends nothing. */
+/** Builds the request of each v3 endpoint and checks the limits of the specification before sending. */
 
 import { type Duration, days, durationBetween, formatInstant, hours, seconds } from '../../domain/units.ts';
 import { checkRegistration } from '../auth/password-rule.ts';

@@ -1,4 +1,4 @@
-/** Decodes what the account and region endpoints answer (specification 2.2 to 2.4, 2.7); keeps texts as sent. */
+/** Decodes the answers of the account and region endpoints (specification 2.2 to 2.4, 2.7). */
 
 import * as v from 'valibot';
 import type { Outcome } from '../failure.ts';

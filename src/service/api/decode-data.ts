@@ -1,4 +1,4 @@
-/** Decodes the four data envelopes of specification 2.6: strict about region, unit and spacing, tolerant about what services leave out. */
+/** Decodes the four data envelopes of specification 2.6: strict about region, unit and spacing, tolerant about fields that services leave out. */
 
 import * as v from 'valibot';
 import { parseInstant } from '../../domain/iso-time.ts';

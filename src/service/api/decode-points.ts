@@ -1,4 +1,4 @@
-/** Decides which points of a list are values, their order, and when a list is too bad to use; never repairs a value. */
+/** Decides which points of a list are values, sorts them, and refuses a list with too many bad points. */
 
 import { parseInstant } from '../../domain/iso-time.ts';
 import type { Duration, Instant } from '../../domain/units.ts';

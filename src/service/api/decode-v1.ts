@@ -1,4 +1,4 @@
-/** Decodes the earlier interface (specification 2.9), with the nulls it allows; keeps texts as sent. */
+/** Decodes the earlier interface (specification 2.9), with the nulls it allows. */
 
 import * as v from 'valibot';
 import type { Outcome } from '../failure.ts';

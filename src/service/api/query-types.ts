@@ -1,4 +1,4 @@
-/** What each endpoint is asked: every parameter of specification 4, in our names and units. Types only. */
+/** The query of each endpoint: every parameter of specification 4, in our names and units. */
 
 import type { Duration, Instant, Place } from '../../domain/units.ts';
 import type { Failure } from '../failure.ts';

@@ -1,4 +1,4 @@
-/** What the service answers, decoded and checked: one type an endpoint, times as instants, values with their unit. Types only. */
+/** The decoded answer of each endpoint: times as instants, values with their unit. */
 
 import type { SignalType } from '../../domain/load-types.ts';
 import type { Duration, Instant, Percentile } from '../../domain/units.ts';

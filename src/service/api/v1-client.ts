@@ -1,4 +1,4 @@
-/** The earlier interface of specification 4.5: its lasting token and its pages; as the account with credentials, as a visitor without. */
+/** The client of the earlier interface (specification 4.5): its lasting token and its pages, with credentials or without. */
 
 import type { Clock, Random } from '../../domain/ports.ts';
 import { formatCount, formatInstant, seconds } from '../../domain/units.ts';

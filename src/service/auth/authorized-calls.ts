@@ -1,4 +1,4 @@
-/** Sends a call with its authorization: a refused token gets one new login and one retry, a call outside the plan none. */
+/** Sends a call with its authorization: after a refused token one new login and one retry, after a refusal by the plan none. */
 
 import type { HttpRequest, HttpStream } from '../../domain/ports.ts';
 import { type ApiCall, buildUrl } from '../api/build-requests.ts';

@@ -1,4 +1,4 @@
-/** Decides whether a login may be sent after failures of any kind: at most 120 a day while they go on. A changed credential starts afresh. */
+/** Decides whether a login may be sent after failures: at most 120 a day while failures continue. Changed credentials start afresh. */
 
 import {
   addDuration,

@@ -1,4 +1,4 @@
-/** Decides whether a registration may be sent and names the first rule it breaks (specification 2.1, 8). */
+/** Checks a registration before sending and names the first rule it breaks (specification 2.1, 8). */
 
 import type { Registration } from '../api/query-types.ts';
 import type { Failure } from '../failure.ts';

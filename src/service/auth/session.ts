@@ -1,4 +1,4 @@
-/** Decides when to log in and which token a request carries: one login at a time, and none against the back-off. */
+/** Decides when to log in and which token a request carries: one login at a time, within the back-off. */
 
 import type { Clock, Log } from '../../domain/ports.ts';
 import { addDuration, type Duration, minutes, subtractDuration, type Uptime } from '../../domain/units.ts';

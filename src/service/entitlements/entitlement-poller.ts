@@ -1,4 +1,4 @@
-/** Reads the account's plan once a day and tells what changed; decides when to read, not what is asked with it. */
+/** Reads the account's entitlements once a day and reports changes. */
 
 import { createPoller } from '../../domain/poller.ts';
 import type { Clock, Random } from '../../domain/ports.ts';

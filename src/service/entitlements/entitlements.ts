@@ -1,4 +1,4 @@
-/** What an account may request for one region: the only judge of it, from the access description and from refused requests. */
+/** The endpoints that an account may request for one region, from the access description and from refused requests. */
 
 import type { Access, AccessModel } from '../api/response-types.ts';
 import { findIncludingPlan } from '../failure-text.ts';

@@ -1,4 +1,4 @@
-/** Decides which data model is asked for when one is pinned (specification 3, 9): one that makes no new data is not. */
+/** Decides which data model to request when one is pinned (specification 3, 9): never one without new data. */
 
 import { parseInstant } from '../../domain/iso-time.ts';
 import { days, type Instant, subtractDuration } from '../../domain/units.ts';

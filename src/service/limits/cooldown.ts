@@ -1,4 +1,4 @@
-/** Decides how long each lane stays silent after a 429; sends nothing. */
+/** Decides how long each rate limit group is silent after a 429. */
 
 import type { Clock, Log, Random } from '../../domain/ports.ts';
 import { addDuration, type Duration, durationBetween, milliseconds, type Uptime } from '../../domain/units.ts';

@@ -1,4 +1,4 @@
-/** The request limits of an account and the cooldowns after a 429, by group (specification 8). */
+/** The rate limits of an account and the cooldowns after a 429, by group (specification 8). */
 
 import type { Clock, Log, Random } from '../../domain/ports.ts';
 import { type Duration, milliseconds, minutes, type Uptime } from '../../domain/units.ts';

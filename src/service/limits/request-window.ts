@@ -1,4 +1,4 @@
-/** Counts requests in an exact sliding window and decides whether one more may be sent; never waits itself. */
+/** Counts requests in an exact sliding window and decides whether one more may be sent. */
 
 import { type Duration, durationBetween, milliseconds, seconds, type Uptime } from '../../domain/units.ts';
 

@@ -1,4 +1,4 @@
-/** Decides how long to wait after a failure before asking again; keeps no count and never asks itself. */
+/** Computes the wait after a failure. The caller counts the failures. */
 
 import { type Duration, days, hours, milliseconds, minutes, seconds } from '../../domain/units.ts';
 import type { Failure } from '../failure.ts';

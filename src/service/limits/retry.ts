@@ -1,4 +1,4 @@
-/** Repeats a GET through failures that pass by themselves, with waits in between. */
+/** Repeats a GET with waits through temporary failures. */
 
 import { waitAbortable } from '../../domain/abortable-wait.ts';
 import type { Clock, Random } from '../../domain/ports.ts';

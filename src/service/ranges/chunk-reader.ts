@@ -1,4 +1,4 @@
-/** Reads one piece of a range: decides when it is asked for in shorter parts, and how long the next may be. */
+/** Reads one chunk of a range; requests it in shorter parts when it is too large, and adapts the length of the next. */
 
 import type { Clock, Random } from '../../domain/ports.ts';
 import { addDuration, type Duration, durationBetween, milliseconds, seconds } from '../../domain/units.ts';

@@ -1,4 +1,4 @@
-/** Decides into which requests a range of any length is split; asks nothing. */
+/** Splits a range of any length into requests. */
 
 import {
   addDuration,

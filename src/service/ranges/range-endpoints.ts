@@ -1,4 +1,4 @@
-/** The two endpoints that are asked for ranges of any length, and how much of one goes into a request (specification 8). */
+/** The two endpoints with ranges of any length, and the longest range of one request (specification 8). */
 
 import { type Duration, milliseconds } from '../../domain/units.ts';
 import { checkOrder, MAX_HISTORY_SPAN, MAX_PAST_FORECASTS_SPAN } from '../api/build-requests.ts';

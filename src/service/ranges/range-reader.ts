@@ -1,4 +1,4 @@
-/** Reads the pieces of a range in their order, a few at a time, and holds no more of them; knows no endpoint. */
+/** Reads the chunks of a range in order, a few at a time. */
 
 import { addDuration, durationBetween, floorTo, milliseconds } from '../../domain/units.ts';
 import type { RangeProgress, RangeReadOptions, TimeRange } from '../api/query-types.ts';

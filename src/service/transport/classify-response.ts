@@ -1,4 +1,4 @@
-/** Decides what an answer means by its status, type and body (specification 7); never sends anything. */
+/** Classifies an answer by its status, type and body (specification 7). */
 
 import type { HttpFailure, HttpResponse, HttpResponseHead } from '../../domain/ports.ts';
 import { type Duration, formatCount, type Instant, seconds } from '../../domain/units.ts';

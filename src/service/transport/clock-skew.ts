@@ -1,4 +1,4 @@
-/** Measures how far the service's clock is from our wall clock; decides nothing about which of them is right. */
+/** Measures the difference between the service's clock and our wall clock. */
 
 import type { ClockReading } from '../../domain/ports.ts';
 import { type Duration, type Instant, milliseconds } from '../../domain/units.ts';

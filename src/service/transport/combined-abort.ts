@@ -1,4 +1,4 @@
-/** One lifetime made of several; holds on to none of them once it is over. */
+/** Combines several abort signals into one and removes its listeners at the end. */
 
 /** A signal that any of the others aborts, or `end`; `end` lets go of them too. */
 export function anySignal(...signals: readonly (AbortSignal | undefined)[]): {

@@ -1,4 +1,4 @@
-/** Explains in plain words why a connection failed, from the error text of the network layer. */
+/** Explains in plain words why a connection failed, from the error of the network layer. */
 
 import { quoteReceived } from '../api/decode-body.ts';
 import type { UnreachableReason } from '../failure.ts';

@@ -1,4 +1,4 @@
-/** Takes out of an answer's words what the request proved itself with: a service or a proxy may repeat it, and words reach the log and the broker. */
+/** Removes credentials and tokens from the text of an answer: a service or a proxy may repeat them, and the text reaches the log and the broker. */
 
 import type { HttpRequest, HttpResponse } from '../../domain/ports.ts';
 

@@ -1,4 +1,4 @@
-/** Sends one request within the rate limits and the waits the service asked for, and counts it. */
+/** Sends one request within the rate limits and cooldowns, and counts it. */
 
 import { setMaxListeners } from 'node:events';
 import {

@@ -1,4 +1,4 @@
-/** Checks what a simulation did against the rules of the loads, from its starts and stops alone. */
+/** Checks a simulated run against the limits of the loads, from its starts and stops alone. */
 
 import type { Site } from '../../control/control-types.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';

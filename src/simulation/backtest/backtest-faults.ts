@@ -1,4 +1,4 @@
-/** What goes wrong in a backtest and when, by the record's time alone. Repairs nothing. */
+/** The faults of a backtest and their times. */
 
 import { type Duration, days, hours, type Instant, minutes } from '../../domain/units.ts';
 import { TEACHING_DAYS } from './recorded-series.ts';

@@ -1,4 +1,4 @@
-/** The three loads every backtest knows, and the jobs a load's goal makes of a history. */
+/** The three built-in loads of a backtest, and the jobs that a load's goal makes of a history. */
 
 import type { LoadConfig, LocalTime } from '../../domain/load-types.ts';
 import { findNextDeadline, findPreviousDeadline, findPreviousOccurrence } from '../../domain/local-time.ts';

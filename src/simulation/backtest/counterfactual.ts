@@ -1,4 +1,4 @@
-/** What the jobs of a load emitted, and what they would have emitted at once, at the latest, by a timer, and with perfect foresight. */
+/** Emissions of the jobs of a load as they ran, and as they would have been at once, at the latest, by a timer, and with perfect foresight. */
 
 import { planSlots } from '../../control/planning/planner.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';

@@ -1,4 +1,4 @@
-/** A recorded history as rows of five minutes, with sums that price any stretch of time. Never fills a gap. */
+/** A recorded history as rows of five minutes, with prefix sums that price any stretch of time. */
 
 import { type Instant, minutes } from '../../domain/units.ts';
 import type { Series } from '../../reference/world/recorded-signal.ts';

@@ -1,4 +1,4 @@
-/** Months in seconds: drives the unchanged core over a recorded history, one policy after the other, and measures what each saved. */
+/** Runs the unchanged control core over months of recorded history, one policy after the other, and measures the savings of each. */
 
 import type { Site } from '../../control/control-types.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';

@@ -1,4 +1,4 @@
-/** A history of the seeded grid as the reference service would have published and forecast it, without a request. Writes no file. */
+/** A history of the seeded grid as the reference service would have published and forecast it, computed without requests. */
 
 import { days, type Instant } from '../../domain/units.ts';
 import { createCatalogue } from '../../reference/world/catalogue.ts';

@@ -1,4 +1,4 @@
-/** What a policy is told at each slot of a history: the agent's own signal floor fed with what was known then, never with what came later. */
+/** The signal view of a policy at each slot of a history: the agent's own signal room with only the data known at that time. */
 
 import type { ClockReading } from '../../domain/ports.ts';
 import { days, type Instant, minutes, PERCENTILE_UNITS, type Percentile, RATE_UNITS } from '../../domain/units.ts';

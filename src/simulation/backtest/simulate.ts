@@ -1,4 +1,4 @@
-/** Runs the unchanged control core over a recorded history in virtual time, with outputs that obey at once, and records what ran. */
+/** Runs the unchanged control core over a recorded history in virtual time, with outputs that obey at once, and records the running times. */
 
 import type { ControlEvent, Site } from '../../control/control-types.ts';
 import { type ControlState, decodeControlState, encodeControlState, initialState, step } from '../../control/step.ts';
