@@ -1,11 +1,6 @@
 /** The list of commands: name, summary, and the import of its file. Imports none of them itself, so that each start loads one. */
 
-import type { CommandModule } from './shared/command.ts';
-
-export interface CommandEntry {
-  readonly summary: string;
-  readonly load: () => Promise<CommandModule>;
-}
+import type { CommandEntry } from './shared/command.ts';
 
 const command = (summary: string, load: CommandEntry['load']): CommandEntry => ({ summary, load });
 
@@ -30,6 +25,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   backtest: command('months in seconds: savings against perfect hindsight', () => import('./lab/backtest.ts')),
   tune: command('proposes thresholds and goals from recent days; writes nothing', () => import('./lab/tune.ts')),
   report: command('energy, emissions and savings by day or month', () => import('./agent/report.ts')),
+  forget: command("erases an agent's retained topics and Home Assistant entities", () => import('./agent/forget.ts')),
+  completion: command('prints the completion script of a shell: bash, zsh, fish', async () =>
+    (await import('./lab/completion.ts')).createCompletion(commands),
+  ),
   reference: command('the whole service interface on loopback', () => import('./service/reference.ts')),
 };
 export const FIRST_COMMANDS = 5;

@@ -22,10 +22,16 @@ const MAX_STATE_LENGTH = 255;
 
 const DIAGNOSTIC = { entity_category: 'diagnostic' } as const;
 
+/** The topic of the discovery message; undefined when the configuration wants none. */
+export function buildDiscoveryTopic(config: Config): string | undefined {
+  const prefix = config.mqtt?.discovery;
+  return prefix === undefined ? undefined : `${prefix}/device/${buildDiscoveryId(config)}/config`;
+}
+
 /** `takesCommands`: whether Home Assistant may override loads. */
 export function buildDiscovery(config: Config, version: string, takesCommands: boolean): DiscoveryMessage | undefined {
-  const prefix = config.mqtt?.discovery;
-  if (prefix === undefined) return undefined;
+  const topic = buildDiscoveryTopic(config);
+  if (topic === undefined) return undefined;
   const id = buildDiscoveryId(config);
   const topics = buildTopics(config);
   const entities = {
@@ -44,7 +50,7 @@ export function buildDiscovery(config: Config, version: string, takesCommands: b
     qos: 1,
     components: Object.fromEntries(components),
   };
-  return { topic: `${prefix}/device/${id}/config`, payload: JSON.stringify(payload) };
+  return { topic, payload: JSON.stringify(payload) };
 }
 
 /** Unavailable when no fresh data drives the loads, and after `expire_after` without a message. */

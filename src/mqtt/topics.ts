@@ -11,6 +11,8 @@ interface Device {
 export function buildTopics({ device }: Device) {
   const base = `${ROOT}/${device}`;
   return {
+    /** The level above all topics of the device. */
+    base,
     availability: `${base}/availability`,
     signal: `${base}/signal`,
     health: `${base}/health`,

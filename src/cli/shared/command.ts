@@ -97,6 +97,11 @@ export interface CommandModule {
   run(args: Arguments, terminal: Terminal): Promise<number>;
 }
 
+export interface CommandEntry {
+  readonly summary: string;
+  readonly load: () => Promise<CommandModule>;
+}
+
 /** `parseArgs` reads `-105` after an option as another option; joined with `=` it is a value. */
 function joinNegativeNumbers(argv: readonly string[]): string[] {
   const joined: string[] = [];

@@ -1,0 +1,105 @@
+/** `gridtide forget`: erases what an agent has left at the broker: its retained topics, its claims of devices and its Home Assistant entities. */
+
+import type { LocatedConfig } from '../../config/config-paths.ts';
+import type { Broker, BrokerMessage } from '../../domain/ports.ts';
+import { formatCount } from '../../domain/units.ts';
+import { buildDiscoveryTopic } from '../../mqtt/home-assistant.ts';
+import { buildLeaseTopic, buildTopics } from '../../mqtt/topics.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
+import { loadConfigWithPaths } from '../shared/load-configuration.ts';
+import { STATE_ROW } from '../shared/state-directory.ts';
+import { openBrokerLink } from './broker-link.ts';
+
+type Row = 'config' | 'state' | 'json';
+
+export const spec: CommandSpec<Row> = {
+  name: 'forget',
+  positionals: '',
+  options: {
+    config: { value: 'FILE', help: 'configuration the agent ran with' },
+    state: STATE_ROW,
+    json: { help: 'one JSON document' },
+  },
+  notes: [
+    'Stop the agent first: a running one would publish everything again.',
+    'State, configuration and credentials on this machine stay.',
+  ],
+};
+
+/** The filters under which a device's retained messages lie. They share no topic. */
+function listFilters(config: LocatedConfig): string[] {
+  const { base, load } = buildTopics(config);
+  const discovery = buildDiscoveryTopic(config);
+  return [`${base}/+`, load('+'), `${load('+')}/+`, ...(discovery === undefined ? [] : [discovery])];
+}
+
+/** The stored messages under a filter. Throws `JobError` when the broker refuses to let this user read them. */
+async function readStored(broker: Broker, filter: string): Promise<BrokerMessage[]> {
+  const stored = new Map<string, BrokerMessage>();
+  const receive = (message: BrokerMessage) => {
+    if (message.retained && message.payload.byteLength > 0) stored.set(message.topic, message);
+  };
+  const isAllowed = await broker.subscribe(filter, receive, { wantsRetained: true });
+  if (!isAllowed)
+    throw new JobError(
+      `the broker does not let this user read ${filter}; use the agent's own user, or extend its rights`,
+    );
+  // The broker acknowledges a second subscription after it has sent the stored messages of the first, and sends them again.
+  await broker.subscribe(filter, () => {}, { wantsRetained: true });
+  return [...stored.values()];
+}
+
+const readText = ({ payload }: BrokerMessage) => new TextDecoder().decode(payload);
+
+/** The claims that name this device; another agent's claim of the same charger stays. */
+async function findOwnClaims(broker: Broker, { device, loads }: LocatedConfig): Promise<string[]> {
+  const claims: string[] = [];
+  for (const { output } of loads) {
+    if (output.kind !== 'mqtt') continue;
+    const stored = await readStored(broker, buildLeaseTopic(output.commandTopic));
+    claims.push(...stored.filter((message) => readText(message) === device).map(({ topic }) => topic));
+  }
+  return claims;
+}
+
+async function findTopics(broker: Broker, config: LocatedConfig): Promise<string[]> {
+  const { availability } = buildTopics(config);
+  const topics: string[] = [];
+  for (const filter of listFilters(config)) {
+    for (const message of await readStored(broker, filter)) {
+      if (message.topic === availability && readText(message) === 'online')
+        throw new JobError(
+          `the agent of "${config.device}" is running; stop it first, or it publishes everything again`,
+        );
+      topics.push(message.topic);
+    }
+  }
+  return [...topics, ...(await findOwnClaims(broker, config))];
+}
+
+async function erase(broker: Broker, topics: readonly string[]): Promise<void> {
+  const kept: string[] = [];
+  for (const topic of topics) if (!(await broker.publish(topic, '', { retain: true }))) kept.push(topic);
+  if (kept.length === 0) return;
+  throw new JobError(
+    `${formatCount(kept.length, 'topic')} could not be erased (${kept.slice(0, 3).join(', ')}): the broker refused, or the link was lost; try again as the agent's own user`,
+  );
+}
+
+export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  const config = await loadConfigWithPaths(args.text('config'), terminal, {
+    state: args.text('state'),
+    allowsMissingCredentials: true,
+  });
+  const link = await openBrokerLink(config, terminal.env, { purpose: 'forget', stop: terminal.stop });
+  if (typeof link === 'string') throw new JobError(link);
+  try {
+    const topics = await findTopics(link.broker, config);
+    await erase(link.broker, topics);
+    if (args.flag('json')) terminal.out(`${JSON.stringify({ device: config.device, erased: topics })}\n`);
+    else terminal.out(`${formatCount(topics.length, 'topic')} of "${config.device}" erased at the broker\n`);
+    return 0;
+  } finally {
+    await link.close();
+  }
+}
