@@ -4,7 +4,7 @@ import { floorTo, hours, type Instant } from '../domain/units.ts';
 import type { Forecast } from '../service/api/response-types.ts';
 
 /** The longest horizon of the service and a day over (specification 8). */
-const MAX_FORECAST_LENGTH = hours(96);
+export const MAX_FORECAST_LENGTH = hours(96);
 
 type ForecastPoints = Pick<Forecast, 'points' | 'period'>;
 

@@ -1,9 +1,17 @@
 /** The signal data of one region as an immutable value: decides which answers of the service replace which data. */
 
 import type { ClockReading } from '../domain/ports.ts';
-import { type Duration, floorTo, formatInstant, type Instant, minutes, PERCENTILE_UNITS } from '../domain/units.ts';
+import {
+  addDuration,
+  type Duration,
+  floorTo,
+  formatInstant,
+  type Instant,
+  minutes,
+  PERCENTILE_UNITS,
+} from '../domain/units.ts';
 import type { Forecast, History, LiveIndex } from '../service/api/response-types.ts';
-import { readSlotValues } from './forecast-slots.ts';
+import { MAX_FORECAST_LENGTH, readSlotValues } from './forecast-slots.ts';
 import { RANK_SCORE_UNITS, toRankScore } from './rank-score.ts';
 import { createSeriesModel, type SeriesModel, withForecastValues, withObserved } from './series-model.ts';
 import { seenValueAt } from './value-history.ts';
@@ -22,7 +30,15 @@ export interface SignalData {
 
 /** Something the owner should know; `message` is for people. */
 export interface SignalNote {
-  readonly kind: 'clock-behind' | 'older' | 'wrong-region' | 'wrong-signal' | 'wrong-units' | 'empty' | 'model-seam';
+  readonly kind:
+    | 'clock-behind'
+    | 'older'
+    | 'wrong-region'
+    | 'wrong-signal'
+    | 'wrong-units'
+    | 'short-period'
+    | 'empty'
+    | 'model-seam';
   readonly message: string;
 }
 
@@ -39,6 +55,9 @@ export const emptySignalData = (region: string, signalType = 'co2_moer'): Signal
 export const withRegion = (signal: SignalData, region: string): SignalData =>
   signal.region === region ? signal : emptySignalData(region, signal.signalType);
 
+/** Histories and plans of shorter slots are more than a small device holds and works out; no grid publishes any. */
+const MIN_PERIOD = minutes(1);
+
 /** A generation time this far ahead of our clock proves the clock wrong. */
 const CLOCK_TOLERANCE = minutes(5);
 
@@ -48,9 +67,10 @@ const refuseUpdate = (signal: SignalData, kind: SignalNote['kind'], message: str
   note: { kind, message },
 });
 
-function refuseForeign(
+/** An answer about something else, or of values too short to be of use. */
+function refuseUnusable(
   signal: SignalData,
-  answer: { readonly region: string; readonly signalType: string },
+  answer: { readonly region: string; readonly signalType: string; readonly period: Duration },
 ): SignalUpdate | undefined {
   if (answer.region !== signal.region)
     return refuseUpdate(
@@ -64,6 +84,12 @@ function refuseForeign(
       'wrong-signal',
       `the service answered with signal ${answer.signalType}; expected ${signal.signalType}`,
     );
+  if (answer.period < MIN_PERIOD)
+    return refuseUpdate(
+      signal,
+      'short-period',
+      `the service says that its values are valid for ${answer.period / 1_000} s each; expected at least ${MIN_PERIOD / 1_000} s`,
+    );
   return undefined;
 }
 
@@ -74,18 +100,18 @@ const ensureSeriesModel = (existing: SeriesModel | undefined, units: string, per
  * A forecast replaces the held one when it is strictly newer (specification 2.6). One generated more than 5 minutes in the future is refused:
  * our clock is wrong. A change of the data model is accepted and noted.
  */
-export function withForecast(signal: SignalData, forecast: Forecast, now: ClockReading): SignalUpdate {
-  const refusal = refuseForeign(signal, forecast);
+export function withForecast(signal: SignalData, answer: Forecast, now: ClockReading): SignalUpdate {
+  const refusal = refuseUnusable(signal, answer);
   if (refusal) return refusal;
-  if (forecast.points.length === 0)
-    return refuseUpdate(signal, 'empty', 'the forecast holds no value; the one held is kept');
-  const ahead = forecast.generatedAt - now.wall;
-  if (ahead > CLOCK_TOLERANCE)
+  if (answer.generatedAt - now.wall > CLOCK_TOLERANCE)
     return refuseUpdate(
       signal,
       'clock-behind',
-      `the forecast was generated at ${formatInstant(forecast.generatedAt)}, ${Math.round(ahead / 60_000)} min after our clock: the clock of this device is behind; set it`,
+      `the forecast was generated at ${formatInstant(answer.generatedAt)}, after the time of this device (${formatInstant(now.wall)}): if that is behind, set its clock`,
     );
+  const forecast = withoutFarPoints(answer, now.wall);
+  if (forecast.points.length === 0)
+    return refuseUpdate(signal, 'empty', 'the forecast holds no value of the next days; the one held is kept');
   const previous = signal.forecast;
   if (previous !== undefined && forecast.generatedAt <= previous.generatedAt)
     return refuseUpdate(
@@ -110,13 +136,20 @@ export function withForecast(signal: SignalData, forecast: Forecast, now: ClockR
   return { signal: next, accepted: true, note: { kind: 'model-seam', message } };
 }
 
+/** A point beyond the longest horizon is a mistake, and would make the forecast last for years. */
+function withoutFarPoints(forecast: Forecast, now: Instant): Forecast {
+  const end = addDuration(now, MAX_FORECAST_LENGTH);
+  const points = forecast.points.filter(({ at }) => at < end);
+  return points.length === forecast.points.length ? forecast : { ...forecast, points };
+}
+
 /** When the values of a forecast were new: what it says of later slots is a forecast, however late it came. */
 const findIssueTime = ({ generatedAt, points }: Forecast, now: Instant): Instant =>
   Math.min(now, Math.max(generatedAt, points[0]?.at ?? generatedAt)) as Instant;
 
 /** A live index replaces the held one when its point is newer. Units other than `percentile` are refused. */
 export function withLiveIndex(signal: SignalData, liveIndex: LiveIndex, now: ClockReading): SignalUpdate {
-  const refusal = refuseForeign(signal, liveIndex);
+  const refusal = refuseUnusable(signal, liveIndex);
   if (refusal) return refusal;
   if (liveIndex.units !== PERCENTILE_UNITS)
     return refuseUpdate(signal, 'wrong-units', `the index came in ${liveIndex.units}; expected percentile`);
@@ -124,7 +157,7 @@ export function withLiveIndex(signal: SignalData, liveIndex: LiveIndex, now: Clo
     return refuseUpdate(
       signal,
       'clock-behind',
-      `the index is of ${formatInstant(liveIndex.point.at)}: the clock of this device is behind; set it`,
+      `the index is of ${formatInstant(liveIndex.point.at)}, after the time of this device (${formatInstant(now.wall)}): if that is behind, set its clock`,
     );
   if (signal.liveIndex !== undefined && liveIndex.point.at <= signal.liveIndex.point.at)
     return refuseUpdate(
@@ -155,7 +188,7 @@ function anchorToNewest({ forecast }: SignalData, model: SeriesModel, now: Clock
 
 /** Measured values enter the archive and replace what a forecast had said of their slots (specification 4.4). */
 export function withHistory(signal: SignalData, history: History, now: ClockReading): SignalUpdate {
-  const refusal = refuseForeign(signal, history);
+  const refusal = refuseUnusable(signal, history);
   if (refusal) return refusal;
   if (history.points.length === 0) return { signal, accepted: false };
   if (signal.rates !== undefined && signal.rates.units !== history.units)

@@ -1,6 +1,8 @@
 /** Held data to the disk and back. */
 
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Instant, seconds } from '../../src/domain/units.ts';
 import type { SeriesModel } from '../../src/signal/series-model.ts';
 import { decodeSignalData, encodeSignalData } from '../../src/signal/signal-codec.ts';
 import {
@@ -10,7 +12,7 @@ import {
   withHistory,
   withLiveIndex,
 } from '../../src/signal/signal-store.ts';
-import { buildForecast, buildHistory, buildLiveIndex, momentAt, risingValues } from './samples.ts';
+import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, risingValues } from './samples.ts';
 
 /** Four days of forecasts, an index, and what was learned from them. */
 function seenForDays() {
@@ -38,6 +40,39 @@ describe('stored signal data', () => {
 
   it('stays under 1 MiB a day when stored every six hours', () =>
     expect(4 * encodeSignalData(full).length).toBeLessThan(2 ** 20));
+
+  /** Whatever a service answers within the specification, in any order; `until` is the hour of the last answer. */
+  const answers = fc.array(
+    fc.record({
+      kind: fc.constantFrom('forecast', 'index', 'history'),
+      period: fc.oneof(fc.integer({ min: 1, max: 86_400 }), fc.constantFrom(1, 59, 60, 300, 3_600)),
+      count: fc.integer({ min: 1, max: 40 }),
+      units: fc.constantFrom('lbs_co2_per_mwh', 'percentile'),
+      at: fc.integer({ min: 0, max: 900 }),
+    }),
+    { maxLength: 6 },
+  );
+  it('what is written can be read, and is small: whatever period the service names', () => {
+    const check = (list: Parameters<Parameters<typeof answers.map>[0]>[0]) => {
+      let data = emptySignalData('CAISO_NORTH');
+      for (const { kind, period, count, units, at } of list) {
+        const start = atSampleHour(at);
+        const points = Array.from({ length: count }, (_, i) => ({
+          at: (start + i * period * 1_000) as Instant,
+          value: i,
+        }));
+        const change = { period: seconds(period), points, units };
+        if (kind === 'forecast') data = withForecast(data, buildForecast(at, [], change), momentAt(at)).signal;
+        if (kind === 'history') data = withHistory(data, buildHistory(at, [], change), momentAt(at + 1)).signal;
+        if (kind === 'index')
+          data = withLiveIndex(data, buildLiveIndex(at, 50, { period: seconds(period) }), momentAt(at)).signal;
+      }
+      const bytes = encodeSignalData(data);
+      expect(bytes.length).toBeLessThan(2 ** 19);
+      expect(decodeSignalData(bytes)).toEqual({ ok: true, signal: kept(data) });
+    };
+    fc.assert(fc.property(answers, check), { numRuns: 60 });
+  });
 
   it('any changed byte is found', () => {
     const bytes = encodeSignalData(full);
