@@ -133,6 +133,26 @@ function checkSite(
   }
 }
 
+/** Prices need a source, and what a tonne is worth matters to a balanced objective alone. */
+function checkObjective(
+  { tariff, objective, carbonPrice, loads = [] }: ConfigDraft,
+  writtenKeys: ReadonlySet<string>,
+  report: ReportMistake,
+): void {
+  const places = [
+    { own: objective, worth: carbonPrice, path: [] },
+    ...loads.map((load) => ({ own: load.objective, worth: load.carbonPrice, path: ['loads', load.name] })),
+  ];
+  for (const { own, worth, path } of places) {
+    if (own !== undefined && own !== 'carbon' && !writtenKeys.has('tariff'))
+      report(`${own} needs the section tariff with prices; add it, or remove objective`, ...path, 'objective');
+    if (worth !== undefined && (own ?? objective) !== 'balanced')
+      report(`${worth} needs objective: balanced; set it, or remove carbonPrice`, ...path, 'carbonPrice');
+  }
+  if (tariff?.source.kind === 'topic' && !writtenKeys.has('mqtt'))
+    report('a topic needs the section mqtt with the url of a broker', 'tariff', 'topic');
+}
+
 /** `writtenKeys`: the top-level keys of the file. */
 export function checkRules(draft: ConfigDraft, writtenKeys: ReadonlySet<string>, report: ReportMistake): void {
   for (const load of draft.loads ?? []) {
@@ -141,4 +161,5 @@ export function checkRules(draft: ConfigDraft, writtenKeys: ReadonlySet<string>,
   }
   checkSharedResources(draft.loads ?? [], report);
   checkSite(draft, writtenKeys, report);
+  checkObjective(draft, writtenKeys, report);
 }

@@ -1,10 +1,11 @@
 /** The table of options: each row gives the check, the default, the help, the JSON schema, the example and the documentation of an option. */
 
-import type { Goal, Level, LoadType, MqttOutputConfig, OutputConfig } from '../domain/load-types.ts';
+import type { Goal, Level, LoadType, MqttOutputConfig, Objective, OutputConfig } from '../domain/load-types.ts';
 import { buildWeekTimes } from '../domain/text-format.ts';
 import { days, hours, minutes } from '../domain/units.ts';
 import { buildMqttOutput, presetNames } from './presets.ts';
 import { buildSectionSchema, isRawMap, readSection, sectionType, sectionVariantsType } from './read-section.ts';
+import { tariffType } from './tariff-type.ts';
 import { brokerUrlType, serviceUrlType } from './url-types.ts';
 import {
   type DefaultContext,
@@ -21,6 +22,7 @@ import {
 } from './value-type.ts';
 import {
   booleanType,
+  carbonPriceType,
   dailyWindowType,
   durationType,
   enumType,
@@ -36,6 +38,7 @@ import {
   pathType,
   payloadType,
   percentileType,
+  percentType,
   textType,
   timeOfDayType,
   timezoneType,
@@ -144,6 +147,8 @@ const goalType = sectionType(GOAL, ({ by, ...said }, report): Goal | undefined =
 
 const safeLevelType: ValueType<Level> = enumType('off', 'on', 'normal', 'recommend');
 
+const objectiveType: ValueType<Objective> = enumType('carbon', 'price', 'balanced');
+
 export const LOAD = {
   type: required(enumType('ev', 'heat-pump', 'tank', 'generic'), 'The kind of load: sets the defaults below.'),
   output: required(outputType, 'How the load is switched.'),
@@ -153,6 +158,9 @@ export const LOAD = {
     'Electric power while the load runs, for energy, budget and savings.',
   ),
   goal: optional(goalType, 'The need and its deadline; without a goal the thresholds decide.'),
+  objective: optional(objectiveType, 'What the plans of this load make small; default: objective of the site.'),
+  maxDearer: optional(percentType, 'Of a balanced objective; default: maxDearer of the site.'),
+  carbonPrice: optional(carbonPriceType, 'Of a balanced objective; default: carbonPrice of the site.'),
   onBelow: defaulted(
     percentileType,
     33,
@@ -297,6 +305,21 @@ export const OPTIONS = {
     'How equal rates count in the index that the device computes.',
   ),
   budgetKw: optional(kilowattsType, 'Maximum power of all loads together.'),
+  tariff: optional(tariffType, 'What a kilowatt-hour costs.'),
+  objective: defaulted(
+    objectiveType,
+    'carbon',
+    'What plans make small: carbon, price, or balanced: the least carbon at a bill of at most maxDearer above the cheapest.',
+  ),
+  maxDearer: defaulted(
+    percentType,
+    '2%',
+    'Of a balanced objective: how much the bill of a load may exceed the cheapest, over its last jobs.',
+  ),
+  carbonPrice: optional(
+    carbonPriceType,
+    'Of a balanced objective: what a tonne of CO2 is worth in the currency of the tariff, in place of maxDearer.',
+  ),
   loads: required(loadsType, 'The loads to switch.'),
 };
 

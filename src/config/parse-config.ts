@@ -125,6 +125,16 @@ export function parseConfig(text: string): ParseConfigResult {
   const report: ReportMistake = (text, ...path) => mistakes.push(`${path.join('.')}: ${text}`);
   const draft = readSection(OPTIONS, parsed.raw, report);
   checkRules(draft, new Set(parsed.raw.keys()), report);
+  if (mistakes.length > 0) return { ok: false, mistakes: limitMistakes(mistakes) };
   // Without a mistake each load has every required option.
-  return mistakes.length > 0 ? { ok: false, mistakes: limitMistakes(mistakes) } : { ok: true, config: draft as Config };
+  return { ok: true, config: withSiteObjective(draft as Config) };
+}
+
+/** Each load with its own objective, else that of the site. */
+function withSiteObjective(config: Config): Config {
+  const { objective, maxDearer, carbonPrice } = config;
+  const site = { objective, maxDearer, ...(carbonPrice === undefined ? {} : { carbonPrice }) };
+  return config.tariff === undefined
+    ? config
+    : { ...config, loads: config.loads.map((load) => ({ ...site, ...load })) };
 }

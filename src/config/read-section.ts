@@ -111,6 +111,25 @@ export function sectionType<R extends ConfigRows, T = SectionValues<R>>(
   };
 }
 
+/** Sections of one type in a list; a mistake has its place in the list, from 0 on. */
+export function listType<T>(item: ValueType<T>, most: number): ValueType<readonly T[]> {
+  const expects = `a list of at most ${most} sections`;
+  return {
+    expects,
+    schema: { type: 'array', items: item.schema, minItems: 1, maxItems: most },
+    ...(item.rows === undefined ? {} : { rows: item.rows }),
+    read(raw, report) {
+      if (!Array.isArray(raw) || raw.length === 0 || raw.length > most) {
+        report(`${Array.isArray(raw) ? `a list of ${raw.length}` : quoteValue(raw)} is not ${expects}`);
+        return undefined;
+      }
+      const items = raw.map((one, i) => item.read(one, reportUnder(report, String(i))));
+      const read = items.filter((one) => one !== undefined);
+      return read.length === items.length ? read : undefined;
+    },
+  };
+}
+
 /** One of several sections, told apart by their key `kind`. */
 export function sectionVariantsType<T>(kinds: Readonly<Record<string, ValueType<T>>>): ValueType<T> {
   const names = Object.keys(kinds);

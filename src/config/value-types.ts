@@ -8,8 +8,10 @@ import {
   DAY_KEY_PATTERN,
   LOCAL_TIME_PATTERN,
   LOCAL_WINDOW_PATTERN,
+  MONTH_KEY_PATTERN,
   parseLocalTime,
   parseLocalWindow,
+  parseMonths,
   parseWeekdays,
 } from '../domain/text-format.ts';
 import { isTimeZone } from '../domain/time-zone.ts';
@@ -268,3 +270,38 @@ export const timezoneType: ValueType<string> = {
     return undefined;
   },
 };
+
+const CURRENCY_PATTERN = /^[A-Z]{3}$/;
+export const currencyType: ValueType<string> = createValueType(
+  'the code of a currency in three capital letters, such as USD',
+  { type: 'string', pattern: CURRENCY_PATTERN.source },
+  (raw) => (typeof raw === 'string' && CURRENCY_PATTERN.test(raw) ? raw : undefined),
+);
+
+/** Of one kilowatt-hour; whether it is one of the currency's is a question of the whole tariff. */
+export const priceType: ValueType<number> = createNumberType({ from: -10_000, to: 10_000 }, (n) => n);
+export const carbonPriceType: ValueType<number> = createNumberType({ from: 0.01, to: 1e7 }, (n) => n);
+
+const PERCENT_PATTERN = /^(\d+(?:\.\d+)?)\s?%$/;
+const MAX_PERCENT = 100;
+/** As a share. */
+export const percentType: ValueType<number> = createValueType(
+  `a percentage such as 2%, within 0-${MAX_PERCENT}%`,
+  { type: 'string', pattern: PERCENT_PATTERN.source },
+  (raw) => {
+    const percent = Number(PERCENT_PATTERN.exec(toText(raw) ?? '')?.[1] ?? Number.NaN);
+    return percent <= MAX_PERCENT ? percent / 100 : undefined;
+  },
+);
+
+export const weekdaysType: ValueType<readonly number[]> = createValueType(
+  'weekdays such as mon-fri, sat or daily',
+  { type: 'string', pattern: DAY_KEY_PATTERN.source },
+  (raw) => parseWeekdays(toText(raw) ?? ''),
+);
+
+export const monthsType: ValueType<readonly number[]> = createValueType(
+  'months such as jun-sep, dec or all',
+  { type: 'string', pattern: MONTH_KEY_PATTERN.source },
+  (raw) => parseMonths(toText(raw) ?? ''),
+);

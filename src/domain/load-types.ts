@@ -8,6 +8,9 @@ export type SignalType = 'co2_moer' | 'co2_aoer' | 'health_damage';
 /** A level a load can be told. Relays and chargers know `off` and `on`, SG-Ready inputs the four states of the label. */
 export type Level = 'off' | 'on' | 'block' | 'normal' | 'recommend' | 'force';
 
+/** What a plan makes small: emissions, the bill, or emissions at a bill that is bounded. */
+export type Objective = 'carbon' | 'price' | 'balanced';
+
 export type LoadType = 'ev' | 'heat-pump' | 'tank' | 'generic';
 
 export type OutputConfig =
@@ -87,6 +90,12 @@ export interface LoadConfig {
   /** Electric power while it runs. */
   readonly powerKw: Kilowatt;
   readonly goal?: Goal;
+  /** What its plans make small; absent: `carbon`. */
+  readonly objective?: Objective;
+  /** Of a balanced objective: by what share its bill may exceed the cheapest. */
+  readonly maxDearer?: number;
+  /** Of a balanced objective: what a tonne is worth in the tariff's currency, in place of a bound. */
+  readonly carbonPrice?: number;
   /** On at or below. */
   readonly onBelow: Percentile;
   /** Off at or above; never below `onBelow`. */

@@ -7,6 +7,10 @@ export const LOCAL_WINDOW_PATTERN = /^((?:[01]?\d|2[0-3]):[0-5]\d)\s*-\s*((?:[01
 const WEEKDAY_KEYS: readonly string[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 export const DAY_KEY_PATTERN = /^(?:daily|(?:sun|mon|tue|wed|thu|fri|sat)(?:-(?:sun|mon|tue|wed|thu|fri|sat))?)$/;
 
+const MONTH_NAMES = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const ONE_MONTH = `(?:${MONTH_NAMES.join('|')})`;
+export const MONTH_KEY_PATTERN = new RegExp(`^(?:all|${ONE_MONTH}(?:-${ONE_MONTH})?)$`);
+
 const DECIMAL_PATTERN = /^[+-]?(?:\d+\.?\d*|\.\d+)$/;
 
 /** A number in digits with at most a sign and a point; undefined for any other spelling, such as `0x10`, `1e1` or nothing. */
@@ -44,6 +48,18 @@ export function parseWeekdays(key: string): readonly number[] | undefined {
   const to = WEEKDAY_KEYS.indexOf(last);
   return Array.from({ length: ((to - from + 7) % 7) + 1 }, (_, i) => (from + i) % 7);
 }
+
+/** The months that a key such as `jun-sep`, `dec` or `all` names, 1 = January; undefined when it names none. */
+export function parseMonths(key: string): readonly number[] | undefined {
+  if (!MONTH_KEY_PATTERN.test(key)) return undefined;
+  if (key === 'all') return MONTH_NAMES.map((_, i) => i + 1);
+  const [first = '', last = first] = key.split('-');
+  const from = MONTH_NAMES.indexOf(first);
+  const count = ((MONTH_NAMES.indexOf(last) - from + 12) % 12) + 1;
+  return Array.from({ length: count }, (_, i) => ((from + i) % 12) + 1);
+}
+
+export const formatMonth = (month: number) => MONTH_NAMES[month - 1] ?? '';
 
 /** The same time on each of the days, or what `timeOn` says for each. */
 export const buildWeekTimes = (timeOn: (day: number) => LocalTime | undefined): WeekTimes => [

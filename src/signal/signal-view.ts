@@ -1,5 +1,6 @@
 /** The result of the signal room for control: the present value and the rates ahead, each with its basis and the end of its validity. */
 
+import type { Prices } from '../domain/tariff.ts';
 import type { Duration, Instant, LbsPerMwh, Percentile } from '../domain/units.ts';
 
 /** R0 to R5 of the freshness ladder; the names of the output. */
@@ -54,6 +55,8 @@ export interface SignalView {
   readonly index?: CurrentIndex;
   readonly rate?: { readonly value: LbsPerMwh; readonly at: Instant; readonly until: Instant };
   readonly horizon?: Horizon;
+  /** Where a tariff is configured and its prices are known. */
+  readonly prices?: Prices;
   /** When the view differs next without any news; the owner asks again then. */
   readonly changesAt: Instant;
 }

@@ -93,7 +93,7 @@ describe('gridtide backtest', () => {
   });
   it('--csv has a head and one line a result', async () => {
     const { out } = await replay(file, ...some, '--csv');
-    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([26, 26, 26, 26, 1]);
+    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([28, 28, 28, 28, 1]);
   });
   it.each([
     [[], 'no series; give --series FILE'],

@@ -43,6 +43,10 @@ loads:
     onStop: failsafe
 `;
 
+const tariff = (part: Part, site: Part = {}) =>
+  toYaml({ tariff: { currency: 'USD', ...part }, objective: 'balanced', ...site });
+const PEAK = { price: 0.62, hours: '16:00-21:00', days: 'mon-fri', months: 'jun-sep' };
+
 export const VALID_CONFIGS: readonly (readonly [string, string])[] = [
   ['the documented shape', AS_DOCUMENTED],
   ['the least', toYaml({})],
@@ -60,6 +64,19 @@ export const VALID_CONFIGS: readonly (readonly [string, string])[] = [
   ['a dry run of SG-Ready', withLoad({ output: { kind: 'dry-run', as: 'sg-ready' }, failSafe: 'recommend' })],
   ['a budget as large as the load', withLoad({ powerKw: 2 }, { budgetKw: 2 })],
   ['own payloads', mqtt({ onPayload: '{"on":true}', offPayload: '{"on":false}', stateTopic: 'a/state' })],
+  ['a tariff by hour, weekday and season', tariff({ rates: [PEAK], otherwise: 0.31 })],
+  [
+    'a tariff without a remainder',
+    tariff({
+      rates: [
+        { price: 0.2, hours: '22:00-06:00' },
+        { price: 0.3, hours: '06:00-22:00' },
+      ],
+    }),
+  ],
+  ['yen', tariff({ currency: 'JPY', otherwise: 31 })],
+  ['a tariff topic', tariff({ topic: 'evcc/site/forecast/grid' }, BROKER)],
+  ['a tariff file and a price of carbon', tariff({ file: 'prices.csv' }, { carbonPrice: 200 })],
   ['a counted relay', mqtt({ preset: 'tasmota', channel: 2 })],
 ];
 
@@ -80,7 +97,7 @@ const unfit = (name: string, text: string, ...sentences: string[]): InvalidConfi
 });
 
 const LOAD_KEYS =
-  'type, output, powerKw, goal, onBelow, offAbove, blockAbove, forceBelow, alsoBelow, minOn, minOff, maxOff, minStateTime, maxStartsPerHour, maxStartsPerDay, maxInterruptions, maxBlock, maxBlocksPerDay, startSpread, window, failSafe, initialLevel, onStop, overrideFor, observeOnly';
+  'type, output, powerKw, goal, objective, maxDearer, carbonPrice, onBelow, offAbove, blockAbove, forceBelow, alsoBelow, minOn, minOff, maxOff, minStateTime, maxStartsPerHour, maxStartsPerDay, maxInterruptions, maxBlock, maxBlocksPerDay, startSpread, window, failSafe, initialLevel, onStop, overrideFor, observeOnly';
 const DURATION = 'a duration such as 90s, 30m, 4h or 1h30m, within 0s to 12h';
 const WEEK = 'a local time such as "07:00", or times by days such as {mon-fri: "07:00", sat-sun: "09:00"}';
 const TIME = 'a local time such as "07:00", from 00:00 to 23:59';
@@ -446,5 +463,75 @@ const RULE_ROWS: readonly InvalidConfig[] = [
   ),
 ];
 
-export const INVALID_CONFIGS: readonly InvalidConfig[] = [...YAML_ROWS, ...VALUE_ROWS, ...OUTPUT_ROWS, ...RULE_ROWS];
-export const SCHEMA_INVALID_CONFIGS: readonly InvalidConfig[] = [...VALUE_ROWS, ...OUTPUT_ROWS, ...RULE_ROWS];
+const TARIFF_ROWS: readonly InvalidConfig[] = [
+  unfit(
+    'a tariff with a hole',
+    tariff({
+      rates: [
+        { price: 0.2, hours: '22:00-06:00' },
+        { price: 0.3, hours: '06:00-21:30' },
+      ],
+    }),
+    'tariff.rates: no rate covers sun 21:30-22:00 in jan; add one, or otherwise with the price of all other hours',
+  ),
+  unfit(
+    'a tariff with an overlap',
+    tariff({ rates: [PEAK, { price: 0.4, hours: '20:00-22:00', days: 'fri' }], otherwise: 0.31 }),
+    'tariff.rates: 2 rates cover fri 20:00-21:00 in jun (0.62 and 0.4); each hour needs one',
+  ),
+  unfit(
+    'a price in cents',
+    tariff({ otherwise: 31 }),
+    'tariff.rates: 31 USD for a kilowatt-hour is above 5; is it in cents? write 0.31',
+  ),
+  unfit('a tariff without prices', tariff({}), 'tariff: names no source of prices; expected rates, a file or a topic'),
+  unfit(
+    'a tariff of two sources',
+    tariff({ otherwise: 0.31, topic: 'a/b' }, BROKER),
+    'tariff: names several sources of prices; expected rates, a file or a topic',
+  ),
+  unfit(
+    'a price topic without a broker',
+    tariff({ topic: 'a/b' }),
+    'tariff.topic: a topic needs the section mqtt with the url of a broker',
+  ),
+  invalid(
+    'a currency by its sign',
+    tariff({ currency: '$', otherwise: 0.31 }),
+    'tariff.currency: "$" is not the code of a currency in three capital letters, such as USD',
+  ),
+  invalid(
+    'a season that is none',
+    tariff({ rates: [{ ...PEAK, months: 'summer' }], otherwise: 0.31 }),
+    'tariff.rates.0.months: "summer" is not months such as jun-sep, dec or all',
+  ),
+  unfit(
+    'an objective without prices',
+    withLoad({ objective: 'price' }),
+    'loads.heater.objective: price needs the section tariff with prices; add it, or remove objective',
+  ),
+  unfit(
+    'a price of carbon beside price alone',
+    tariff({ otherwise: 0.31 }, { objective: 'price', carbonPrice: 200 }),
+    'carbonPrice: 200 needs objective: balanced; set it, or remove carbonPrice',
+  ),
+  invalid(
+    'a bound without its sign',
+    toYaml({ maxDearer: 2 }),
+    'maxDearer: 2 is not a percentage such as 2%, within 0-100%',
+  ),
+];
+
+export const INVALID_CONFIGS: readonly InvalidConfig[] = [
+  ...YAML_ROWS,
+  ...VALUE_ROWS,
+  ...OUTPUT_ROWS,
+  ...RULE_ROWS,
+  ...TARIFF_ROWS,
+];
+export const SCHEMA_INVALID_CONFIGS: readonly InvalidConfig[] = [
+  ...VALUE_ROWS,
+  ...OUTPUT_ROWS,
+  ...RULE_ROWS,
+  ...TARIFF_ROWS,
+];

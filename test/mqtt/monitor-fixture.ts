@@ -33,6 +33,8 @@ export const buildMonitorConfig = (url: string, more: Partial<Config> = {}): Con
   },
   mqtt: { url, commands: 'auto', discovery: 'homeassistant' },
   ties: 'mid',
+  objective: 'carbon',
+  maxDearer: 0.02,
   loads: [
     buildLoad({ kind: 'dry-run', as: 'relay' }, { name: 'car' }),
     buildLoad({ kind: 'dry-run', as: 'sg-ready' }, { name: 'heating', type: 'heat-pump' }),

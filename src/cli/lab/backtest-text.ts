@@ -1,5 +1,6 @@
 /** Prints the results of a backtest: table, bars, explanations and CSV. */
 
+import { formatMoney } from '../../domain/tariff.ts';
 import { formatCount, formatInstant } from '../../domain/units.ts';
 import type { Basis } from '../../signal/signal-view.ts';
 import type { BacktestResult, JobRecord } from '../../simulation/backtest/run-backtest.ts';
@@ -84,6 +85,7 @@ function explainResult({
   regret,
   worstDays,
   violationsByRule,
+  bill,
 }: BacktestResult): readonly string[] {
   const total = Object.values(minutesByBasis).reduce((sum, minutes) => sum + minutes, 0);
   const basisShares = Object.entries(minutesByBasis)
@@ -98,8 +100,19 @@ function explainResult({
   return [
     `  ${policy}: ${basisShares.length === 0 ? 'computed from the series, without decisions' : basisShares.join(', ')}`,
     `    lost to the load's limits ${formatNumber(regret.constraintsKg, 1)} kg, to forecast errors ${formatNumber(regret.forecastKg, 1)} kg, by leaving the plan ${formatNumber(regret.executionKg, 1)} kg${worst}`,
+    ...formatBill(bill),
     ...(broken.length === 0 ? [] : [`    broken limits: ${broken.join(', ')}`]),
   ];
+}
+
+function formatBill(bill: BacktestResult['bill']): readonly string[] {
+  if (bill === undefined) return [];
+  const { paid, currency, abovePercent, cheapest, immediate, timer } = bill;
+  const rest = [`at once ${formatMoney(immediate, currency)}`, `by the timer ${formatMoney(timer, currency)}`].join(
+    ', ',
+  );
+  const above = `${formatNumber(abovePercent, 1)} % above the cheapest ${formatMoney(cheapest, currency)}`;
+  return [`    bill ${formatMoney(paid, currency)}, ${above}; ${rest}`];
 }
 
 function formatSeriesHead({ points, from, to, lbsPerMwh, forecasts }: BacktestReport['series']): string {
@@ -169,6 +182,8 @@ export const CSV_COLUMNS: CsvColumns<BacktestResult> = [
   ['constraintsKg', ({ regret }) => regret.constraintsKg],
   ['forecastKg', ({ regret }) => regret.forecastKg],
   ['executionKg', ({ regret }) => regret.executionKg],
+  ['bill', ({ bill }) => bill?.paid],
+  ['cheapestBill', ({ bill }) => bill?.cheapest],
   ...BASES.map(
     (basis) => [`${basis}-minutes`, ({ minutesByBasis }: BacktestResult) => minutesByBasis[basis] ?? 0] as const,
   ),

@@ -1,8 +1,9 @@
 /** `gridtide backtest`: replays months of a recorded signal through the agent's control core and prints the savings of each policy. */
 
 import { writeFile } from 'node:fs/promises';
+import type { TariffConfig } from '../../config/tariff-type.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
-import type { LoadConfig } from '../../domain/load-types.ts';
+import type { LoadConfig, Objective } from '../../domain/load-types.ts';
 import {
   addDuration,
   type Duration,
@@ -35,6 +36,7 @@ import {
   runBacktest,
 } from '../../simulation/backtest/run-backtest.ts';
 import { buildSeededSeries, type SeededSeriesOptions } from '../../simulation/backtest/seeded-series.ts';
+import type { BacktestTariff } from '../../simulation/backtest/signal-feeds.ts';
 import {
   type Arguments,
   type CommandSpec,
@@ -56,6 +58,8 @@ const SEEDED_FROM = Date.UTC(2026, 2, 1) as Instant;
 const SEEDED_SPAN = days(31);
 const MAX_SEEDED_SPAN = days(3 * 366);
 
+const objectives = ['carbon', 'price', 'balanced'] as const satisfies readonly Objective[];
+
 export const spec = {
   name: 'backtest',
   positionals: '[FILE…]',
@@ -71,6 +75,7 @@ export const spec = {
     to: { value: 'TIME', help: 'only jobs that end at or before' },
     timezone: { value: 'ZONE', help: 'local time of the built-in loads', default: 'America/Los_Angeles' },
     faults: { value: 'A,B', help: `some of ${backtestFaultNames.join(', ')}` },
+    objective: { value: 'NAME', help: `in place of that of each load: ${objectives.join(', ')}` },
     latency: { value: 'TIME', help: 'how late each answer of the service comes, such as 5m' },
     baseline: {
       value: 'NAME',
@@ -104,6 +109,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     loads: request.loads,
     timezone: request.timezone,
     ...(request.budget === undefined ? {} : { budget: request.budget }),
+    ...(request.tariff === undefined ? {} : { tariff: request.tariff }),
     range: request.range,
     faults: combineBacktestFaults(request.faults, timeOfRow(record, 0), request.latency),
     baseline: request.baseline,
@@ -167,6 +173,7 @@ interface BacktestRequest {
   readonly policies: readonly Policy[];
   readonly timezone: string;
   readonly budget?: Kilowatt;
+  readonly tariff?: BacktestTariff;
   readonly range: BacktestOptions['range'];
   readonly faults: Parameters<typeof combineBacktestFaults>[0];
   readonly latency: Duration;
@@ -188,20 +195,27 @@ async function parseBacktestFlags(args: Arguments<Row>): Promise<BacktestRequest
     latency: () => parseDurationFlag(args, 'latency') ?? (0 as Duration),
     baseline: () => parseListFlag(args, 'baseline', baselines)?.[0] ?? 'immediate',
     byMonth: () => parseListFlag(args, 'by', ['month']) !== undefined,
+    objective: () => parseListFlag(args, 'objective', objectives)?.[0],
   });
   const { seed, from, to } = flags;
   const file = args.text('config');
   const config = file === undefined ? undefined : await loadConfig(file);
+  const tariff = config?.tariff && readTable(config.tariff);
   return {
     files,
     units: flags.units,
     ...(seed === undefined
       ? {}
       : { seeded: { seed, region: args.text('region') ?? SEEDED_REGION, ...resolveSeededRange(from, to) } }),
-    loads: selectScheduledLoads(config?.loads ?? builtInLoads, args.all('load').flatMap(splitList)),
+    loads: withObjective(
+      selectScheduledLoads(config?.loads ?? builtInLoads, args.all('load').flatMap(splitList)),
+      flags.objective,
+      tariff,
+    ),
     policies: flags.policies,
     timezone: config?.place.timezone ?? flags.timezone,
     ...(config?.budgetKw === undefined ? {} : { budget: config.budgetKw }),
+    ...(tariff === undefined ? {} : { tariff }),
     range: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) },
     faults: flags.faults,
     latency: flags.latency,
@@ -209,6 +223,25 @@ async function parseBacktestFlags(args: Arguments<Row>): Promise<BacktestRequest
     byMonth: flags.byMonth,
     jobsFile: args.text('jobs'),
   };
+}
+
+/** A backtest knows the prices of a table alone. */
+function readTable({ currency, source }: TariffConfig): BacktestTariff {
+  if (source.kind === 'table') return { currency, ...source.table };
+  throw new UsageError(
+    `tariff: a backtest needs a table of rates, because a ${source.kind} has no prices of the past; give tariff.rates`,
+  );
+}
+
+function withObjective(
+  loads: readonly LoadConfig[],
+  objective: Objective | undefined,
+  tariff: BacktestTariff | undefined,
+): readonly LoadConfig[] {
+  if (objective === undefined) return loads;
+  if (objective !== 'carbon' && tariff === undefined)
+    throw new UsageError(`--objective ${objective} needs prices: give --config FILE with the section tariff`);
+  return loads.map((load) => ({ ...load, objective }));
 }
 
 function parseSeedFlag(args: Arguments<Row>, files: readonly string[]): number | undefined {

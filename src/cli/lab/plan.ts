@@ -1,6 +1,7 @@
 /** `gridtide plan`: the best schedule of a job from a saved forecast, or the plans of the running agent. */
 
-import { computeJobEmissions, type JobPlan, planJob } from '../../control/planning/schedule-job.ts';
+import { computeJobEmissions, planJob } from '../../control/planning/schedule-job.ts';
+import type { JobPlan } from '../../control/planning/slot-plan.ts';
 import {
   addDuration,
   computeEmissions,

@@ -2,7 +2,7 @@
 
 import { isRunning } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
-import type { Duration, Instant, Kilowatt } from '../../domain/units.ts';
+import { type Duration, type Instant, type Kilowatt, RATE_UNITS } from '../../domain/units.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
 import { isDone, remainingNeed } from '../rules/jobs.ts';
 import { computeStartAllowance, pauseForHourlyStarts, startAllowedFrom } from '../rules/start-budget.ts';
@@ -10,14 +10,17 @@ import {
   effectiveMinOff,
   effectiveMinOn,
   getValidHorizon,
+  getValidPrices,
   presentLevel,
   runningSince,
   type StepContext,
   toUptime,
 } from '../rules/step-context.ts';
 import type { Job, LoadPlan, LoadState } from '../state/control-state.ts';
-import { type JobPlan, type JobRequest, type PlannedRun, planJob } from './schedule-job.ts';
+import { computeBill, getPriceGoal, type JobBill, meanMagnitude, priceJob } from './job-pricing.ts';
+import { computeJobEmissions, type JobRequest, planJob } from './schedule-job.ts';
 import { planSite } from './site-planner.ts';
+import type { JobPlan, PlannedRun } from './slot-plan.ts';
 
 /** What a start costs in a plan, in slots at the mean value: enough that seconds left over never cause one. */
 const START_COST = 0.05;
@@ -43,8 +46,8 @@ export function replan(context: StepContext, states: readonly LoadState[]): read
   const plans =
     budget === undefined ? planSeparately(context, horizon, due) : planTogether(context, horizon, pending, budget);
   return kept.map((state) => {
-    const plan = plans.get(state.name);
-    return plan === undefined ? state : { ...state, plan };
+    const made = plans.get(state.name);
+    return made === undefined ? state : { ...state, plan: made.plan, job: state.job && { ...state.job, ...made.bill } };
   });
 }
 
@@ -60,7 +63,7 @@ function keepPlanDuringStartSpread({ now, clockJumped }: StepContext, horizon: H
 function isReplanDue(context: StepContext, horizon: Horizon, { plan, level }: LoadState, job: Job): boolean {
   if (plan === undefined || plan.by !== job.by || context.clockJumped) return true;
   if (plan.fromProfile !== (horizon.basis === 'own-profile')) return true;
-  if (plan.generatedAt !== horizon.generatedAt) return true;
+  if (plan.generatedAt !== horizon.generatedAt || plan.pricedUntil !== findPricesEnd(context)) return true;
   const last = plan.runs.at(-1);
   if (last !== undefined && context.now.wall >= last.to) return true;
   if (context.eventKind === 'tick') return false;
@@ -77,15 +80,46 @@ const expectedProgress = ({ doneWhenMade, madeAt, runs }: LoadPlan, now: Instant
     doneWhenMade,
   );
 
-type PlansByLoad = ReadonlyMap<string, LoadPlan>;
+const findPricesEnd = (context: StepContext): Instant | undefined => getValidPrices(context)?.spans.at(-1)?.to;
+
+/** A plan, and what is to be kept of the bill where prices are known. */
+interface PlanUpdate {
+  readonly plan: LoadPlan;
+  readonly bill: { readonly bill?: JobBill };
+}
+
+type PlansByLoad = ReadonlyMap<string, PlanUpdate>;
 
 const planSeparately = (context: StepContext, horizon: Horizon, due: readonly PendingJob[]): PlansByLoad =>
   new Map(
-    due.map(({ load, state, job }) => {
-      const made = planJob(buildJobRequest(context, horizon, load, state, job));
-      return [load.name, buildLoadPlan(context, horizon, job, { made, gap: 0 })];
+    due.map((pending) => {
+      const { request, bill } = buildPricedRequest(context, horizon, pending);
+      const plan = buildLoadPlan(context, horizon, pending, { made: planJob(request), gap: 0 });
+      return [pending.load.name, { plan, bill }];
     }),
   );
+
+/** The request with the prices as the load's objective has them: carbon alone while none are known. */
+function buildPricedRequest(context: StepContext, horizon: Horizon, { load, state, job }: PendingJob) {
+  const request = buildJobRequest(context, horizon, load, state, job);
+  const prices = getValidPrices(context);
+  if (prices === undefined) return { request, bill: {} };
+  const { spans } = prices;
+  const planAt = (pricing: JobRequest['pricing']) => planJob(withPricing(request, pricing));
+  const { pricing, bill } = priceJob(getPriceGoal(load, horizon), job.bill ?? { spent: 0 }, {
+    ...{ horizon, spans, planAt, from: context.now.wall, to: job.by },
+    saved: state.savedBill ?? 0,
+    isKnown: state.plan?.pricedUntil === spans.at(-1)?.to,
+  });
+  return { request: withPricing(request, pricing), bill: { bill } };
+}
+
+/** What a start costs grows with what the slots cost. */
+function withPricing(request: JobRequest, pricing: JobRequest['pricing']): JobRequest {
+  if (pricing === undefined || pricing.worth === 0) return request;
+  const price = meanMagnitude(pricing.spans.map((span) => span.price));
+  return { ...request, pricing, startCost: request.startCost + START_COST * pricing.worth * price };
+}
 
 function planTogether(
   context: StepContext,
@@ -93,15 +127,18 @@ function planTogether(
   pending: readonly PendingJob[],
   budget: Kilowatt,
 ): PlansByLoad {
-  const shares = pending.map(({ load, state, job }) => {
-    const request = buildJobRequest(context, horizon, load, state, job);
+  const priced = pending.map((one) => ({ one, ...buildPricedRequest(context, horizon, one) }));
+  const shares = priced.map(({ one: { load, job }, request }) => {
     // A forced job takes its power from now on, whatever it costs.
     return { job: job.forcedByDeadline ? { ...request, by: forcedEnd(context, job) } : request, power: load.powerKw };
   });
   const { plans, cost, lowerBound } = planSite(shares, budget);
   const gap = lowerBound > 0 ? Math.max(0, cost / lowerBound - 1) : 0;
   return new Map(
-    pending.map(({ load, job }, i) => [load.name, buildLoadPlan(context, horizon, job, { made: plans[i], gap })]),
+    priced.map(({ one, bill }, i) => [
+      one.load.name,
+      { plan: buildLoadPlan(context, horizon, one, { made: plans[i], gap }), bill },
+    ]),
   );
 }
 
@@ -112,16 +149,35 @@ interface MadePlan {
   readonly gap: number;
 }
 
-const buildLoadPlan = ({ now }: StepContext, horizon: Horizon, job: Job, { made, gap }: MadePlan): LoadPlan => ({
-  generatedAt: horizon.generatedAt,
-  fromProfile: horizon.basis === 'own-profile',
-  by: job.by,
-  madeAt: now.wall,
-  doneWhenMade: job.done,
-  runs: made?.runs ?? [],
-  cost: made?.cost ?? 0,
-  optimalityGap: gap,
-});
+function buildLoadPlan(
+  context: StepContext,
+  horizon: Horizon,
+  { load, job }: PendingJob,
+  { made, gap }: MadePlan,
+): LoadPlan {
+  const runs = made?.runs ?? [];
+  const prices = getValidPrices(context);
+  const pricedUntil = findPricesEnd(context);
+  return {
+    generatedAt: horizon.generatedAt,
+    fromProfile: horizon.basis === 'own-profile',
+    by: job.by,
+    madeAt: context.now.wall,
+    doneWhenMade: job.done,
+    runs,
+    cost: made?.cost ?? 0,
+    ...(prices === undefined
+      ? {}
+      : {
+          expected: {
+            bill: computeBill(runs, horizon, prices.spans),
+            ...(horizon.units === RATE_UNITS ? { emissions: computeJobEmissions(horizon, runs, load.powerKw) } : {}),
+          },
+        }),
+    ...(pricedUntil === undefined ? {} : { pricedUntil }),
+    optimalityGap: gap,
+  };
+}
 
 /** The job as the planner needs it, from the present level and the guards as they stand. */
 function buildJobRequest(
@@ -146,7 +202,7 @@ function buildJobRequest(
     remaining: remainingNeed(job),
     minOn,
     minOff,
-    startCost: START_COST * meanMagnitude(horizon),
+    startCost: START_COST * meanMagnitude(horizon.values),
     maxStarts: starts.guaranteed,
     extraStarts: {
       maximum: starts.maximum,
@@ -155,17 +211,6 @@ function buildJobRequest(
     running,
     age: (running ? modeAge : minOff - wait) as Duration,
   };
-}
-
-function meanMagnitude({ values }: Horizon): number {
-  let sum = 0;
-  let count = 0;
-  for (const value of values)
-    if (!Number.isNaN(value)) {
-      sum += Math.abs(value);
-      count++;
-    }
-  return count === 0 ? 0 : sum / count;
 }
 
 /** When the plan's runs begin or end next. */

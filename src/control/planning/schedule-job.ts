@@ -12,16 +12,14 @@ import {
   type LbsPerMwh,
 } from '../../domain/units.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
+import { type JobPricing, listSlotPrices } from './job-pricing.ts';
 import { planSlots } from './planner.ts';
-import type { SlotPlan, SlotPlanRequest } from './slot-plan.ts';
-
-export interface PlannedRun {
-  readonly from: Instant;
-  readonly to: Instant;
-}
+import type { JobPlan, PlannedRun, SlotPlan, SlotPlanRequest } from './slot-plan.ts';
 
 export interface JobRequest {
   readonly horizon: Horizon;
+  /** Absent: the horizon alone decides. */
+  readonly pricing?: JobPricing;
   readonly now: Instant;
   /** Not before. */
   readonly from: Instant;
@@ -39,13 +37,6 @@ export interface JobRequest {
   readonly age: Duration;
   /** Slots others have taken, by their start. */
   readonly isTaken?: (slot: Instant) => boolean;
-}
-
-export interface JobPlan {
-  readonly runs: readonly PlannedRun[];
-  /** Value times hours, start costs included. */
-  readonly cost: number;
-  readonly starts: number;
 }
 
 /** Values by slot for any instant of a horizon. */
@@ -77,6 +68,13 @@ function buildGrid({ values, period, uncertainty }: Horizon, uncertaintyWeight: 
   const most = Math.max(...uncertainty.map((off) => uncertaintyWeight * off));
   const off = (slot: number) => uncertainty[Math.min(Math.max(0, slot), uncertainty.length - 1)] ?? 0;
   return { period, value: (slot) => valueAtSlot(slot) + most - uncertaintyWeight * off(slot) };
+}
+
+/** The grid with what each slot costs by the tariff. */
+function withPrices({ period, value }: HorizonGrid, { horizon, pricing, by }: JobRequest): HorizonGrid {
+  if (pricing === undefined || pricing.worth === 0) return { period, value };
+  const prices = listSlotPrices(pricing.spans, horizon, Math.max(1, Math.ceil((by - horizon.from) / period)));
+  return { period, value: (slot) => value(slot) + pricing.worth * (prices[Math.max(0, slot)] ?? 0) };
 }
 
 /** Of the spread, for the log-odds of the share of time a job can leave out: between the 0.07 and 0.14 that served best on 4 recorded months. */
@@ -116,7 +114,7 @@ const listStarts = ({ runs }: JobPlan, { running, now }: JobRequest): Instant[] 
 function planOnGrid(job: JobRequest): JobPlan | undefined {
   if (job.remaining <= 0) return { runs: [], cost: 0, starts: 0 };
   const { horizon, now, by } = job;
-  const grid = buildGrid(horizon, computeUncertaintyWeight(job));
+  const grid = withPrices(buildGrid(horizon, computeUncertaintyWeight(job)), job);
   const { period } = grid;
   const current = Math.floor((now - horizon.from) / period);
   const spent = now - (horizon.from + current * period);

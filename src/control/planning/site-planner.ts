@@ -1,7 +1,8 @@
 /** Plans several jobs that share one power budget. */
 
 import type { Instant, Kilowatt } from '../../domain/units.ts';
-import { type JobPlan, type JobRequest, type PlannedRun, planJob } from './schedule-job.ts';
+import { type JobRequest, planJob } from './schedule-job.ts';
+import type { JobPlan, PlannedRun } from './slot-plan.ts';
 
 export interface JobShare {
   readonly job: Omit<JobRequest, 'isTaken'>;

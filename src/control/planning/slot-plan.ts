@@ -1,4 +1,18 @@
-/** The request to the planner and its result, in slots. */
+/** The request to the planner and its result, in slots and in wall time. */
+
+import type { Instant } from '../../domain/units.ts';
+
+export interface PlannedRun {
+  readonly from: Instant;
+  readonly to: Instant;
+}
+
+export interface JobPlan {
+  readonly runs: readonly PlannedRun[];
+  /** Value times hours, start costs and weighed prices included. */
+  readonly cost: number;
+  readonly starts: number;
+}
 
 /** All lengths are in slots and need not be whole. */
 export interface SlotPlanRequest {

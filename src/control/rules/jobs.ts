@@ -4,7 +4,9 @@ import { isRunning } from '../../domain/levels.ts';
 import type { Goal, LoadConfig } from '../../domain/load-types.ts';
 import { findNextDeadline, findPreviousDeadline, findPreviousOccurrence } from '../../domain/local-time.ts';
 import type { ClockReading } from '../../domain/ports.ts';
+import { type PriceSpan, sumPrice } from '../../domain/tariff.ts';
 import { type Duration, days, hours, type Instant } from '../../domain/units.ts';
+import { settleBill } from '../planning/job-pricing.ts';
 import type { Job, LoadState } from '../state/control-state.ts';
 import { startAllowedFrom } from './start-budget.ts';
 import { DEFAULT_SLOT, effectiveMinOff, presentLevel, runningSince, type StepContext } from './step-context.ts';
@@ -26,10 +28,14 @@ export function armJob(context: StepContext, load: LoadConfig, state: LoadState)
   const { wall, trusted } = context.now;
   if (!trusted) return state;
   const isOver = state.job !== undefined && wall >= state.job.by;
-  const kept = isOver ? { ...dropJob(state), previousJob: state.job } : state;
+  const kept = isOver ? { ...dropJob(state), previousJob: state.job, savedBill: settleJobBill(load, state) } : state;
   const ordered = kept.pendingArm === undefined ? kept : armByCommand(context, load, kept, kept.pendingArm);
   return ordered.job?.source === 'command' ? ordered : armBySchedule(context, load, ordered);
 }
+
+/** A job that fell short says nothing of what it would have cost. */
+const settleJobBill = (load: LoadConfig, { job, savedBill }: LoadState) =>
+  job?.bill === undefined || !isDone(job) ? savedBill : settleBill(savedBill ?? 0, load, job.bill);
 
 export const dropJob = (state: LoadState): LoadState =>
   state.job === undefined && state.plan === undefined ? state : { ...state, job: undefined, plan: undefined };
@@ -135,9 +141,17 @@ export function computeShortfall(context: StepContext, load: LoadConfig, state: 
 const isConfirmedRunning = (state: LoadState) => isRunning(state.level) && isRunning(presentLevel(state));
 
 /** Counts the running time since the last step, none of it before the job begins; what a stop takes to be carried out is not counted. */
-export function countProgress(state: LoadState, passed: Duration, { wall, trusted }: ClockReading): LoadState {
+export function countProgress(
+  state: LoadState,
+  passed: Duration,
+  { wall, trusted }: ClockReading,
+  prices: readonly PriceSpan[] = [],
+): LoadState {
   const { job } = state;
   if (job === undefined || !isConfirmedRunning(state)) return state;
   const within = trusted ? Math.min(passed, wall - job.from) : passed;
-  return within > 0 ? { ...state, job: { ...job, done: (job.done + within) as Duration } } : state;
+  if (!(within > 0)) return state;
+  const spent = job.bill === undefined ? 0 : sumPrice(prices, (wall - within) as Instant, wall);
+  const bill = job.bill && { ...job.bill, spent: job.bill.spent + spent };
+  return { ...state, job: { ...job, done: (job.done + within) as Duration, ...(bill && { bill }) } };
 }

@@ -3,6 +3,7 @@
 import { isRunning, isSgReady } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
+import { findPriceSpan, type Prices } from '../../domain/tariff.ts';
 import { type Duration, type Instant, minutes, type Uptime } from '../../domain/units.ts';
 import type { Basis, CurrentIndex, Horizon, SignalView } from '../../signal/signal-view.ts';
 import type { ControlEvent, Site } from '../control-types.ts';
@@ -49,6 +50,12 @@ export function getValidIndex({ view, now }: StepContext): CurrentIndex | undefi
 export function getValidHorizon({ view, now }: StepContext): Horizon | undefined {
   const horizon = view?.horizon;
   return horizon === undefined || now.wall >= horizon.validUntil ? undefined : horizon;
+}
+
+/** The prices while the present one is known. */
+export function getValidPrices({ view, now }: StepContext): Prices | undefined {
+  const prices = view?.prices;
+  return prices === undefined || findPriceSpan(prices.spans, now.wall) === undefined ? undefined : prices;
 }
 
 /** The best data valid now: what a decision cites that no data caused. */

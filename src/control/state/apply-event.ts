@@ -18,7 +18,8 @@ export function advanceLoad(control: ControlState, state: LoadState, now: ClockR
   if (restart === 'other-boot') return expireTimes(rebaseUptimes(lastMoment, state, now), now.uptime);
   if (restart === 'same-boot') return expireTimes(assumeApplied(state, now), now.uptime);
   if (lastMoment === undefined) return expireTimes(state, now.uptime);
-  return expireTimes(countProgress(state, durationBetween(lastMoment.uptime, now.uptime), now), now.uptime);
+  const passed = durationBetween(lastMoment.uptime, now.uptime);
+  return expireTimes(countProgress(state, passed, now, control.view?.prices?.spans), now.uptime);
 }
 
 const hasOverride = ({ local, remote }: LoadState) => local !== undefined || remote !== undefined;

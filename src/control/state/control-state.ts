@@ -2,10 +2,11 @@
 
 import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
-import type { Duration, Instant, Uptime } from '../../domain/units.ts';
+import type { Duration, Instant, Kilogram, Uptime } from '../../domain/units.ts';
 import type { SignalView } from '../../signal/signal-view.ts';
 import type { Decision, Site } from '../control-types.ts';
-import type { PlannedRun } from '../planning/schedule-job.ts';
+import type { JobBill } from '../planning/job-pricing.ts';
+import type { PlannedRun } from '../planning/slot-plan.ts';
 import { findStateShapeError } from './state-schema.ts';
 
 const STATE_VERSION = 1;
@@ -34,6 +35,8 @@ export interface Job {
   /** It must run now to meet its deadline, and runs until done or until the deadline. */
   readonly forcedByDeadline: boolean;
   readonly source: 'schedule' | 'command';
+  /** While a tariff is known. */
+  readonly bill?: JobBill;
 }
 
 export interface LoadPlan {
@@ -46,8 +49,12 @@ export interface LoadPlan {
   readonly doneWhenMade: Duration;
   /** Empty when no plan could be made: the deadline then forces the job. */
   readonly runs: readonly PlannedRun[];
-  /** Value times hours. */
+  /** Value times hours, with the prices as its objective weighs them. */
   readonly cost: number;
+  /** Of the runs: emissions where the horizon has rates, and price times hours for one kilowatt where prices are known. */
+  readonly expected?: { readonly emissions?: Kilogram; readonly bill?: number };
+  /** End of the prices it heeds; absent: it heeds none. */
+  readonly pricedUntil?: Instant;
   /** By what share the plans made together cost more than if each had the power budget to itself; 0 when it has. */
   readonly optimalityGap: number;
 }
@@ -77,6 +84,8 @@ export interface LoadState {
   /** The job before, should the clock step back into it. */
   readonly previousJob: Job | undefined;
   readonly plan: LoadPlan | undefined;
+  /** What past jobs have left of the bound of their bills, price times hours of one kilowatt. */
+  readonly savedBill: number | undefined;
   /** Since when the signal has asked for a start: the start spread counts from here. */
   readonly startRequestedAt: Uptime | undefined;
   /** The last one made; the owner may show it at any time. */
@@ -126,6 +135,7 @@ const createLoadState = (name: string): LoadState => ({
   job: undefined,
   previousJob: undefined,
   plan: undefined,
+  savedBill: undefined,
   startRequestedAt: undefined,
   decision: undefined,
 });

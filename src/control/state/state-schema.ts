@@ -53,6 +53,7 @@ const job = objectOf({
   starts: number,
   forcedByDeadline: boolean,
   source: oneOf('schedule', 'command'),
+  bill: optionalOf(objectOf({ cheapest: optionalOf(number), spent: number })),
 });
 const plan = objectOf({
   generatedAt: number,
@@ -62,6 +63,8 @@ const plan = objectOf({
   doneWhenMade: number,
   runs: arrayOf(objectOf({ from: number, to: number }), MAX_EVENTS),
   cost: number,
+  expected: optionalOf(objectOf({ emissions: optionalOf(number), bill: optionalOf(number) })),
+  pricedUntil: optionalOf(number),
   optimalityGap: number,
 });
 const load = objectOf({
@@ -82,6 +85,7 @@ const load = objectOf({
   job: optionalOf(job),
   previousJob: optionalOf(job),
   plan: optionalOf(plan),
+  savedBill: optionalOf(number),
   startRequestedAt: optionalOf(number),
   decision: optionalOf(objectOf({ load: text, level, wanted: level, why: text, at: number })),
 });

@@ -2,6 +2,7 @@
 
 import type { Site } from '../../control/control-types.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
+import { createTablePrices } from '../../domain/tariff.ts';
 import { formatInstant, type Instant, type Kilowatt } from '../../domain/units.ts';
 import type { Basis } from '../../signal/signal-view.ts';
 import { countStarts, type FoundViolation, findBudgetViolations, findLoadViolations } from './audit.ts';
@@ -10,13 +11,21 @@ import { type BacktestJob, type JobRange, listJobs } from './backtest-loads.ts';
 import {
   type Baseline,
   type Counterfactual,
+  type CounterfactualWorld,
   computeCounterfactual,
   computeKilograms,
   type RunTotals,
   sumRuns,
 } from './counterfactual.ts';
 import { type RecordedSeries, timeOfRow } from './recorded-series.ts';
-import { type BacktestFeed, type BacktestFeedName, createBacktestFeed, createPlanOnceFeed } from './signal-feeds.ts';
+import {
+  type BacktestFeed,
+  type BacktestFeedName,
+  type BacktestTariff,
+  createBacktestFeed,
+  createPlanOnceFeed,
+  withPrices,
+} from './signal-feeds.ts';
 import { type SimulatedTrack, simulate } from './simulate.ts';
 
 export const policies = [
@@ -55,6 +64,17 @@ export interface JobRecord {
   readonly runs: readonly { readonly from: Instant; readonly to: Instant }[];
 }
 
+/** What the jobs cost by the tariff. */
+export interface Bill {
+  readonly currency: string;
+  readonly paid: number;
+  readonly immediate: number;
+  readonly timer: number;
+  /** The least that prices alone allow under the load's own rules. */
+  readonly cheapest: number;
+  readonly abovePercent: number;
+}
+
 export interface BacktestResult extends Savings {
   readonly load: string;
   readonly policy: Policy;
@@ -71,6 +91,7 @@ export interface BacktestResult extends Savings {
   /** Kilograms above the best thinkable: what the load's rules cost, what not knowing cost, and what ran off the plan cost. */
   readonly regret: { readonly constraintsKg: number; readonly forecastKg: number; readonly executionKg: number };
   readonly worstDays: readonly { readonly from: string; readonly lostKg: number }[];
+  readonly bill?: Bill;
   /** The savings of the jobs that begin in each month. */
   readonly months: readonly (Savings & { readonly month: string })[];
   readonly violations: number;
@@ -82,6 +103,7 @@ export interface BacktestOptions {
   readonly loads: readonly LoadConfig[];
   readonly timezone: string;
   readonly budget?: Kilowatt;
+  readonly tariff?: BacktestTariff;
   readonly range: JobRange;
   readonly faults: BacktestFaults;
   /** What savings are measured against; `immediate` unless said otherwise. */
@@ -122,6 +144,7 @@ export function runBacktest(test: BacktestOptions, policy: Policy): readonly Bac
       return buildBacktestResult(test, load, policy, done);
     });
   const tracks = simulatePolicy(test, policy, feed, jobs);
+  const world = buildCounterfactualWorld(test);
   const site = buildBacktestSite(test, test.loads);
   const origin = timeOfRow(test.record, 0);
   const budgetViolations = findBudgetViolations(site, tracks);
@@ -131,8 +154,8 @@ export function runBacktest(test: BacktestOptions, policy: Policy): readonly Bac
     const cursor = { at: 0 };
     const done = (jobs[i] ?? []).map((job) => ({
       job,
-      bounds: computeCounterfactual(load, job, test.record, test.timezone),
-      ...sumRuns(job, track.runIntervals, test.record, cursor),
+      bounds: computeCounterfactual(load, job, world),
+      ...sumRuns(job, track.runIntervals, world, cursor),
       starts: countStarts(job, track, origin),
     }));
     reportJobs(test, { load, policy, runs: track.runIntervals }, done);
@@ -144,6 +167,12 @@ export function runBacktest(test: BacktestOptions, policy: Policy): readonly Bac
     return buildBacktestResult(test, load, policy, done, { track, found: violations });
   });
 }
+
+const buildCounterfactualWorld = ({ record, timezone, tariff }: BacktestOptions): CounterfactualWorld => ({
+  record,
+  timezone,
+  ...(tariff === undefined ? {} : { pricesAt: createTablePrices(tariff, timezone) }),
+});
 
 const buildBacktestSite = ({ timezone, budget }: BacktestOptions, loads: readonly LoadConfig[]): Site => ({
   device: 'backtest',
@@ -158,7 +187,8 @@ function simulatePolicy(
   name: BacktestFeedName,
   jobs: readonly (readonly BacktestJob[])[],
 ): readonly SimulatedTrack[] {
-  const { record, faults, onProgress } = test;
+  const { record, faults, onProgress, tariff, timezone } = test;
+  const createFeed = () => withPrices(createBacktestFeed(name, record), tariff, timezone);
   const firstStart = jobs.flatMap(([job]) => job ?? []).reduce((least, { from }) => Math.min(least, from), Infinity);
   const simulateLoads = (loads: readonly LoadConfig[], feed: BacktestFeed, part: number) =>
     simulate({
@@ -169,26 +199,28 @@ function simulatePolicy(
       measureFrom: firstStart as Instant,
       onProgress: (rows) => onProgress?.(policy, part * (rows / record.rows)),
     });
-  if (policy !== 'plan-once') return simulateLoads(test.loads, createBacktestFeed(name, record), 1);
+  if (policy !== 'plan-once') return simulateLoads(test.loads, createFeed(), 1);
   return test.loads.flatMap((load, i) => {
     const starts = (jobs[i] ?? []).map(({ from }) => from);
-    return simulateLoads([load], createPlanOnceFeed(createBacktestFeed(name, record), starts), 1 / test.loads.length);
+    return simulateLoads([load], createPlanOnceFeed(createFeed(), starts), 1 / test.loads.length);
   });
 }
 
 /** The policies that need no core: they are what it is measured against. */
 function computeBaselines(
-  { record, timezone }: BacktestOptions,
+  test: BacktestOptions,
   load: LoadConfig,
   jobs: readonly BacktestJob[],
   policy: Policy,
 ): readonly CompletedJob[] {
+  const world = buildCounterfactualWorld(test);
   return jobs.map((job) => {
-    const bounds = computeCounterfactual(load, job, record, timezone);
-    const weight =
-      policy === 'latest' || policy === 'timer' || policy === 'hindsight' ? bounds[policy] : bounds.immediate;
+    const bounds = computeCounterfactual(load, job, world);
+    const way = policy === 'latest' || policy === 'timer' || policy === 'hindsight' ? policy : 'immediate';
+    const weight = bounds[way];
+    const bill = bounds.bills?.[way] ?? 0;
     const starts = policy === 'hindsight' ? bounds.hindsightStarts : 1;
-    return { job, bounds, time: job.need, weight, unplannedTime: 0, unplannedWeight: 0, starts };
+    return { job, bounds, time: job.need, weight, bill, unplannedTime: 0, unplannedWeight: 0, starts };
   });
 }
 
@@ -227,6 +259,16 @@ function computeSavings(load: LoadConfig, done: readonly CompletedJob[], baselin
     savedPercent: baselineKg === 0 ? 0 : (100 * savedKg) / baselineKg,
     shareOfHindsight: possibleKg === 0 ? 0 : savedKg / possibleKg,
   };
+}
+
+/** The counterfactuals of as much energy as each job drew. */
+function computeBill(load: LoadConfig, done: readonly CompletedJob[], currency: string): Bill {
+  const sum = (way: 'immediate' | 'timer' | 'cheapest') =>
+    load.powerKw * sumBy(done, ({ bounds, time, job }) => ((bounds.bills?.[way] ?? 0) * time) / job.need);
+  const paid = load.powerKw * sumBy(done, ({ bill }) => bill);
+  const cheapest = sum('cheapest');
+  const abovePercent = cheapest === 0 ? 0 : (100 * (paid - cheapest)) / Math.abs(cheapest);
+  return { currency, paid, immediate: sum('immediate'), timer: sum('timer'), cheapest, abovePercent };
 }
 
 function listMonths(load: LoadConfig, done: readonly CompletedJob[], baseline: Baseline): BacktestResult['months'] {
@@ -277,7 +319,7 @@ function computeRegret(load: LoadConfig, done: readonly CompletedJob[]): Backtes
 }
 
 function buildBacktestResult(
-  { baseline = 'immediate' }: BacktestOptions,
+  { baseline = 'immediate', tariff }: BacktestOptions,
   load: LoadConfig,
   policy: Policy,
   done: readonly CompletedJob[],
@@ -299,6 +341,7 @@ function buildBacktestResult(
     ),
     ...computeSavings(load, done, baseline),
     savedAgainstTimerPercent: computeSavings(load, done, 'timer').savedPercent,
+    ...(tariff === undefined ? {} : { bill: computeBill(load, done, tariff.currency) }),
     months: listMonths(load, done, baseline),
     startsPerDay: starts / span,
     startsPerJob: {

@@ -1,6 +1,7 @@
 /** The signal view of a policy at each slot of a history: the agent's own signal room with only the data known at that time. */
 
 import type { ClockReading } from '../../domain/ports.ts';
+import { createTablePrices, type TariffTable } from '../../domain/tariff.ts';
 import { days, type Instant, minutes, PERCENTILE_UNITS, type Percentile, RATE_UNITS } from '../../domain/units.ts';
 import type { Forecast, LiveIndex } from '../../service/api/response-types.ts';
 import { buildSignalView } from '../../signal/freshness.ts';
@@ -84,8 +85,6 @@ export function createBacktestFeed(name: BacktestFeedName, record: RecordedSerie
   const receiveRow = (row: number, now: ClockReading): SignalData => {
     switch (name) {
       case 'forecast':
-        if (process.env.MEASURED)
-          signalData = withHistory(signalData, buildRecordedHistory(record, row - 1), now).signal;
         return withForecast(signalData, buildRecordedForecast(record, row), now).signal;
       case 'profile':
         return withHistory(signalData, buildRecordedHistory(record, row - 1), now).signal;
@@ -117,4 +116,18 @@ export function createPlanOnceFeed(feed: BacktestFeed, starts: readonly Instant[
       keptHorizon = { ...view.horizon, validUntil: (now.wall + days(2) + minutes(5)) as Instant };
     return keptHorizon === undefined || now.wall >= keptHorizon.validUntil ? view : { ...view, horizon: keptHorizon };
   };
+}
+
+export interface BacktestTariff extends TariffTable {
+  readonly currency: string;
+}
+
+/** The views of a feed with the prices of a tariff table. */
+export function withPrices(feed: BacktestFeed, tariff: BacktestTariff | undefined, timezone: string): BacktestFeed {
+  if (tariff === undefined) return feed;
+  const pricesAt = createTablePrices(tariff, timezone);
+  return (row, now) => ({
+    ...feed(row, now),
+    prices: { currency: tariff.currency, spans: pricesAt(now.wall) },
+  });
 }

@@ -1,0 +1,82 @@
+/** What a load's objective makes of emissions and prices. */
+
+import { describe, expect, it } from 'vitest';
+import type { LoadConfig } from '../../src/domain/load-types.ts';
+import type { PriceSpan, Prices } from '../../src/domain/tariff.ts';
+import { addDuration, hours, type Instant } from '../../src/domain/units.ts';
+import { buildHorizon, buildSite, ControlBench, carLoad, instantFrom } from './site.ts';
+
+/** 18:00 local; the deadline 07:00 is 13 hours away. */
+const EVENING = instantFrom('2026-06-04T01:00:00Z');
+//                   18   19   20   21   22   23   00   01   02   03   04   05   06   07
+const NIGHT_HOURS = [700, 700, 300, 300, 600, 600, 600, 500, 500, 500, 500, 600, 700, 700, 700, 700];
+const PRICES = [0.5, 0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3];
+
+const buildPrices = (hourly: readonly number[], currency = 'USD'): Prices => ({
+  currency,
+  spans: hourly.map(
+    (price, i): PriceSpan => ({
+      from: addDuration(EVENING, hours(i)),
+      to: addDuration(EVENING, hours(i + 1)),
+      price,
+    }),
+  ),
+});
+
+function plug(over: Partial<LoadConfig>, prices: Prices | 'none' = buildPrices(PRICES)) {
+  const bench = new ControlBench(buildSite(carLoad(over)), EVENING);
+  bench.send({ kind: 'confirmed', load: 'car', level: 'off' });
+  bench.sendSignal({ horizon: buildHorizon(EVENING, NIGHT_HOURS), ...(prices === 'none' ? {} : { prices }) });
+  return bench;
+}
+
+const localHour = (at: Instant) => ((at - EVENING) / hours(1) + 18) % 24;
+const plannedHours = (bench: ControlBench) =>
+  bench.state.loads[0]?.plan?.runs.map(({ from, to }) => `${localHour(from)}-${localHour(to)}`).join(' ');
+
+describe('a car that needs 4 h by 07:00, clean at 20-22, cheap from 23 on', () => {
+  //  objective                                       hours          why
+  it.each([
+    [{}, '20-22 1-3', 'carbon is the default'],
+    [{ objective: 'price' }, '1-5', 'the cleanest of the cheapest'],
+    [{ objective: 'balanced', maxDearer: 0 }, '1-5', 'no cent above the cheapest'],
+    [{ objective: 'balanced', maxDearer: 1 }, '20-22 1-3', 'a bound that never binds'],
+    [{ objective: 'balanced', carbonPrice: 1_000 }, '1-5', '0.2 for 200 lb/MWh: 2,200 a tonne is too dear'],
+    [{ objective: 'balanced', carbonPrice: 3_000 }, '20-22 1-3', 'it is worth 3,000'],
+  ] as const satisfies readonly (readonly [Partial<LoadConfig>, string, string])[])('%j: %s, %s', (...row) => {
+    const [over, planned] = row;
+    expect(plannedHours(plug(over))).toBe(planned);
+  });
+
+  it('a bill bounded to 40 % above the cheapest buys what it can of the clean hours', () => {
+    const bench = plug({ objective: 'balanced', maxDearer: 0.4 });
+    const { bill } = bench.state.loads[0]?.job ?? {};
+    expect(bill).toMatchObject({ spent: 0, cheapest: expect.closeTo(1.2, 9) });
+    expect(bench.state.loads[0]?.plan?.expected?.bill).toBeLessThanOrEqual(1.2 * 1.4);
+  });
+  it('prices that do not reach to now are none: carbon decides', () => {
+    const { spans } = buildPrices(PRICES);
+    expect(plannedHours(plug({ objective: 'price' }, { currency: 'USD', spans: spans.slice(1) }))).toBe('20-22 1-3');
+    expect(plannedHours(plug({ objective: 'price' }, 'none'))).toBe('20-22 1-3');
+  });
+  it('prices that end are those of the day before, else the mean', () => {
+    const short = buildPrices([0.5, 0.5, 0.5, 0.5, 0.5, 0.1]);
+    expect(plannedHours(plug({ objective: 'price' }, short))).toBe('23-3');
+  });
+  it('prices that come later change the plan', () => {
+    const bench = plug({ objective: 'price' }, 'none');
+    bench.sendSignal({ horizon: buildHorizon(EVENING, NIGHT_HOURS), prices: buildPrices(PRICES) });
+    expect(plannedHours(bench)).toBe('1-5');
+  });
+  it('counts what the job has cost, and keeps what it left of its bound', () => {
+    const bench = plug({ objective: 'balanced', maxDearer: 0.05 });
+    bench.runUntil(addDuration(EVENING, hours(14)));
+    const [car] = bench.state.loads;
+    expect(car?.previousJob?.bill?.spent).toBeCloseTo(1.2, 6);
+    expect(car?.savedBill).toBeCloseTo(0.9 * 0.05 * 1.2, 6);
+  });
+  it('a price of nothing, and below it, is a price', () => {
+    const negative = buildPrices(PRICES.map((price, i) => (i === 0 ? -0.1 : price)));
+    expect(plannedHours(plug({ objective: 'price', minOff: hours(0) }, negative))).toBe('18-19 1-4');
+  });
+});
