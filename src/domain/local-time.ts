@@ -14,7 +14,7 @@ export const toLocalTime = (timezone: string, at: Instant): LocalTime =>
   Math.floor((((at + getZoneOffset(timezone, at)) % DAY) + DAY) / MINUTE) % 1440;
 
 /** 0 is Sunday. 1970-01-01 was a Thursday. */
-const toWeekday = (day: number) => (((day + 4) % 7) + 7) % 7;
+export const toWeekday = (day: number) => (((day + 4) % 7) + 7) % 7;
 
 /** The instant of a local time. A missing time is the first instant after the gap, a doubled one the first of the two. */
 export function toInstant(timezone: string, day: number, time: LocalTime): Instant {

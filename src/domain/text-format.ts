@@ -4,7 +4,7 @@ import type { LocalTime, LocalWindow, WeekTimes } from './load-types.ts';
 
 export const LOCAL_TIME_PATTERN = /^([01]?\d|2[0-3]):([0-5]\d)$/;
 export const LOCAL_WINDOW_PATTERN = /^((?:[01]?\d|2[0-3]):[0-5]\d)\s*-\s*((?:[01]?\d|2[0-3]):[0-5]\d)$/;
-const WEEKDAY_KEYS: readonly string[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+export const WEEKDAY_KEYS: readonly string[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 export const DAY_KEY_PATTERN = /^(?:daily|(?:sun|mon|tue|wed|thu|fri|sat)(?:-(?:sun|mon|tue|wed|thu|fri|sat))?)$/;
 
 const MONTH_NAMES = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
