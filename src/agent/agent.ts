@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
 import type { Ports } from '../domain/ports.ts';
 import { formatCount, formatInstant, type Instant } from '../domain/units.ts';
+import { getRateUnit } from '../mqtt/payloads.ts';
 import type { HomeRegion } from '../region/region-types.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 import { createAgentClock } from './agent-clock.ts';
@@ -16,8 +17,10 @@ import { createLoadControl } from './load-control.ts';
 import { createMonitorLink } from './monitor-link.ts';
 import { createPersistence } from './persistence.ts';
 import { createProblems, reportDiskResult } from './problems.ts';
+import { createSeriesPublisher } from './series-publisher.ts';
 import { createSignalSupply } from './signal-supply.ts';
 import { createStatusPublisher, createWatchdog, type StatusPublisher } from './status-publisher.ts';
+import { createTotalsPublisher } from './totals-publisher.ts';
 
 export interface AgentOptions {
   readonly config: Config;
@@ -63,7 +66,8 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     ...{ store, persistence, ledger },
     onView(view) {
       ledger.recordView(view, clock.now());
-      monitor.publishSignal(view, formatSignalView(view));
+      monitor.publishSignal(view, formatSignalView(view, getRateUnit(config)));
+      seriesPublisher.publish(view);
       loadControl.feed({ kind: 'signal', view });
       status.publishHealth();
     },
@@ -71,6 +75,11 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     onClockChange: tick,
     onHealthChange: () => status.publishHealth(),
   });
+  const seriesPublisher = createSeriesPublisher({
+    ...{ monitor, clock, timezone: config.place.timezone },
+    data: () => supply.signalLoop.data(),
+  });
+  const totals = createTotalsPublisher(context, { monitor, decisions: loadControl.decisions });
   const isStopping = () => lifecycle.isStopping();
   const status = createStatusPublisher(context, { monitor, supply, startedAt, isStopping });
   const lifecycle = createLifecycle(world.clock, [
@@ -82,6 +91,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
     { start: () => monitor.start(loadControl) },
     ...supply.parts,
     { start: () => announceStart(context, status, startedAt) },
+    totals,
     createWatchdog(world, tick),
   ]);
 

@@ -1,5 +1,6 @@
 /** Describes the agent's condition as health parts and as a sentence. */
 
+import { formatRate, type RateUnit } from '../domain/rate-units.ts';
 import type { Instant } from '../domain/units.ts';
 import { HEALTH_PARTS, type Health, type PartHealth, type PartName } from '../mqtt/health.ts';
 import type { Failure } from '../service/failure.ts';
@@ -14,8 +15,6 @@ export interface HealthSources {
   readonly signalData: SignalData | undefined;
   /** Since when loads have been at their fail-safe levels, while the basis is `fail-safe`. */
   readonly failSafeSince: Instant;
-  readonly requests: number;
-  readonly logins: number;
   readonly region: string | undefined;
   readonly plan: string | undefined;
 }
@@ -45,7 +44,7 @@ const collectWarnings = (data: SignalData | undefined): readonly string[] => {
 const NO_SIGNAL = 'no valid signal yet, so the loads are at their fail-safe levels';
 
 export function buildHealth({ problems, view, signalData, failSafeSince, ...facts }: HealthSources): Health {
-  const { requests, logins, region, plan } = facts;
+  const { region, plan } = facts;
   const basis = findBestBasis(view);
   const partsByProblem = Object.fromEntries(
     HEALTH_PARTS.map((name) => [name, buildPartHealth(name, problems)]),
@@ -60,8 +59,6 @@ export function buildHealth({ problems, view, signalData, failSafeSince, ...fact
   return {
     parts,
     basis,
-    requests,
-    logins,
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(lastForecast === undefined ? {} : { lastForecast }),
     ...(region === undefined ? {} : { region }),
@@ -81,9 +78,9 @@ export const getFailureKind = (failure: Failure): string =>
   failure.kind === 'unreachable' ? failure.reason : failure.kind;
 
 /** The signal now, for people. */
-export function formatSignalView(view: SignalView | undefined): string {
+export function formatSignalView(view: SignalView | undefined, unit: RateUnit): string {
   if (view?.index === undefined) return view?.region === undefined ? 'the region is not known yet' : 'no valid index';
   const { value, basis } = view.index;
-  const rate = view.rate === undefined ? '' : `, ${Math.round(view.rate.value)} lb/MWh`;
+  const rate = view.rate === undefined ? '' : `, ${formatRate(view.rate.value, unit)}`;
   return `index ${Math.round(value)}${rate} (${basis.replace('-', ' ')})`;
 }

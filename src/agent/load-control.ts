@@ -8,6 +8,7 @@ import type { Broker } from '../domain/ports.ts';
 import { type Duration, milliseconds, seconds } from '../domain/units.ts';
 import type { MonitorHandlers } from '../mqtt/monitor.ts';
 import type { RemoteCommand } from '../mqtt/parse-command.ts';
+import { getRateUnit } from '../mqtt/payloads.ts';
 import { buildFailsafeLines } from '../outputs/failsafe-lines.ts';
 import type { DeviceStatus } from '../outputs/output.ts';
 import type { AgentContext } from './agent-context.ts';
@@ -40,7 +41,11 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
   const { config, world, clock, log } = context;
   const { ledger, persistence, broker, beforeTick } = parts;
   const site = toSite(config);
-  const recorder = createStepRecorder({ ...parts, timezone: site.timezone, log });
+  const recorder = createStepRecorder({
+    ...{ ...parts, log },
+    timezone: site.timezone,
+    rateUnit: getRateUnit(config),
+  });
   const outputs = createReportingOutputs(context, parts, (event) => controlLoop.feed(event));
   const controlLoop = createControlLoop<ControlState>({
     site,

@@ -3,6 +3,7 @@
 import { createPoller } from '../domain/poller.ts';
 import { type Instant, milliseconds } from '../domain/units.ts';
 import type { Monitor } from '../mqtt/monitor.ts';
+import { getRateUnit } from '../mqtt/payloads.ts';
 import { formatEntitlements } from '../service/entitlements/entitlements.ts';
 import type { AgentContext } from './agent-context.ts';
 import { buildHealth, findBestBasis, formatSignalView } from './health-report.ts';
@@ -39,12 +40,14 @@ export function createStatusPublisher(context: AgentContext, parts: StatusPublis
           view,
           signalData: supply.signalLoop.data(),
           failSafeSince: failSafeSince ?? now,
-          ...supply.service.counts(),
           region: supply.home()?.region,
           plan: plan && formatEntitlements(plan),
         }),
       );
-      context.world.serviceManager.setStatus(problems[0]?.sentence ?? formatSignalView(view));
+      context.world.serviceManager.setStatus(
+        problems[0]?.sentence ?? formatSignalView(view, getRateUnit(context.config)),
+      );
+      monitor.publishCounters(supply.service.counts());
     },
     publishInfo() {
       const home = supply.home();

@@ -4,6 +4,7 @@ import type { Decision } from '../control/control-types.ts';
 import { explainDecision } from '../control/explain.ts';
 import type { ControlState } from '../control/step.ts';
 import type { Log } from '../domain/ports.ts';
+import type { RateUnit } from '../domain/rate-units.ts';
 import { type Duration, minutes } from '../domain/units.ts';
 import type { Monitor } from '../mqtt/monitor.ts';
 import type { StepReport } from './control-loop.ts';
@@ -12,6 +13,7 @@ import type { Persistence } from './persistence.ts';
 
 export interface StepRecorderParts {
   readonly timezone: string;
+  readonly rateUnit: RateUnit;
   readonly log: Log;
   readonly ledger: LedgerWriter;
   readonly persistence: Persistence;
@@ -30,7 +32,14 @@ export interface StepRecorder {
 const PROGRESS_SAVE_INTERVAL = minutes(30);
 const AT_ONCE = minutes(0);
 
-export function createStepRecorder({ timezone, log, ledger, persistence, monitor }: StepRecorderParts): StepRecorder {
+export function createStepRecorder({
+  timezone,
+  rateUnit,
+  log,
+  ledger,
+  persistence,
+  monitor,
+}: StepRecorderParts): StepRecorder {
   const decisions = new Map<string, Decision>();
 
   const recordDecision = (decision: Decision, now: StepReport<ControlState>['now']): void => {
@@ -38,7 +47,7 @@ export function createStepRecorder({ timezone, log, ledger, persistence, monitor
     const isNews = isNoteworthy(decision, decisions.get(load));
     decisions.set(load, decision);
     ledger.recordDecision(decision, now);
-    const text = explainDecision(decision, timezone);
+    const text = explainDecision(decision, timezone, rateUnit);
     log(isNews ? 'info' : 'debug', `${load} ${level}: ${text}`, { load, why, priority });
     monitor.publishDecision(decision, text);
   };
@@ -47,13 +56,14 @@ export function createStepRecorder({ timezone, log, ledger, persistence, monitor
     recordStep(report) {
       const { state, event, now } = report;
       for (const decision of report.decisions) recordDecision(decision, now);
+      for (const { name, job, plan } of state.loads) monitor.publishPlan(name, { job, plan });
       if (event.kind === 'confirmed') ledger.recordLevel(event.load, event.level, now);
       persistence.saveControl(state, { now, jobs: ledger.recordedJobs(), atMost: getSaveInterval(report) });
     },
     decisions: () => [...decisions.values()],
     explain(load) {
       const decision = decisions.get(load);
-      return decision === undefined ? '' : explainDecision(decision, timezone);
+      return decision === undefined ? '' : explainDecision(decision, timezone, rateUnit);
     },
   };
 }

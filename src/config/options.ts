@@ -1,6 +1,7 @@
 /** The table of options: each row gives the check, the default, the help, the JSON schema, the example and the documentation of an option. */
 
 import type { Goal, Level, LoadType, MqttOutputConfig, Objective, OutputConfig } from '../domain/load-types.ts';
+import { RATE_UNIT_NAMES } from '../domain/rate-units.ts';
 import { buildWeekTimes } from '../domain/text-format.ts';
 import { days, hours, minutes } from '../domain/units.ts';
 import { buildMqttOutput, presetNames } from './presets.ts';
@@ -299,6 +300,10 @@ export const OPTIONS = {
   place: required(sectionType(PLACE), 'Where the loads are.'),
   service: required(sectionType(SERVICE), 'The signal service and its account.'),
   mqtt: optional(sectionType(MQTT), 'The MQTT broker, for monitoring and commands.'),
+  units: optional(
+    enumType(...RATE_UNIT_NAMES),
+    'Unit of rates wherever people read them; default: by the time zone, lb/MWh in the United States, else g/kWh.',
+  ),
   ties: defaulted(
     enumType('mid', 'strict', 'weak'),
     'mid',

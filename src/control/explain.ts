@@ -3,14 +3,19 @@
 import { formatHoursMinutes } from '../domain/duration-text.ts';
 import { isRunning } from '../domain/levels.ts';
 import { formatClockTime } from '../domain/local-time.ts';
+import { chooseRateUnit, formatRate, type RateUnit } from '../domain/rate-units.ts';
 import type { Instant } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 import type { Decision, DecisionReason } from './control-types.ts';
 
 /** One sentence: what the signal says, what follows, and until when. Times are local, with the weekday when not today. */
-export function explainDecision(decision: Decision, timezone: string): string {
+export function explainDecision(
+  decision: Decision,
+  timezone: string,
+  unit: RateUnit = chooseRateUnit({ timezone }),
+): string {
   const clock = (at: Instant) => formatClockTime(timezone, at, decision.at);
-  const signal = formatSignalPart(decision);
+  const signal = formatSignalPart(decision, unit);
   const body = [formatReason(decision, clock), formatEnding(decision, clock), formatJob(decision, clock)].filter(
     (part) => part !== '',
   );
@@ -19,10 +24,10 @@ export function explainDecision(decision: Decision, timezone: string): string {
 
 type FormatTime = (at: Instant) => string;
 
-function formatSignalPart({ index, rate, basis }: Decision): string {
+function formatSignalPart({ index, rate, basis }: Decision, unit: RateUnit): string {
   const words: string[] = [];
   if (index !== undefined) words.push(`index ${Math.round(index.value)}`);
-  if (rate !== undefined) words.push(`${Math.round(rate.value)} lb/MWh`);
+  if (rate !== undefined) words.push(formatRate(rate.value, unit));
   const remark = formatBasis(basis);
   return words.length === 0 ? '' : `${words.join(', ')}${remark}`;
 }

@@ -140,6 +140,17 @@ export interface BrokerMessage {
   readonly payload: Uint8Array;
   readonly retained: boolean;
   readonly duplicate: boolean;
+  /** Where the sender wants the answer, and what it will know it by (MQTT 5). */
+  readonly responseTopic?: string;
+  readonly correlation?: Uint8Array;
+}
+
+export interface PublishOptions {
+  readonly retain: boolean;
+  /** Retained no longer than this, which MQTT 5 alone can; before, the message is not retained at all. */
+  readonly expiresSeconds?: number;
+  /** Of the command that this message answers (MQTT 5). */
+  readonly correlation?: Uint8Array;
 }
 
 export type BrokerState =
@@ -152,6 +163,8 @@ export type BrokerState =
 export interface BrokerWill {
   readonly topic: string;
   readonly payload: string;
+  /** How long the broker waits for the link to come back before it publishes the will (MQTT 5). */
+  readonly delaySeconds?: number;
 }
 
 /** One link to an MQTT broker. It connects and reconnects by itself once started; nothing is queued while it is away. Never throws. */
@@ -161,7 +174,7 @@ export interface Broker {
   /** `report` is called at each change of state; on `online` whoever watches subscribes and publishes everything again. */
   watchState(report: (state: BrokerState) => void): Cancel;
   /** True once the broker has taken it (QoS 1); false when offline or refused: the owner keeps the last value and sends it when online again. */
-  publish(topic: string, payload: string, options: { readonly retain: boolean }): Promise<boolean>;
+  publish(topic: string, payload: string, options: PublishOptions): Promise<boolean>;
   /**
    * `receive` is called for each message of the topic until the link is lost. False when refused. `+` stands for any one level;
    * filters that share a topic are not for one link: a broker may send a message once for each of them.

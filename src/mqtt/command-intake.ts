@@ -6,7 +6,7 @@ import { addDuration, seconds } from '../domain/units.ts';
 import { createCommandLimiter } from './command-limiter.ts';
 import { type CommandListener, type CommandResult, createCommandListener } from './command-listener.ts';
 import { parseCommand, type RemoteCommand, refuseUnknownLoad } from './parse-command.ts';
-import { buildTopics } from './topics.ts';
+import { buildTopics, OWN_ROOTS } from './topics.ts';
 
 /** Of a name on the wire, which may be as long as a topic. */
 const MAX_UNKNOWN_LOAD_NAME = 40;
@@ -28,10 +28,23 @@ export interface CommandIntake {
   subscribe(): Promise<void>;
 }
 
+/** Who may only ask must not make the agent write to its own topics, to a device or to Home Assistant. */
+function createResponseTopicCheck({ loads, mqtt }: Config): (topic: string) => boolean {
+  const reserved = [...OWN_ROOTS, ...(mqtt?.discovery === undefined ? [] : [mqtt.discovery]), '$SYS'];
+  const commandTopics = loads.flatMap(({ output }) => (output.kind === 'mqtt' ? [output.commandTopic] : []));
+  return (topic) => !commandTopics.includes(topic) && !reserved.some((root) => `${topic}/`.startsWith(`${root}/`));
+}
+
 export function createCommandIntake({ config, broker, clock, log, onCommand }: CommandIntakeParts): CommandIntake {
   const topics = buildTopics(config);
-  const publishAnswer = (load: string) => (document: object) =>
-    void broker.publish(topics.result(load), JSON.stringify(document), { retain: false });
+  const mayAnswerOn = createResponseTopicCheck(config);
+  const publishAnswer = (load: string) => (document: object, to: BrokerMessage) => {
+    const { responseTopic, correlation } = to;
+    const payload = JSON.stringify(document);
+    void broker.publish(topics.result(load), payload, { retain: false });
+    if (responseTopic !== undefined && mayAnswerOn(responseTopic))
+      void broker.publish(responseTopic, payload, { retain: false, ...(correlation && { correlation }) });
+  };
   const clearRetained = (topic: string) => void broker.publish(topic, '', { retain: true });
 
   const listeners = new Map(

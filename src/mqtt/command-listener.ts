@@ -18,8 +18,8 @@ export interface CommandListenerParts {
   readonly parse: (payload: Uint8Array, now: ClockReading) => ParsedCommand;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
-  /** Publishes the answer. */
-  readonly publishAnswer: (document: object) => void;
+  /** Publishes the answer to a command. */
+  readonly publishAnswer: (document: object, to: BrokerMessage) => void;
   /** Removes a message the broker has stored. */
   readonly clearRetained: (topic: string) => void;
   /** Resolves once the command outlives a power cut. */
@@ -31,42 +31,43 @@ export type CommandListener = (message: BrokerMessage, ignoreUntil: Uptime) => v
 
 export function createCommandListener(parts: CommandListenerParts): CommandListener {
   const { load, limiter, parse, clock, log, publishAnswer, clearRetained, onCommand } = parts;
-  const sendAnswer = (document: object) => publishAnswer({ time: formatInstant(clock.now().wall), ...document });
-  const refuse = (message: string, id?: string) => {
+  const sendAnswer = (to: BrokerMessage, document: object) =>
+    publishAnswer({ time: formatInstant(clock.now().wall), ...document }, to);
+  const refuse = (to: BrokerMessage, message: string, id?: string) => {
     log('warn', `command for "${load}" refused: ${message}`, { load });
-    sendAnswer({ id: id ?? null, ok: false, message });
+    sendAnswer(to, { id: id ?? null, ok: false, message });
   };
 
   /** By their id, the commands that have no answer yet: the same one sent again waits for it. */
   const running = new Map<string, Promise<void>>();
 
-  const executeCommand = async ({ payload }: BrokerMessage): Promise<void> => {
+  const executeCommand = async (message: BrokerMessage): Promise<void> => {
     const now = clock.now();
-    const parsed = parse(payload, now);
+    const parsed = parse(message.payload, now);
     const { id } = parsed;
     if (id !== undefined) await running.get(id);
     const earlierAnswer = id === undefined ? undefined : limiter.findAnswer(id, now.uptime);
     if (earlierAnswer !== undefined) {
-      sendAnswer({ ...earlierAnswer, duplicate: true });
+      sendAnswer(message, { ...earlierAnswer, duplicate: true });
       return;
     }
     if (!parsed.ok) {
-      refuse(parsed.message, id);
+      refuse(message, parsed.message, id);
       return;
     }
-    const execution = answerCommand(parsed.command, id);
+    const execution = answerCommand(message, parsed.command, id);
     if (id !== undefined) running.set(id, execution);
     await execution;
     if (id !== undefined) running.delete(id);
   };
 
-  const answerCommand = async (command: RemoteCommand, id: string | undefined): Promise<void> => {
+  const answerCommand = async (to: BrokerMessage, command: RemoteCommand, id: string | undefined): Promise<void> => {
     const { accepted, text } = await onCommand(command);
     const { uptime } = clock.now();
     const result = { id: id ?? null, ...buildCommandEcho(command), ok: accepted, message: text };
     log('info', `command for "${load}": ${command.kind}`, { load });
     if (id !== undefined && accepted) limiter.rememberAnswer(id, result, uptime);
-    sendAnswer(result);
+    sendAnswer(to, result);
   };
 
   return (message, ignoreUntil) => {
@@ -76,17 +77,17 @@ export function createCommandListener(parts: CommandListenerParts): CommandListe
       case 'flood':
         break;
       case 'flood-begins':
-        refuse('too many commands: at most 10 at once and 10 a minute; the rest is dropped');
+        refuse(message, 'too many commands: at most 10 at once and 10 a minute; the rest is dropped');
         break;
       case 'stored':
         clearRetained(message.topic);
-        refuse('a retained command is never carried out; send it without retain');
+        refuse(message, 'a retained command is never carried out; send it without retain');
         break;
       case 'repeated':
-        refuse('a command the broker repeats is never carried out; send it anew with an id');
+        refuse(message, 'a command the broker repeats is never carried out; send it anew with an id');
         break;
       case 'in':
-        if (uptime < ignoreUntil) refuse('the link has just come up; send it again in a moment');
+        if (uptime < ignoreUntil) refuse(message, 'the link has just come up; send it again in a moment');
         else void executeCommand(message);
     }
   };

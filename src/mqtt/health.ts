@@ -17,8 +17,6 @@ export interface Health {
   readonly basis: Basis;
   /** `generatedAt` of the forecast in use. */
   readonly lastForecast?: Instant;
-  readonly requests: number;
-  readonly logins: number;
   readonly region?: string;
   readonly plan?: string;
   /** The service's warnings about the data in use (specification 2.6), each once. */
@@ -29,7 +27,7 @@ const buildPartPayload = (part: PartHealth) =>
   part.ok ? { ok: true } : { ok: false, problem: part.problem, since: formatInstant(part.since) };
 
 /** The document under `…/health`. `fresh` is what the signal entities' availability hangs on. */
-export function buildHealthPayload({ parts, basis, lastForecast, requests, logins, region, plan, warnings }: Health) {
+export function buildHealthPayload({ parts, basis, lastForecast, region, plan, warnings }: Health) {
   const problems = HEALTH_PARTS.flatMap((name) => {
     const part = parts[name];
     return part.ok ? [] : [`${name}: ${part.problem}`];
@@ -41,8 +39,6 @@ export function buildHealthPayload({ parts, basis, lastForecast, requests, login
     problem: problems.join('; '),
     parts: Object.fromEntries(HEALTH_PARTS.map((name) => [name, buildPartPayload(parts[name])])),
     lastForecast: lastForecast === undefined ? null : formatInstant(lastForecast),
-    requests,
-    logins,
     region: region ?? null,
     plan: plan ?? null,
     warnings: warnings ?? [],

@@ -2,6 +2,8 @@
 
 import type { Config } from '../config/config.ts';
 import type { LoadConfig, SignalType } from '../domain/load-types.ts';
+import type { RateUnit } from '../domain/rate-units.ts';
+import { getRateUnit } from './payloads.ts';
 import { buildDiscoveryId, buildTopics } from './topics.ts';
 
 export interface DiscoveryMessage {
@@ -35,7 +37,7 @@ export function buildDiscovery(config: Config, version: string, takesCommands: b
   const id = buildDiscoveryId(config);
   const topics = buildTopics(config);
   const entities = {
-    ...buildSignalEntities(topics, config.service.signalType),
+    ...buildSignalEntities(topics, config.service.signalType, getRateUnit(config)),
     ...buildHealthEntities(topics),
     ...Object.assign({}, ...config.loads.map((load) => buildLoadEntities(load, topics, takesCommands))),
   };
@@ -54,7 +56,7 @@ export function buildDiscovery(config: Config, version: string, takesCommands: b
 }
 
 /** Unavailable when no fresh data drives the loads, and after `expire_after` without a message. */
-function buildSignalEntities(topics: Topics, signalType: SignalType): Record<string, Entity> {
+function buildSignalEntities(topics: Topics, signalType: SignalType, unit: RateUnit): Record<string, Entity> {
   const common = {
     platform: 'sensor',
     state_topic: topics.signal,
@@ -70,7 +72,7 @@ function buildSignalEntities(topics: Topics, signalType: SignalType): Record<str
     ...measured,
     name: 'Emissions rate',
     icon: 'mdi:molecule-co2',
-    unit_of_measurement: 'lb/MWh',
+    unit_of_measurement: unit,
     value_template: '{{ value_json.rate }}',
   };
   return {

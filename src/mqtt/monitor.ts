@@ -3,19 +3,31 @@
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
 import type { Broker, BrokerMessage, BrokerState, Cancel, Clock, Log, Random } from '../domain/ports.ts';
-import { addDuration, type Duration, seconds } from '../domain/units.ts';
+import { addDuration, type Duration, minutes, seconds } from '../domain/units.ts';
 import type { DeviceStatus } from '../outputs/output.ts';
-import type { SignalView } from '../signal/signal-view.ts';
+import type { Horizon, SignalView } from '../signal/signal-view.ts';
 import { type CommandHandler, createCommandIntake } from './command-intake.ts';
 import { buildHealthPayload, type Health } from './health.ts';
 import { buildDiscovery, buildRemovedEntities, type DiscoveryMessage } from './home-assistant.ts';
-import { createOutbox } from './outbox.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
 import { acceptsCommands } from './parse-command.ts';
-import { buildInfoPayload, buildLoadPayload, buildSignalPayload, type Info } from './payloads.ts';
+import { buildInfoPayload, buildLoadPayload, buildSignalPayload, getRateUnit, type Info } from './payloads.ts';
 import { buildTopics, buildWill } from './topics.ts';
+import {
+  buildForecastPayload,
+  buildHistoryPayload,
+  buildPlanPayload,
+  buildTotalsPayload,
+  type PlanFacts,
+  type SeenValues,
+  type TotalsFacts,
+  type TotalsPayload,
+} from './watcher-payloads.ts';
 
 /** Many devices receive Home Assistant's birth message at once: each waits a moment of its own. */
 const HA_ONLINE_SPREAD = seconds(3);
+/** A signal without a valid index still says so for this long. */
+const EMPTY_SIGNAL_VALID = minutes(15);
 
 export interface MonitorParts {
   readonly config: Config;
@@ -38,6 +50,13 @@ export interface Monitor {
   publishDecision(decision: Decision, text: string): void;
   /** What is known of the load's device; published with its next decision too. */
   publishDeviceStatus(load: string, status: DeviceStatus): void;
+  /** The schedule of the load's present job; its start and end are published with the load too. */
+  publishPlan(load: string, facts: PlanFacts): void;
+  publishForecast(horizon: Horizon, region: string | undefined): void;
+  publishHistory(seen: SeenValues): void;
+  /** The energy of the day is published with each load too. */
+  publishTotals(facts: TotalsFacts): void;
+  publishCounters(counters: { readonly requests: number; readonly logins: number }): void;
   publishHealth(health: Health): void;
   publishInfo(info: Info): void;
   /** Publishes `offline` and leaves. May be called twice. */
@@ -48,8 +67,6 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
   const topics = buildTopics(config);
   const takesCommands = config.mqtt !== undefined && acceptsCommands(config.mqtt);
   const outbox = createOutbox(broker);
-  const publishRetained = (topic: string, document: object) => outbox.setRetained(topic, JSON.stringify(document));
-  const loadDocuments = createLoadDocuments((load, document) => publishRetained(topics.load(load), document));
   let handlers: MonitorHandlers | undefined;
   let unwatch: Cancel | undefined;
   let haOnlineTimer: Cancel | undefined;
@@ -93,15 +110,7 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
       handlers = newHandlers;
       unwatch ??= watchLinkUp(broker, () => void onLinkUp());
     },
-    publishSignal(view, text) {
-      const { wall } = clock.now();
-      const isValid = () => view.index === undefined || clock.now().wall < view.index.validUntil;
-      outbox.setLive(topics.signal, JSON.stringify(buildSignalPayload(view, text, wall)), isValid);
-    },
-    publishDecision: loadDocuments.setDecision,
-    publishDeviceStatus: loadDocuments.setStatus,
-    publishHealth: (health) => publishRetained(topics.health, buildHealthPayload(health)),
-    publishInfo: (info) => publishRetained(topics.info, buildInfoPayload(info, config, version)),
+    ...createPublishers({ config, clock, version }, outbox),
     async stop() {
       haOnlineTimer?.();
       unwatch?.();
@@ -112,22 +121,82 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
 
 const STARTING = { accepted: false, text: 'the agent is still starting; send it again in a moment' };
 
-/** The document of each load, from its last decision and the last status of its device. */
-function createLoadDocuments(publish: (load: string, document: object) => void) {
+/** Builds the documents and gives them to the outbox. */
+function createPublishers(
+  { config, clock, version }: Pick<MonitorParts, 'config' | 'clock' | 'version'>,
+  outbox: Outbox,
+) {
+  const topics = buildTopics(config);
+  const unit = getRateUnit(config);
+  const publishRetained = (topic: string, document: object) => outbox.setRetained(topic, JSON.stringify(document));
+  const loadDocuments = createLoadDocuments(config, (load, document) => publishRetained(topics.load(load), document));
+  return {
+    publishSignal(view: SignalView, text: string) {
+      const { wall } = clock.now();
+      const validUntil = view.index?.validUntil ?? addDuration(wall, EMPTY_SIGNAL_VALID);
+      // The broker counts in real time, also while the agent's time is accelerated.
+      const secondsLeft = () => (validUntil - clock.now().wall) / (1_000 * (clock.speed ?? 1));
+      const document = buildSignalPayload(view, { text, now: wall, unit });
+      outbox.setExpiring(topics.signal, JSON.stringify(document), secondsLeft);
+    },
+    publishDecision: loadDocuments.setDecision,
+    publishDeviceStatus: loadDocuments.setStatus,
+    publishPlan(load: string, facts: PlanFacts) {
+      const powerKw = config.loads.find(({ name }) => name === load)?.powerKw ?? 0;
+      publishRetained(topics.plan(load), buildPlanPayload(load, facts, powerKw));
+      loadDocuments.setPlan(load, facts);
+    },
+    publishForecast: (horizon: Horizon, region: string | undefined) =>
+      publishRetained(topics.forecast, buildForecastPayload(horizon, region, unit)),
+    publishHistory: (seen: SeenValues) => publishRetained(topics.history, buildHistoryPayload(seen, unit)),
+    publishTotals(facts: TotalsFacts) {
+      const names = config.loads.map(({ name }) => name);
+      const document = buildTotalsPayload(facts, names);
+      publishRetained(topics.totals, document);
+      loadDocuments.setTotals(document);
+    },
+    publishCounters: (counters: object) => publishRetained(topics.counters, counters),
+    publishHealth: (health: Health) => publishRetained(topics.health, buildHealthPayload(health)),
+    publishInfo: (info: Info) => publishRetained(topics.info, buildInfoPayload(info, config, version)),
+  } satisfies Partial<Monitor>;
+}
+
+/** The document of each load, from its last decision, the last status of its device, its plan and the day's energy. */
+function createLoadDocuments(config: Config, publish: (load: string, document: object) => void) {
   const decisions = new Map<string, { readonly decision: Decision; readonly text: string }>();
   const statuses = new Map<string, DeviceStatus>();
+  const plans = new Map<string, PlanFacts>();
+  let totals: TotalsPayload | undefined;
+  const unit = getRateUnit(config);
+
   const publishLoad = (load: string): void => {
     const found = decisions.get(load);
-    if (found !== undefined) publish(load, buildLoadPayload(found.decision, found.text, statuses.get(load)));
+    const plan = plans.get(load);
+    const energyTodayKwh = totals?.loads[load]?.today.energyKwh;
+    const facts = {
+      unit,
+      powerKw: config.loads.find(({ name }) => name === load)?.powerKw ?? 0,
+      ...(plan === undefined ? {} : { plan }),
+      ...(energyTodayKwh === undefined ? {} : { energyTodayKwh }),
+    };
+    if (found !== undefined) publish(load, buildLoadPayload(found.decision, found.text, facts, statuses.get(load)));
   };
+  const setter =
+    <Value>(values: Map<string, Value>) =>
+    (load: string, value: Value): void => {
+      values.set(load, value);
+      publishLoad(load);
+    };
   return {
     setDecision(decision: Decision, text: string): void {
       decisions.set(decision.load, { decision, text });
       publishLoad(decision.load);
     },
-    setStatus(load: string, status: DeviceStatus): void {
-      statuses.set(load, status);
-      publishLoad(load);
+    setStatus: setter(statuses),
+    setPlan: setter(plans),
+    setTotals(document: TotalsPayload): void {
+      totals = document;
+      for (const load of decisions.keys()) publishLoad(load);
     },
   };
 }

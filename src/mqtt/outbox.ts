@@ -5,8 +5,8 @@ import type { Broker } from '../domain/ports.ts';
 export interface Outbox {
   /** Retained: published now, once `republish` has been called, and again after each start of the link. A value the broker has already is not sent twice. */
   setRetained(topic: string, payload: string): void;
-  /** Not retained: published as soon as the link allows; `isValid` is asked before each later sending of the same value. */
-  setLive(topic: string, payload: string, isValid: () => boolean): void;
+  /** Retained no longer than it is valid: published as soon as the link allows, unless `secondsLeft` says by then that nothing is left. */
+  setExpiring(topic: string, payload: string, secondsLeft: () => number): void;
   /** Everything again. Resolves true when all of it has been offered to the broker, false when the link was lost. */
   republish(): Promise<boolean>;
   /** How many topics it keeps. */
@@ -15,8 +15,7 @@ export interface Outbox {
 
 interface OutboxValue {
   readonly payload: string;
-  readonly retain: boolean;
-  readonly isValid: () => boolean;
+  readonly secondsLeft?: () => number;
 }
 
 export function createOutbox(broker: Broker): Outbox {
@@ -31,8 +30,10 @@ export function createOutbox(broker: Broker): Outbox {
       if (broker.state.kind !== 'online') return;
       dueTopics.delete(topic);
       const value = values.get(topic);
-      if (value === undefined || !value.isValid()) continue;
-      const isAccepted = await broker.publish(topic, value.payload, { retain: value.retain });
+      const secondsLeft = value?.secondsLeft?.();
+      if (value === undefined || (secondsLeft !== undefined && secondsLeft <= 0)) continue;
+      const expiry = secondsLeft === undefined ? {} : { expiresSeconds: Math.ceil(secondsLeft) };
+      const isAccepted = await broker.publish(topic, value.payload, { retain: true, ...expiry });
       if (!isAccepted && broker.state.kind !== 'online') dueTopics.add(topic);
     }
   };
@@ -50,9 +51,9 @@ export function createOutbox(broker: Broker): Outbox {
 
   return {
     setRetained(topic, payload) {
-      if (values.get(topic)?.payload !== payload) setValue(topic, { payload, retain: true, isValid: () => true });
+      if (values.get(topic)?.payload !== payload) setValue(topic, { payload });
     },
-    setLive: (topic, payload, isValid) => setValue(topic, { payload, retain: false, isValid }),
+    setExpiring: (topic, payload, secondsLeft) => setValue(topic, { payload, secondsLeft }),
     async republish() {
       isOpen = true;
       for (const topic of values.keys()) dueTopics.add(topic);

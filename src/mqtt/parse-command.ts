@@ -137,7 +137,7 @@ function parseOverride({ level, for: length }: CommandBody, load: LoadConfig): R
 }
 
 /** An ordered start requires the owner's consent, which `forceBelow` is. */
-function listCommandLevels(load: LoadConfig): readonly Level[] {
+export function listCommandLevels(load: LoadConfig): readonly Level[] {
   if (!isSgReady(load)) return ['on', 'off'];
   return ['on', 'off', 'block', 'normal', 'recommend', ...(load.forceBelow === undefined ? [] : (['force'] as const))];
 }

@@ -3,15 +3,24 @@
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
 import { isRunning } from '../domain/levels.ts';
+import { chooseRateUnit, convertRate, type RateUnit } from '../domain/rate-units.ts';
 import { formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/units.ts';
 import type { DeviceStatus } from '../outputs/output.ts';
 import type { SignalView } from '../signal/signal-view.ts';
+import { listCommandLevels } from './parse-command.ts';
+import { listPlannedRuns, type PlanFacts } from './watcher-payloads.ts';
 
 const roundTo = (value: number, digits: number) => Number(value.toFixed(digits));
 const formatTimeOrNull = (at: Instant | undefined) => (at === undefined ? null : formatInstant(at));
 
+/** In which unit rates are published. */
+export const getRateUnit = ({ units, place }: Pick<Config, 'units' | 'place'>): RateUnit =>
+  chooseRateUnit({ ...(units && { units }), timezone: place.timezone });
+
 /** `…/signal` */
-export function buildSignalPayload({ region, index, rate, horizon }: SignalView, text: string, now: Instant) {
+export function buildSignalPayload(view: SignalView, facts: { text: string; now: Instant; unit: RateUnit }) {
+  const { region, index, rate, horizon } = view;
+  const { text, now, unit } = facts;
   return {
     time: formatInstant(now),
     region: region ?? null,
@@ -19,8 +28,8 @@ export function buildSignalPayload({ region, index, rate, horizon }: SignalView,
     basis: index?.basis ?? horizon?.basis ?? 'fail-safe',
     validUntil: formatTimeOrNull(index?.validUntil),
     flat: index?.flat ?? false,
-    rate: rate === undefined ? null : roundTo(rate.value, 2),
-    units: RATE_UNITS,
+    rate: rate === undefined ? null : roundTo(convertRate(rate.value, unit), 2),
+    units: unit,
     text,
   };
 }
@@ -32,9 +41,35 @@ function getOverrideState({ why, wantedWhy, wanted }: Decision): 'on' | 'off' | 
   return isRunning(wanted) ? 'on' : 'off';
 }
 
+/** What is published of a load beside its decision and its device. */
+export interface LoadFacts {
+  readonly unit: RateUnit;
+  /** While it runs. */
+  readonly powerKw: number;
+  readonly plan?: PlanFacts;
+  readonly energyTodayKwh?: number;
+}
+
+/** When it starts and ends next: by its plan, else by the next change that the decision foresees. */
+function findNextRun({ at, level, next }: Decision, plan: PlanFacts | undefined) {
+  const ahead = listPlannedRuns(plan ?? {}).filter(({ to }) => to > at);
+  const present = isRunning(level) ? ahead.find(({ from }) => from <= at) : undefined;
+  const following = ahead.find(({ from }) => from > at);
+  const change = next === undefined ? {} : isRunning(next.level) ? { start: next.at } : { end: next.at };
+  const start = following?.from ?? change.start;
+  const end = isRunning(level) ? (present?.to ?? change.end) : following?.to;
+  return { nextStart: formatTimeOrNull(start), nextEnd: formatTimeOrNull(end) };
+}
+
+function convertDecisionRate({ rate }: Decision, unit: RateUnit) {
+  if (rate === undefined) return null;
+  if (rate.units !== RATE_UNITS) return { value: roundTo(rate.value, 2), units: rate.units };
+  return { value: roundTo(convertRate(rate.value, unit), 2), units: unit };
+}
+
 /** `…/loads/<load>`: `level` is decided, `told` was sent to the device, `confirmed` the device reports. */
-export function buildLoadPayload(decision: Decision, text: string, device: DeviceStatus = {}) {
-  const { at, level, wanted, why, wantedWhy, priority, basis, index, rate, until, next, job, energy } = decision;
+export function buildLoadPayload(decision: Decision, text: string, facts: LoadFacts, device: DeviceStatus = {}) {
+  const { at, level, wanted, why, wantedWhy, priority, basis, index, until, next, job, energy } = decision;
   return {
     time: formatInstant(at),
     level,
@@ -50,9 +85,10 @@ export function buildLoadPayload(decision: Decision, text: string, device: Devic
     basis,
     override: getOverrideState(decision),
     index: index === undefined ? null : roundTo(index.value, 2),
-    rate: rate === undefined ? null : { value: roundTo(rate.value, 2), units: rate.units },
+    rate: convertDecisionRate(decision, facts.unit),
     until: formatTimeOrNull(until),
     next: next === undefined ? null : { level: next.level, at: formatInstant(next.at) },
+    ...findNextRun(decision, facts.plan),
     job:
       job === undefined
         ? null
@@ -63,6 +99,8 @@ export function buildLoadPayload(decision: Decision, text: string, device: Devic
             shortfallMinutes: roundTo(inMinutes(job.shortfall), 1),
           },
     energyKwh: energy === undefined ? null : roundTo(energy, 3),
+    powerKw: isRunning(level) ? facts.powerKw : 0,
+    energyTodayKwh: facts.energyTodayKwh ?? null,
   };
 }
 
@@ -88,12 +126,17 @@ export function buildInfoPayload(
     mapLastUpdated: formatTimeOrNull(mapLastUpdated),
     signalType: config.service.signalType,
     timezone: config.place.timezone,
-    loads: config.loads.map(({ name, type, output, powerKw, observeOnly }) => ({
-      name,
-      type,
-      output: output.kind,
-      powerKw,
-      observeOnly,
+    units: getRateUnit(config),
+    loads: config.loads.map((load) => ({
+      name: load.name,
+      type: load.type,
+      output: load.output.kind,
+      levels: listCommandLevels(load),
+      powerKw: load.powerKw,
+      onBelow: load.onBelow,
+      offAbove: load.offAbove,
+      hasGoal: load.goal !== undefined,
+      observeOnly: load.observeOnly,
     })),
   };
 }

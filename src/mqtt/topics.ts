@@ -3,31 +3,125 @@
 import type { BrokerWill } from '../domain/ports.ts';
 
 const ROOT = 'gridtide';
+const LEASE_ROOT = `${ROOT}-owners`;
+/** Below these only agents write. */
+export const OWN_ROOTS: readonly string[] = [ROOT, LEASE_ROOT];
 
 interface Device {
   readonly device: string;
 }
 
+/** How the broker keeps a message: `expiring` is retained for as long as it is valid with MQTT 5, and not at all before. */
+export type Retention = 'retained' | 'expiring' | 'no';
+
+export interface TopicRow {
+  /** Under `gridtide/<device>/`. */
+  readonly path: string;
+  readonly retention: Retention;
+  readonly published: string;
+  readonly holds: string;
+}
+
+const row = (path: string, retention: Retention, published: string, holds: string): TopicRow => ({
+  path,
+  retention,
+  published,
+  holds,
+});
+
+/** Every topic of the tree: the code, `docs/topics.md` and the tests read these rows. */
+export const TOPICS = {
+  availability: row(
+    'availability',
+    'retained',
+    'at the start and the end; `offline` is also the last will',
+    '`online` or `offline`',
+  ),
+  signal: row(
+    'signal',
+    'expiring',
+    'every five minutes',
+    'the signal now: `index` (0 cleanest to 100 dirtiest of the next 24 hours), `rate`, `units`, `basis`, `validUntil`',
+  ),
+  forecast: row(
+    'forecast',
+    'retained',
+    'with each new forecast',
+    'the rates ahead: `values[i]` holds from `from` plus `i` times `periodSeconds`, in `units`; from `profileFrom` on they are the own profile of the device; `null` where none is known; valid until `validUntil`',
+  ),
+  history: row(
+    'history',
+    'retained',
+    'every quarter of an hour',
+    'the rates seen since yesterday 00:00 local time, in the shape of `forecast`',
+  ),
+  totals: row(
+    'totals',
+    'retained',
+    'every quarter of an hour while a load runs, and after midnight',
+    'energy, emissions and savings `today`, this `month` and in `all`, of the house and of each load, and of each of the last 30 `days`; valid until `validUntil`, the end of the local day',
+  ),
+  load: row(
+    'loads/<load>',
+    'retained',
+    'with each change',
+    'the decision: `level`, `told` (sent to the device), `confirmed` (reported by the device), `text` (the reason in words), `why` (the reason as a code), `basis`, `priority`, `job`, `power`, `energyTodayKwh`, `nextStart`, `nextEnd`',
+  ),
+  plan: row(
+    'loads/<load>/plan',
+    'retained',
+    'with each new plan',
+    'the planned `runs` of the present job with `start`, `end` and `kw`, its deadline `by`, and when it was made',
+  ),
+  health: row(
+    'health',
+    'retained',
+    'with each change',
+    'service, broker, map, clock, storage, outputs: `ok`, or one sentence with problem and fix; `basis`, `fresh`, the last forecast, the plan of the account, warnings of the service',
+  ),
+  counters: row('counters', 'retained', 'with each request to the service', '`requests` and `logins` since the start'),
+  info: row('info', 'retained', 'at the start', 'version, region, age of the map, the loads and their limits'),
+  command: row(
+    'loads/<load>/set',
+    'no',
+    'by you',
+    'a command: `{"command": "override", "level": "on", "for": "2h"}`, `{"command": "arm", "need": "4h", "by": "2026-03-02T15:00:00Z"}` or `{"command": "clear"}`, with an `id` of your own if you like',
+  ),
+  result: row(
+    'loads/<load>/result',
+    'no',
+    'after each command; with MQTT 5 also on its response topic, with its correlation data',
+    'the answer: `ok`, `message`, and the `id` of the command',
+  ),
+} as const satisfies Readonly<Record<string, TopicRow>>;
+
 export function buildTopics({ device }: Device) {
   const base = `${ROOT}/${device}`;
+  const one = (topic: TopicRow) => `${base}/${topic.path}`;
+  const byLoad = (topic: TopicRow) => (name: string) => one(topic).replace('<load>', name);
   return {
     /** The level above all topics of the device. */
     base,
-    availability: `${base}/availability`,
-    signal: `${base}/signal`,
-    health: `${base}/health`,
-    info: `${base}/info`,
-    load: (name: string) => `${base}/loads/${name}`,
+    availability: one(TOPICS.availability),
+    signal: one(TOPICS.signal),
+    forecast: one(TOPICS.forecast),
+    history: one(TOPICS.history),
+    totals: one(TOPICS.totals),
+    health: one(TOPICS.health),
+    counters: one(TOPICS.counters),
+    info: one(TOPICS.info),
+    load: byLoad(TOPICS.load),
+    plan: byLoad(TOPICS.plan),
     /** `+` for the commands to any load. */
-    command: (name: string) => `${base}/loads/${name}/set`,
-    result: (name: string) => `${base}/loads/${name}/result`,
+    command: byLoad(TOPICS.command),
+    result: byLoad(TOPICS.result),
     /** The load that a command topic names. */
     parseCommandLoad: (topic: string) => topic.slice(`${base}/loads/`.length, -'/set'.length),
   } as const;
 }
 
 /** Where the agent that commands an MQTT device puts its name. */
-export const buildLeaseTopic = (commandTopic: string) => `${ROOT}-owners/${commandTopic}`;
+export const buildLeaseTopic = (commandTopic: string) => `${LEASE_ROOT}/${commandTopic}`;
 
 /** The same for every start of one device, so that a second agent with its name is noticed. */
 export const buildClientId = ({ device }: Device) => `${ROOT}-${device}`;
@@ -35,8 +129,37 @@ export const buildClientId = ({ device }: Device) => `${ROOT}-${device}`;
 /** The device in Home Assistant, and the start of the ids of its entities. */
 export const buildDiscoveryId = ({ device }: Device) => `${ROOT}_${device}`;
 
+/** A broken link that comes back within this is not published as `offline` (MQTT 5). */
+const WILL_DELAY_SECONDS = 5;
+
 /** The retained `offline` that the broker publishes when the link dies. */
 export const buildWill = (device: Device): BrokerWill => ({
   topic: buildTopics(device).availability,
   payload: 'offline',
+  delaySeconds: WILL_DELAY_SECONDS,
 });
+
+/** `docs/topics.md`: the table for people. */
+export function formatTopicReference(): string {
+  const KEPT: Readonly<Record<Retention, string>> = {
+    retained: 'yes',
+    expiring: 'with MQTT 5, while valid',
+    no: 'no',
+  };
+  const rows = Object.values<TopicRow>(TOPICS).map(
+    ({ path, retention, published, holds }) => `| \`${path}\` | ${holds} | ${published} | ${KEPT[retention]} |`,
+  );
+  return [
+    '# MQTT topics',
+    '',
+    `All of them are under \`${ROOT}/<device>/\`. \`gridtide init --topics\` prints this page. Documents are JSON; times are ISO 8601 in UTC;`,
+    'rates carry their `units` (the option `units`), energy is in kWh, power in kW, emissions in kg.',
+    '',
+    '| topic | holds | published | retained |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+    `\`${LEASE_ROOT}/…\`, beside these topics, names the agent that commands a device. Home Assistant discovers the device under \`homeassistant/device/…\`.`,
+    '',
+  ].join('\n');
+}

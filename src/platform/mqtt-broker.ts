@@ -66,8 +66,8 @@ class ReconnectingBroker implements Broker {
     return () => void this.watchers.delete(report);
   }
 
-  async publish(topic: string, payload: string, { retain }: { readonly retain: boolean }): Promise<boolean> {
-    return this.link?.publish(topic, payload, retain) ?? false;
+  async publish(...message: Parameters<Broker['publish']>): Promise<boolean> {
+    return this.link?.publish(...message) ?? false;
   }
 
   async subscribe(...subscription: Parameters<Broker['subscribe']>): Promise<boolean> {
@@ -106,7 +106,7 @@ class ReconnectingBroker implements Broker {
 
   private goOnline(client: MqttClient): void {
     const denied = new Set<string>();
-    const link = createMqttLink(client, this.parts.clock, (action) => {
+    const link = createMqttLink({ client, clock: this.parts.clock, version: this.version }, (action) => {
       if (this.link !== link || denied.has(action)) return;
       denied.add(action);
       this.setState({ kind: 'online', version: this.version, denied: [...denied] });
@@ -161,7 +161,10 @@ class ReconnectingBroker implements Broker {
     const goodbye = { clock: this.parts.clock, wait: LEAVE_TIMEOUT, name: 'broker farewell' };
     const { link } = this;
     if (link !== undefined && last !== undefined)
-      await waitAbortable<boolean>(goodbye, (finish) => void link.publish(last.topic, last.payload, true).then(finish));
+      await waitAbortable<boolean>(
+        goodbye,
+        (finish) => void link.publish(last.topic, last.payload, { retain: true }).then(finish),
+      );
     if (client !== undefined) {
       const isForced = this.link === undefined;
       await waitAbortable<true>(goodbye, (finish) => void client.end(isForced, () => finish(true)));

@@ -1,7 +1,7 @@
 /** One attempt at a broker link through mqtt.js: its options and the cause of its end. */
 
 import type { IClientOptions, MqttClient } from 'mqtt';
-import type { BrokerCredentials, BrokerOptions } from '../domain/ports.ts';
+import type { BrokerCredentials, BrokerOptions, BrokerWill } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
 import type { DisconnectReason } from './broker-disconnect.ts';
 import { createPacketGuard } from './packet-guard.ts';
@@ -21,6 +21,18 @@ function parseBrokerUrl(url: string): IClientOptions {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     ...(port === '' ? {} : { port: Number(port) }),
   };
+}
+
+function buildWillPacket({ topic, payload, delaySeconds }: BrokerWill, version: MqttVersion) {
+  const hasDelay = version === 5 && delaySeconds !== undefined;
+  const properties = hasDelay ? { properties: { willDelayInterval: delaySeconds } } : {};
+  return { topic, payload: Buffer.from(payload), qos: 1, retain: true, ...properties } as const;
+}
+
+/** The broker forgets a session at once unless it is told to wait for as long as the will does. */
+function buildProperties(will: BrokerWill | undefined): NonNullable<IClientOptions['properties']> {
+  const wait = will?.delaySeconds;
+  return { maximumPacketSize: MAX_PACKET, ...(wait === undefined ? {} : { sessionExpiryInterval: wait }) };
 }
 
 function buildClientOptions(
@@ -46,10 +58,8 @@ function buildClientOptions(
     ...(ca === undefined ? {} : { ca: [...process.getBuiltinModule('node:tls').rootCertificates, ca] }),
     ...(certificate === undefined ? {} : { cert: certificate }),
     ...(key === undefined ? {} : { key }),
-    ...(will === undefined
-      ? {}
-      : { will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
-    ...(version === 5 ? { properties: { maximumPacketSize: MAX_PACKET } } : {}),
+    ...(will === undefined ? {} : { will: buildWillPacket(will, version) }),
+    ...(version === 5 ? { properties: buildProperties(will) } : {}),
   };
 }
 

@@ -1,10 +1,10 @@
 /** An accepted link to a broker: publishes, subscribes and delivers messages until it ends. */
 
-import type { MqttClient } from 'mqtt';
+import type { IClientPublishOptions, IPublishPacket, MqttClient } from 'mqtt';
 import { waitAbortable } from '../domain/abortable-wait.ts';
-import type { BrokerMessage, Clock, SubscriptionOptions } from '../domain/ports.ts';
+import type { BrokerMessage, Clock, PublishOptions, SubscriptionOptions } from '../domain/ports.ts';
 import { seconds, type Uptime } from '../domain/units.ts';
-import { getMqttErrorCode } from './mqtt-client.ts';
+import { getMqttErrorCode, type MqttVersion } from './mqtt-client.ts';
 import { isTopic, isTopicFilter, matchesFilter } from './mqtt-topics.ts';
 
 const ANSWER_TIMEOUT = seconds(10);
@@ -15,17 +15,47 @@ export interface MqttLink {
   readonly client: MqttClient;
   readonly since: Uptime;
   /** True once the broker has accepted it. */
-  publish(topic: string, payload: string, retain: boolean): Promise<boolean>;
+  publish(topic: string, payload: string, options: PublishOptions): Promise<boolean>;
   subscribe(filter: string, receive: Receive, options: SubscriptionOptions): Promise<boolean>;
   /** The link has ended: whoever waits for an answer gets none. */
   end(): void;
 }
 
-export function createMqttLink(client: MqttClient, clock: Clock, onDenied: (action: string) => void): MqttLink {
+export interface MqttLinkParts {
+  readonly client: MqttClient;
+  readonly clock: Clock;
+  readonly version: MqttVersion;
+}
+
+function toBrokerMessage(topic: string, payload: Uint8Array, packet: IPublishPacket): BrokerMessage {
+  const { retain, dup, properties: { responseTopic, correlationData } = {} } = packet;
+  return {
+    topic,
+    payload,
+    retained: retain === true,
+    duplicate: dup === true,
+    ...(responseTopic === undefined ? {} : { responseTopic }),
+    ...(correlationData === undefined ? {} : { correlation: correlationData }),
+  };
+}
+
+/** Version 4 knows no expiry: a message that must not outlive it is not stored then. */
+function toPublishOptions(options: PublishOptions, version: MqttVersion): IClientPublishOptions {
+  const { retain, expiresSeconds, correlation } = options;
+  if (version === 4) return { qos: 1, retain: retain && expiresSeconds === undefined };
+  const properties = {
+    ...(expiresSeconds === undefined ? {} : { messageExpiryInterval: expiresSeconds }),
+    ...(correlation === undefined ? {} : { correlationData: Buffer.from(correlation) }),
+  };
+  return { qos: 1, retain, ...(Object.keys(properties).length === 0 ? {} : { properties }) };
+}
+
+export function createMqttLink(parts: MqttLinkParts, onDenied: (action: string) => void): MqttLink {
+  const { client, clock, version } = parts;
   const receivers = new Map<string, Set<Receive>>();
   const ended = new AbortController();
-  client.on('message', (topic, payload, { retain, dup }) => {
-    const message: BrokerMessage = { topic, payload, retained: retain === true, duplicate: dup === true };
+  client.on('message', (topic, payload, packet) => {
+    const message = toBrokerMessage(topic, payload, packet);
     const matching = [...receivers].filter(([filter]) => matchesFilter(filter, topic));
     for (const [, all] of matching) for (const receive of all) receive(message);
   });
@@ -44,9 +74,10 @@ export function createMqttLink(client: MqttClient, clock: Clock, onDenied: (acti
   return {
     client,
     since: clock.now().uptime,
-    async publish(topic, payload, retain) {
+    async publish(topic, payload, options) {
       if (!isTopic(topic)) return false;
-      return awaitAgreement(`publishing ${topic}`, (done) => client.publish(topic, payload, { qos: 1, retain }, done));
+      const message = toPublishOptions(options, version);
+      return awaitAgreement(`publishing ${topic}`, (done) => client.publish(topic, payload, message, done));
     },
     async subscribe(filter, receive, { wantsRetained }) {
       if (!isTopicFilter(filter)) return false;

@@ -8,8 +8,6 @@ const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
 const QUIET = {
   problems: [],
   view: undefined,
-  requests: 3,
-  logins: 1,
   region: 'PSCO',
   plan: undefined,
   failSafeSince: NOON,

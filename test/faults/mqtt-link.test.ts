@@ -35,6 +35,7 @@ const WHOLE_TREE = [
   'gridtide/cellar/info',
   'gridtide/cellar/loads/car',
   'gridtide/cellar/loads/heating',
+  'gridtide/cellar/signal',
   'homeassistant/device/gridtide_cellar/config',
 ];
 
@@ -100,7 +101,7 @@ describeWithMosquitto('the link to the broker', () => {
     const frozen = performance.now();
     wire.freeze();
     let told = 0;
-    const chatter = setInterval(() => house.monitor.publishHealth(sampleHealth({ requests: ++told })), 100);
+    const chatter = setInterval(() => house.monitor.publishHealth(sampleHealth({ plan: `${++told}` })), 100);
     const state = await house.waitForState(isOffline);
     clearInterval(chatter);
     // 1.5 × keepalive is 3 s; twice that leaves room for a busy machine and none for an endless postponement.
@@ -115,7 +116,7 @@ describeWithMosquitto('the link to the broker', () => {
     const house = stopAfterTest(startMonitorFixture(mosquitto.url));
     const tell = (from: number, count: number) => {
       for (let n = from; n < from + count; n += 1) {
-        house.monitor.publishHealth(sampleHealth({ requests: n }));
+        house.monitor.publishHealth(sampleHealth({ plan: `${n}` }));
         house.monitor.publishDecision(sampleDecision({ priority: 8 }), `news ${n}`);
       }
     };

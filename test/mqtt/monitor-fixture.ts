@@ -83,8 +83,6 @@ export const sampleHealth = (more: Partial<Health> = {}): Health => ({
     outputs: { ok: true },
   },
   basis: 'live-index',
-  requests: 12,
-  logins: 1,
   ...more,
 });
 

@@ -110,10 +110,10 @@ describe('the outbox', () => {
     const { broker, offered, answers } = slowBroker();
     const box = createOutbox(broker);
     await box.republish();
-    let valid = true;
-    box.setLive('signal', '21', () => valid);
+    let left = 60;
+    box.setExpiring('signal', '21', () => left);
     await answers();
-    valid = false;
+    left = 0;
     expect(await box.republish()).toBe(true);
     expect(offered).toEqual(['signal=21']);
   });

@@ -15,6 +15,7 @@ import { presetNames, presets } from '../../config/presets.ts';
 import { type ConfigRows, GENERIC_CONTEXT, loadTypes } from '../../config/value-type.ts';
 
 import { enumType, nameType, timeOfDayType } from '../../config/value-types.ts';
+import { formatTopicReference } from '../../mqtt/topics.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { createPrompt, type Prompt } from '../shared/prompt.ts';
 
@@ -27,6 +28,7 @@ export const spec = {
     yes: { help: 'ask nothing: write an example to edit' },
     schema: { help: 'print the JSON schema of the configuration, for editors' },
     options: { help: 'print a table of all options, in Markdown' },
+    topics: { help: 'print a table of all MQTT topics, in Markdown' },
   },
   notes: ['It asks for no password: the configuration names the files with the passwords.'],
 } satisfies CommandSpec;
@@ -207,10 +209,10 @@ async function writeConfigFile(file: string, text: string, overwrite: boolean): 
 }
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  if (args.flag('schema') || args.flag('options')) {
-    terminal.out(args.flag('schema') ? `${JSON.stringify(buildConfigSchema(), null, 2)}\n` : buildOptionReference());
-    return 0;
-  }
+  if (args.flag('schema')) terminal.out(`${JSON.stringify(buildConfigSchema(), null, 2)}\n`);
+  if (args.flag('options')) terminal.out(buildOptionReference());
+  if (args.flag('topics')) terminal.out(formatTopicReference());
+  if (args.flag('schema') || args.flag('options') || args.flag('topics')) return 0;
   const file = args.text('output') ?? 'gridtide.yaml';
   const overwrite = args.flag('force');
   if (!overwrite && (await fileExists(file))) throw fileExistsError(file);

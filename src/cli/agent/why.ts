@@ -8,7 +8,7 @@ import { parseInstant } from '../../domain/iso-time.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { formatClockTime } from '../../domain/local-time.ts';
 import { formatInstant, type Instant } from '../../domain/units.ts';
-import { buildLoadPayload } from '../../mqtt/payloads.ts';
+import { buildLoadPayload, getRateUnit } from '../../mqtt/payloads.ts';
 import { buildTopics } from '../../mqtt/topics.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
@@ -72,9 +72,10 @@ async function readFromBroker(
 
 async function readFromState(
   config: LocatedConfig,
-  { name }: LoadConfig,
+  { name, powerKw }: LoadConfig,
   terminal: Terminal,
 ): Promise<KnownDecision | undefined> {
+  const unit = getRateUnit(config);
   const store = createDocumentStore(createFileDisk(config.state), createDiskErrorPrinter(terminal));
   const note = (text: string) => terminal.err(`${text}\n`);
   const { signalType } = config.service;
@@ -84,7 +85,7 @@ async function readFromState(
   return {
     from: 'state',
     asOf: formatInstant(control.state.lastMoment?.wall ?? decision.at),
-    load: buildLoadPayload(decision, explainDecision(decision, config.place.timezone)),
+    load: buildLoadPayload(decision, explainDecision(decision, config.place.timezone, unit), { unit, powerKw }),
   };
 }
 

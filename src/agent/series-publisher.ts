@@ -1,0 +1,59 @@
+/** Publishes the rates ahead with each new forecast, and the rates seen since yesterday every quarter of an hour. */
+
+import { createDayFormatter, findDayStart } from '../domain/local-day.ts';
+import { type Duration, floorTo, hours, type Instant, minutes, subtractDuration } from '../domain/units.ts';
+import type { Monitor } from '../mqtt/monitor.ts';
+import type { SeenValues } from '../mqtt/watcher-payloads.ts';
+import type { SignalData } from '../signal/signal-store.ts';
+import type { SignalView } from '../signal/signal-view.ts';
+import { seenValueAt, toSlot } from '../signal/value-history.ts';
+import type { AgentContext } from './agent-context.ts';
+
+export interface SeriesPublisherParts {
+  readonly monitor: Monitor;
+  readonly clock: Pick<AgentContext['clock'], 'now'>;
+  readonly timezone: string;
+  readonly data: () => SignalData | undefined;
+}
+
+const HISTORY_INTERVAL = minutes(15);
+
+export function createSeriesPublisher({ monitor, clock, timezone, data }: SeriesPublisherParts) {
+  const formatDay = createDayFormatter(timezone);
+  let publishedForecast = '';
+  let publishedHistory = '';
+  return {
+    publish({ region, horizon }: SignalView): void {
+      if (horizon !== undefined) {
+        const { generatedAt, basis, units } = horizon;
+        const issue = `${region} ${generatedAt} ${basis} ${units}`;
+        if (issue !== publishedForecast) monitor.publishForecast(horizon, region);
+        publishedForecast = issue;
+      }
+      const { wall, trusted } = clock.now();
+      const window = `${region} ${floorTo(wall, HISTORY_INTERVAL)}`;
+      if (!trusted || window === publishedHistory) return;
+      const seen = collectSeenValues(data(), findYesterday(formatDay, wall), wall);
+      if (seen === undefined) return;
+      publishedHistory = window;
+      monitor.publishHistory(seen);
+    },
+  };
+}
+
+const findYesterday = (formatDay: ReturnType<typeof createDayFormatter>, now: Instant): Instant =>
+  findDayStart(formatDay, subtractDuration(findDayStart(formatDay, now), hours(1)));
+
+function collectSeenValues(data: SignalData | undefined, from: Instant, now: Instant): SeenValues | undefined {
+  if (data?.rates === undefined) return undefined;
+  const { history, units } = data.rates;
+  const [first, last] = [toSlot(history, from), toSlot(history, now)];
+  const values = Array.from({ length: last - first + 1 }, (_, i) => seenValueAt(history, first + i));
+  return {
+    region: data.region,
+    units,
+    from: (first * history.period) as Instant,
+    period: history.period as Duration,
+    values,
+  };
+}

@@ -1,0 +1,148 @@
+/** The JSON documents for those who watch: forecast, history, plan and totals. */
+
+import type { LoadPlan, LoadState } from '../control/state/control-state.ts';
+import { convertRate, type RateUnit } from '../domain/rate-units.ts';
+import { type Duration, formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/units.ts';
+import type { Total } from '../ledger/totals.ts';
+import type { Horizon } from '../signal/signal-view.ts';
+
+const roundTo = (value: number, digits: number) => Number(value.toFixed(digits));
+
+/** Rates in the owner's unit; another signal keeps the unit of the service. */
+function convertSeries(values: readonly number[], units: string, unit: RateUnit) {
+  const isRate = units === RATE_UNITS;
+  return {
+    units: isRate ? unit : units,
+    values: values.map((value) =>
+      Number.isFinite(value) ? roundTo(isRate ? convertRate(value, unit) : value, 1) : null,
+    ),
+  };
+}
+
+/** `…/forecast` */
+export function buildForecastPayload(horizon: Horizon, region: string | undefined, unit: RateUnit) {
+  const { basis, from, period, profileFrom, generatedAt, validUntil } = horizon;
+  return {
+    region: region ?? null,
+    basis,
+    generatedAt: formatInstant(generatedAt),
+    validUntil: formatInstant(validUntil),
+    from: formatInstant(from),
+    periodSeconds: period / 1_000,
+    profileFrom: profileFrom === undefined ? null : formatInstant(profileFrom),
+    ...convertSeries(horizon.values, horizon.units, unit),
+  };
+}
+
+/** Values seen, one a period from `from` on; NaN where none was. */
+export interface SeenValues {
+  readonly region: string;
+  readonly units: string;
+  readonly from: Instant;
+  readonly period: Duration;
+  readonly values: readonly number[];
+}
+
+/** `…/history` */
+export function buildHistoryPayload({ region, units, from, period, values }: SeenValues, unit: RateUnit) {
+  return {
+    region,
+    from: formatInstant(from),
+    periodSeconds: period / 1_000,
+    ...convertSeries(values, units, unit),
+  };
+}
+
+/** The present job of a load and its schedule. */
+export type PlanFacts = Pick<LoadState, 'job' | 'plan'>;
+
+/** Runs that are of the present job. */
+export const listPlannedRuns = ({ job, plan }: Partial<PlanFacts>): LoadPlan['runs'] =>
+  job === undefined || plan?.by !== job.by ? [] : plan.runs;
+
+/** `…/loads/<load>/plan`. Progress is in the document of the load, so that this one changes with the plan alone. */
+export function buildPlanPayload(load: string, facts: PlanFacts, powerKw: number) {
+  const { job, plan } = facts;
+  const runs = listPlannedRuns(facts);
+  return {
+    load,
+    madeAt: plan === undefined ? null : formatInstant(plan.madeAt),
+    basis: plan === undefined ? null : plan.fromProfile ? 'own-profile' : 'forecast',
+    from: job === undefined ? null : formatInstant(job.from),
+    by: job === undefined ? null : formatInstant(job.by),
+    validUntil: job === undefined ? null : formatInstant(job.by),
+    needMinutes: job === undefined ? null : roundTo(inMinutes(job.need), 1),
+    mustRun: job?.forcedByDeadline ?? false,
+    runs: runs.map(({ from, to }) => ({ start: formatInstant(from), end: formatInstant(to), kw: powerKw })),
+  };
+}
+
+export interface TotalsFacts {
+  readonly at: Instant;
+  /** End of the local day. */
+  readonly validUntil: Instant;
+  /** Local, `2026-03-01`. */
+  readonly today: string;
+  /** One a load and local day. */
+  readonly days: readonly Total[];
+}
+
+const DAYS_SHOWN = 30;
+
+function sumTotals(totals: readonly Total[]) {
+  const sum = (value: (total: Total) => number) => totals.reduce((all, total) => all + value(total), 0);
+  const priced = sum((total) => total.priced);
+  return {
+    energyKwh: roundTo(
+      sum(({ energy }) => energy),
+      3,
+    ),
+    kg: roundTo(
+      sum(({ emitted }) => emitted),
+      3,
+    ),
+    insteadKg: roundTo(
+      sum(({ instead }) => instead),
+      3,
+    ),
+    savedKg: roundTo(
+      sum(({ saved }) => saved),
+      3,
+    ),
+    pricedKwh: roundTo(priced, 3),
+    settledShare: priced === 0 ? 0 : roundTo(sum((total) => total.settledShare * total.priced) / priced, 3),
+    starts: sum(({ starts }) => starts),
+  };
+}
+
+const sumSpans = (totals: readonly Total[], today: string) => ({
+  today: sumTotals(totals.filter(({ span }) => span === today)),
+  month: sumTotals(totals.filter(({ span }) => span.startsWith(today.slice(0, 7)))),
+  all: sumTotals(totals),
+});
+
+/** `…/totals` */
+export function buildTotalsPayload({ at, validUntil, today, days }: TotalsFacts, loads: readonly string[]) {
+  const spans = [...new Set(days.map(({ span }) => span))].sort();
+  return {
+    time: formatInstant(at),
+    validUntil: formatInstant(validUntil),
+    since: spans[0] ?? null,
+    ...sumSpans(days, today),
+    loads: Object.fromEntries(
+      loads.map((load) => [
+        load,
+        sumSpans(
+          days.filter((total) => total.load === load),
+          today,
+        ),
+      ]),
+    ),
+    days: spans.slice(-DAYS_SHOWN).map((day) => {
+      const { energyKwh, kg, savedKg } = sumTotals(days.filter(({ span }) => span === day));
+      return { day, energyKwh, kg, savedKg };
+    }),
+  };
+}
+
+export type TotalsPayload = ReturnType<typeof buildTotalsPayload>;
