@@ -4,7 +4,7 @@ import type { Decision } from '../control/control-types.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import { createPoller } from '../domain/poller.ts';
 import type { Clock, ClockReading } from '../domain/ports.ts';
-import { type Duration, floorTo, formatInstant, type Instant, minutes } from '../domain/units.ts';
+import { type Duration, floorTo, formatInstant, type Instant, type KilowattHour, minutes } from '../domain/units.ts';
 import type { SettledEntry } from '../ledger/entries.ts';
 import type { RunCause } from '../ledger/run-meter.ts';
 import type { SignalView } from '../signal/signal-view.ts';
@@ -24,6 +24,10 @@ export interface LedgerWriter {
   start(jobs: RecordedJobs | undefined): Promise<void>;
   recordDecision(decision: Decision, now: ClockReading): void;
   recordLevel(load: string, level: Level, now: ClockReading): void;
+  /** Whether the device of a load confirms its level by itself; until told so, one on MQTT does not. */
+  recordProof(load: string, isConfirmed: boolean, now: ClockReading): void;
+  /** A reading of the counter of a load's device. */
+  recordCounter(load: string, energy: KilowattHour, now: ClockReading): void;
   recordView(view: SignalView, now: ClockReading): void;
   /** Published rates, appended at once. */
   recordSettled(entry: SettledEntry): Promise<void>;
@@ -46,15 +50,19 @@ export function createLedgerWriter(parts: LedgerWriterParts): LedgerWriter {
   let jobs: RecordedJobs = {};
   let lastRateAt: Instant | undefined;
   let region: string | undefined;
-  const meters = createRunMeters(loads, (load, level) => buildRunCause(level, decisions.get(load), region));
+  const proofs = createProofs(loads);
+  const meters = createRunMeters(loads, (load, level) =>
+    buildRunCause(level, decisions.get(load), { ...proofs.read(load), ...(region === undefined ? {} : { region }) }),
+  );
   const protection = createProtection(clock, queue, meters);
 
-  const recordJob = ({ load, job, at }: Decision): void => {
+  const recordJob = ({ load, job, at, why }: Decision): void => {
     const by = job && formatInstant(job.by);
-    if (job === undefined || by === undefined || jobs[load] === by) return;
-    jobs = { ...jobs, [load]: by };
     const power = loads.find(({ name }) => name === load)?.powerKw;
-    if (power === undefined) return;
+    // Without the agent a vehicle that is away would not have charged at once either.
+    if (job === undefined || by === undefined || jobs[load] === by || power === undefined || why === 'vehicle-away')
+      return;
+    jobs = { ...jobs, [load]: by };
     queue.add({ kind: 'job', load, job: by, armedAt: Math.max(job.from, at) as Instant, power });
     void queue.flush();
   };
@@ -70,6 +78,10 @@ export function createLedgerWriter(parts: LedgerWriterParts): LedgerWriter {
       recordJob(decision);
     },
     recordLevel: (load, level, now) => protection.add(meters.read(load, level, now)),
+    recordProof(load, isConfirmed, now) {
+      if (proofs.set(load, isConfirmed)) protection.add(meters.read(load, undefined, now));
+    },
+    recordCounter: (load, energy, now) => protection.add(meters.readCounter(load, energy, now)),
     recordView({ rate, horizon, region: viewRegion }, now) {
       region = viewRegion;
       if (horizon !== undefined) meters.setPeriod(horizon.period);
@@ -87,10 +99,21 @@ export function createLedgerWriter(parts: LedgerWriterParts): LedgerWriter {
     flush: queue.flush,
     async stop() {
       protection.stop();
-      queue.add(...meters.readAll(clock.now(), 'off'));
+      queue.add(...meters.readAll(clock.now(), 'off'), ...meters.cut());
       await queue.flush();
       queue.protect([]);
     },
+  };
+}
+
+/** Which loads' levels are only sent: a relay is read back at once, a device on MQTT confirms by itself or not at all. */
+function createProofs(loads: readonly LoadConfig[]) {
+  const unconfirmed = new Set(loads.flatMap(({ name, output }) => (output.kind === 'mqtt' ? [name] : [])));
+  return {
+    read: (load: string): Pick<RunCause, 'unconfirmed'> => (unconfirmed.has(load) ? { unconfirmed: true } : {}),
+    /** True when that is news. */
+    set: (load: string, isConfirmed: boolean): boolean =>
+      isConfirmed ? unconfirmed.delete(load) : !unconfirmed.has(load) && unconfirmed.add(load).has(load),
   };
 }
 
@@ -138,13 +161,17 @@ function createProtection(clock: Clock, queue: Queue, meters: Meters) {
   };
 }
 
-function buildRunCause(level: Level, decision: Decision | undefined, region: string | undefined): RunCause {
+function buildRunCause(
+  level: Level,
+  decision: Decision | undefined,
+  rest: Pick<RunCause, 'region' | 'unconfirmed'>,
+): RunCause {
   const job = decision?.job && formatInstant(decision.job.by);
   return {
     level,
     why: decision?.why ?? 'boot',
     basis: decision?.basis ?? 'fail-safe',
-    ...(region === undefined ? {} : { region }),
+    ...rest,
     ...(job === undefined ? {} : { job }),
   };
 }

@@ -17,6 +17,7 @@ import { createControlLoop } from './control-loop.ts';
 import type { Part } from './lifecycle.ts';
 import { createLoadOutputs, type LoadOutputs } from './load-outputs.ts';
 import { createStepRecorder, type StepRecorderParts } from './step-recorder.ts';
+import { createVehicleWatches } from './vehicle-watch.ts';
 
 export interface LoadControlParts extends Pick<StepRecorderParts, 'ledger' | 'persistence' | 'monitor'> {
   readonly broker: Broker | undefined;
@@ -63,6 +64,7 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
     const levels = outputs.levelsFound();
     for (const [load, level] of Object.entries(levels)) ledger.recordLevel(load, level, clock.now());
     controlLoop.start(initialState(site, saved?.state, isSameBoot), levels);
+    outputs.reportVehicles();
   };
   /** A device that does not answer holds up neither the others nor the end. */
   const limit = <Value>(wait: Duration, work: Promise<Value>) =>
@@ -101,9 +103,12 @@ function createReportingOutputs(
   context: AgentContext,
   { broker, monitor, ledger }: LoadControlParts,
   onEvent: (event: ControlEvent) => void,
-): LoadOutputs {
-  const { world, clock, log } = context;
-  return createLoadOutputs({
+): ReportingOutputs {
+  const { config, world, clock, log } = context;
+  const vehicles = createVehicleWatches(config.loads, clock, (load, vehicle) =>
+    onEvent({ kind: 'vehicle', load, vehicle }),
+  );
+  const outputs = createLoadOutputs({
     ...context,
     pins: world.pins,
     broker,
@@ -115,8 +120,15 @@ function createReportingOutputs(
       ),
     onStatus(load, status) {
       monitor.publishDeviceStatus(load, status);
+      const now = clock.now();
+      ledger.recordProof(load, status.confirmed !== undefined, now);
       const level = findProvenLevel(status);
-      if (level !== undefined) ledger.recordLevel(load, level, clock.now());
+      if (level !== undefined) ledger.recordLevel(load, level, now);
+      vehicles.updateStatus(load, status);
+    },
+    onMeter(load, reading) {
+      if (reading.energy !== undefined) ledger.recordCounter(load, reading.energy, clock.now());
+      vehicles.updateMeter(load, reading);
     },
     onPress({ name: load, overrideFor }, level) {
       log('info', `${load} ${level}: switched at the device`, { load });
@@ -124,12 +136,26 @@ function createReportingOutputs(
       onEvent({ kind: 'confirmed', load, level });
     },
   });
+  return {
+    ...outputs,
+    reportVehicles: vehicles.reportAll,
+    async close() {
+      vehicles.stop();
+      await outputs.close();
+    },
+  };
 }
 
-/** What the ledger may count of a device: nothing while it follows rules of its own or is gone. Undefined: as decided. */
-function findProvenLevel({ told, confirmed, available }: DeviceStatus): Level | undefined {
+interface ReportingOutputs extends LoadOutputs {
+  /** What is known of the vehicles by now, once the control loop has started. */
+  reportVehicles(): void;
+}
+
+/** What the ledger may count of a device: nothing while it follows rules of its own, is gone, or has no vehicle. Undefined: as decided. */
+function findProvenLevel({ told, confirmed, available, vehicle }: DeviceStatus): Level | undefined {
   if (told === undefined) return undefined;
-  return available === false || confirmed === 'other' ? 'off' : confirmed;
+  const isIdle = vehicle?.connected === false || vehicle?.charging === false;
+  return available === false || confirmed === 'other' || isIdle ? 'off' : confirmed;
 }
 
 async function saveFailsafe({ config, world }: AgentContext): Promise<void> {

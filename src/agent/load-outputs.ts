@@ -5,7 +5,13 @@ import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { Broker, Clock, GpioLines, Log } from '../domain/ports.ts';
 import { createDeviceLease } from '../mqtt/device-lease.ts';
 import { createOutput } from '../outputs/create-output.ts';
-import { type DeviceStatus, isOutputFailure, type Output, type OutputFailure } from '../outputs/output.ts';
+import {
+  type DeviceStatus,
+  isOutputFailure,
+  type MeterReading,
+  type Output,
+  type OutputFailure,
+} from '../outputs/output.ts';
 import type { Problems } from './problems.ts';
 
 export interface LoadOutputsParts {
@@ -18,6 +24,7 @@ export interface LoadOutputsParts {
   /** A device reported its level, or does not keep the level it was told (undefined). */
   readonly onReport: (load: string, level: Level | undefined) => void;
   readonly onStatus: (load: string, status: DeviceStatus) => void;
+  readonly onMeter: (load: string, reading: MeterReading) => void;
   /** A person switched the device at the device itself. */
   readonly onPress: (load: LoadConfig, level: Level) => void;
 }
@@ -38,7 +45,7 @@ export interface LoadOutputs {
 }
 
 export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
-  const { problems, onReport, onStatus, onPress } = parts;
+  const { problems, onReport, onStatus, onMeter, onPress } = parts;
   const outputs = createOutputs(parts);
   const byLoad = new Map(outputs.map(({ load, output }) => [load.name, output]));
   // Without a prototype: a load may be called `constructor`.
@@ -54,6 +61,7 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
     output.watchDevice?.({
       onStatus: (status) => onStatus(name, status),
       onPress: (level) => onPress(load, level),
+      onMeter: (reading) => onMeter(name, reading),
     });
     output.watch((report) => {
       const failure = isOutputFailure(report) ? report : undefined;

@@ -83,6 +83,7 @@ function getSaveInterval({ event, hasCommands }: StepReport<ControlState>): Dura
     case 'override':
     case 'arm':
     case 'clear':
+    case 'vehicle':
       return AT_ONCE;
     case 'tick':
     case 'signal':

@@ -85,6 +85,17 @@ function checkGoal({ goal, powerKw, minOn }: LoadDraft, report: ReportMistake): 
   );
 }
 
+/** Only a charger that reports its vehicle can tell when one is plugged in. */
+function checkPlug({ goal, output }: LoadDraft, report: ReportMistake): void {
+  if (goal?.armedBy !== 'plug' || output === undefined) return;
+  if (output.kind === 'mqtt' && output.vehicle !== undefined) return;
+  report(
+    'plug needs a charger that reports its vehicle: an output of kind mqtt with preset go-e, openevse, openevse-claim, evcc or warp; else use command',
+    'goal',
+    'armedBy',
+  );
+}
+
 /** The lines and topics that a load uses, each with its key. */
 function listResources({ output }: LoadDraft): readonly (readonly [string, string])[] {
   if (output === undefined) return [];
@@ -157,7 +168,7 @@ function checkObjective(
 export function checkRules(draft: ConfigDraft, writtenKeys: ReadonlySet<string>, report: ReportMistake): void {
   for (const load of draft.loads ?? []) {
     const here: ReportMistake = (text, ...under) => report(text, 'loads', load.name, ...under);
-    for (const rule of [checkThresholds, checkLevels, checkTimes, checkGoal]) rule(load, here);
+    for (const rule of [checkThresholds, checkLevels, checkTimes, checkGoal, checkPlug]) rule(load, here);
   }
   checkSharedResources(draft.loads ?? [], report);
   checkSite(draft, writtenKeys, report);

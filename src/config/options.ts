@@ -132,15 +132,19 @@ const GOAL = {
   by: optional(weekTimesType, 'Local time of the deadline, for every day or by days.'),
   from: optional(timeOfDayType, 'Local time from which it may run; default: from the previous deadline.'),
   armedBy: defaulted(
-    enumType('schedule', 'command'),
+    enumType('schedule', 'command', 'plug'),
     'schedule',
-    'Whether each deadline arms a job, or an arm command does.',
+    'Whether each deadline arms a job, an arm command does, or plugging in the vehicle.',
   ),
 };
 
 const goalType = sectionType(GOAL, ({ by, ...said }, report): Goal | undefined => {
   if (by === undefined && said.armedBy === 'schedule') {
     report('missing; expected a local time such as "07:00", or armedBy: command', 'by');
+    return undefined;
+  }
+  if (by === undefined && said.armedBy === 'plug') {
+    report('missing; expected a local time such as "07:00", by which a vehicle that is plugged in must be done', 'by');
     return undefined;
   }
   return { ...said, by: by ?? buildWeekTimes(() => undefined) };

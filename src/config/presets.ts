@@ -2,6 +2,16 @@
 
 import type { MqttOutputConfig } from '../domain/load-types.ts';
 import { seconds } from '../domain/units.ts';
+import {
+  evccSensors,
+  goeSensors,
+  openevseSensors,
+  shellyGen1Sensors,
+  shellyGen2Sensors,
+  tasmotaSensors,
+  warpSensors,
+  zigbeeSensors,
+} from './preset-sensors.ts';
 
 export type MqttDeviceFields = Partial<Omit<MqttOutputConfig, 'kind' | 'preset'>>;
 
@@ -62,6 +72,7 @@ export const presets = {
       ...state(`${topic}/override`, 'active', 'disabled', 'state'),
       press: 'always',
       ...openevseAvailability(topic),
+      ...openevseSensors(topic),
     }),
   },
   'openevse-claim': {
@@ -73,6 +84,7 @@ export const presets = {
       releasePayload: 'release',
       ...state(`${topic}/claim`, 'active', 'disabled', 'state'),
       ...openevseAvailability(topic),
+      ...openevseSensors(topic),
     }),
   },
   'go-e': {
@@ -84,6 +96,7 @@ export const presets = {
       releasePayload: '0',
       ...state(`${topic}/frc`, '2', '1'),
       press: 'always',
+      ...goeSensors(topic),
     }),
   },
   tasmota: {
@@ -97,6 +110,7 @@ export const presets = {
       press: 'while-available',
       // An empty command is the question for the state (docs/MQTT.md).
       query: { topic: `cmnd/${topic}/POWER${channel ?? ''}`, payload: '' },
+      ...tasmotaSensors(topic),
     }),
   },
   'shelly-gen1': {
@@ -110,6 +124,7 @@ export const presets = {
       press: 'while-available',
       // Its default update period is 30 s.
       stateMaxAge: seconds(120),
+      ...shellyGen1Sensors(topic, channel),
     }),
   },
   'shelly-gen2': {
@@ -123,6 +138,7 @@ export const presets = {
       press: 'while-available',
       // The status comes on a change only, and the broker does not store it.
       query: { topic: `${topic}/command/switch:${channel}`, payload: 'status_update' },
+      ...shellyGen2Sensors(topic, channel),
     }),
   },
   zigbee2mqtt: {
@@ -136,6 +152,7 @@ export const presets = {
       ...availability([topic, 'availability'].join('/'), 'online', 'offline', 'state'),
       press: 'while-available',
       query: { topic: `${topic}/get`, payload: '{"state":""}' },
+      ...zigbeeSensors(topic),
     }),
   },
   esphome: {
@@ -158,6 +175,7 @@ export const presets = {
       releasePayload: 'pv',
       ...state(`${topic}/mode`, 'now', 'off'),
       ...evccAvailability(topic),
+      ...evccSensors(topic),
     }),
   },
   warp: {
@@ -168,6 +186,7 @@ export const presets = {
       ...onOff('{"current":32000}', '{"current":0}'),
       releasePayload: '{"current":32000}',
       ...state(`${topic}/evse/external_current`, '32000', '0', 'current'),
+      ...warpSensors(topic),
     }),
   },
 } as const satisfies Readonly<Record<string, Preset>>;

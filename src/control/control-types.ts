@@ -37,7 +37,12 @@ export type ControlEvent =
   | { readonly kind: 'arm'; readonly load: string; readonly need?: Duration; readonly by?: Instant }
   /** Ends overrides and commanded jobs. */
   | { readonly kind: 'clear'; readonly load: string }
-  | { readonly kind: 'safety'; readonly load: string; readonly tripped: boolean };
+  | { readonly kind: 'safety'; readonly load: string; readonly tripped: boolean }
+  /** What a charger reports of its vehicle. */
+  | { readonly kind: 'vehicle'; readonly load: string; readonly vehicle: VehiclePresence };
+
+/** `full`: it is connected, may charge, and draws nothing. */
+export type VehiclePresence = 'away' | 'connected' | 'full';
 
 export interface LoadCommand {
   readonly load: string;
@@ -62,7 +67,10 @@ export type DecisionReason =
   | 'planned'
   | 'plan-waits'
   | 'goal-done'
-  /** The goal waits for an `arm` command. */
+  /** A goal waits for the vehicle. */
+  | 'vehicle-away'
+  | 'vehicle-full'
+  /** The goal waits for an `arm` command, or for a vehicle to be plugged in. */
   | 'not-armed'
   | 'clean'
   | 'between'

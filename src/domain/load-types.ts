@@ -45,6 +45,38 @@ export interface MqttOutputConfig {
   readonly press?: 'always' | 'while-available';
   /** A message that the device answers with its state. */
   readonly query?: { readonly topic: string; readonly payload: string };
+  readonly meter?: DeviceMeter;
+  /** Where a charger reports its vehicle; each topic may tell a part of it. */
+  readonly vehicle?: readonly VehicleReport[];
+}
+
+/** Where a device reports what it draws; a device without a meter never does. */
+export interface DeviceMeter {
+  readonly power?: DeviceNumber;
+  /** A counter: it grows, or starts anew. */
+  readonly energy?: DeviceNumber;
+}
+
+/** A number in a device's messages. */
+export interface DeviceNumber {
+  readonly topic: string;
+  /** Dotted path into JSON; absent when the payload itself is the number. */
+  readonly path?: string;
+  /** Times this it is kilowatts or kilowatt-hours. */
+  readonly scale: number;
+}
+
+export interface VehicleReport {
+  readonly topic: string;
+  readonly path?: string;
+  /** What each value means; any other tells nothing. */
+  readonly states: Readonly<Record<string, VehicleState>>;
+}
+
+/** What is known of the vehicle at a charger. */
+export interface VehicleState {
+  readonly connected?: boolean;
+  readonly charging?: boolean;
 }
 
 /** Where a device's last will is, and what it says there. */
@@ -71,8 +103,8 @@ export interface Goal {
   readonly by: WeekTimes;
   /** Local time from which the job may run; absent: from the deadline before. */
   readonly from?: LocalTime;
-  /** `schedule`: each deadline arms its job; `command`: an `arm` message does. */
-  readonly armedBy: 'schedule' | 'command';
+  /** `schedule`: each deadline arms its job; `command`: an `arm` message does; `plug`: so does a vehicle that is plugged in. */
+  readonly armedBy: 'schedule' | 'command' | 'plug';
 }
 
 /** Local times of a daily window; it may pass midnight. */

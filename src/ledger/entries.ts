@@ -23,13 +23,15 @@ export interface SlotEntry {
   readonly at: Instant;
   readonly for: Duration;
   readonly energy: KilowattHour;
-  /** False: power times running time. */
+  /** By the device's own meter; false: power times running time. */
   readonly metered: boolean;
   readonly level: Level;
   readonly why: DecisionReason;
   readonly basis: Basis;
   readonly region?: string;
   readonly job?: string;
+  /** The device was sent the level and has not confirmed it: nothing is claimed as saved. */
+  readonly unconfirmed?: true;
 }
 
 /** The rate of one slot as it stood when loads were decided on. */
@@ -73,6 +75,10 @@ export interface DayEntry extends TotalSums {
 /** What a total adds up, over a day or longer. Kilograms and the fields after them speak of the priced energy alone. */
 export interface TotalSums {
   readonly energy: KilowattHour;
+  /** The part that the devices' own meters counted. */
+  readonly metered: KilowattHour;
+  /** The part of which nothing proves that it was drawn; never priced. */
+  readonly unconfirmed: KilowattHour;
   /** The part whose rates, and whose counterfactual's rates, are known. */
   readonly priced: KilowattHour;
   readonly emitted: Kilogram;

@@ -57,6 +57,7 @@ const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
     basis: text,
     region: v.optional(text),
     job: v.optional(text),
+    unconfirmed: v.optional(v.literal(true)),
   }),
   seen: v.object({ region: text, at: finite, period: positive, rates: numbers, model: v.optional(text) }),
   settled: v.object({
@@ -71,6 +72,8 @@ const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
     day: text,
     at: finite,
     energy: finite,
+    metered: finite,
+    unconfirmed: finite,
     priced: finite,
     emitted: finite,
     instead: finite,

@@ -4,7 +4,15 @@ import type { DecisionReason } from '../control/control-types.ts';
 import { isRunning } from '../domain/levels.ts';
 import type { Level } from '../domain/load-types.ts';
 import type { ClockReading } from '../domain/ports.ts';
-import { addDuration, computeEnergy, type Duration, floorTo, type Instant, type Kilowatt } from '../domain/units.ts';
+import {
+  addDuration,
+  computeEnergy,
+  type Duration,
+  floorTo,
+  type Instant,
+  type Kilowatt,
+  milliseconds,
+} from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 import type { SlotEntry } from './entries.ts';
 
@@ -15,6 +23,8 @@ export interface RunCause {
   readonly basis: Basis;
   readonly region?: string;
   readonly job?: string;
+  /** The device was sent the level and has not confirmed it. */
+  readonly unconfirmed?: true;
 }
 
 export interface Meter {
@@ -34,11 +44,14 @@ export const startMeter = (
   now: ClockReading,
 ): Meter => ({ load: load.name, powerKw: load.powerKw, period, since: now, cause });
 
-const isSameCause = (a: RunCause, b: RunCause) =>
-  a.level === b.level && a.why === b.why && a.basis === b.basis && a.region === b.region && a.job === b.job;
+const CAUSE_KEYS = ['level', 'why', 'basis', 'region', 'job', 'unconfirmed'] as const;
 
-function buildSlotEntry({ load, powerKw: power, cause }: Meter, at: Instant, length: Duration): SlotEntry {
-  const { region, job } = cause;
+export const isSameCause = (a: RunCause, b: RunCause) => CAUSE_KEYS.every((key) => a[key] === b[key]);
+
+type Measured = Pick<Meter, 'load' | 'powerKw' | 'period' | 'cause'>;
+
+function buildSlotEntry({ load, powerKw: power, cause }: Measured, at: Instant, length: Duration): SlotEntry {
+  const { region, job, unconfirmed } = cause;
   return {
     kind: 'slot',
     load,
@@ -51,16 +64,13 @@ function buildSlotEntry({ load, powerKw: power, cause }: Meter, at: Instant, len
     basis: cause.basis,
     ...(region === undefined ? {} : { region }),
     ...(job === undefined ? {} : { job }),
+    ...(unconfirmed === undefined ? {} : { unconfirmed }),
   };
 }
 
-/**
- * The running time since the last reading, cut where a slot ends. A jump of the wall clock moves it, never stretches it. What a heat pump
- * draws at `normal` is its own affair and is not counted.
- */
-function cutIntoSlots(meter: Meter, now: ClockReading): SlotEntry[] {
-  const ran = (now.uptime - meter.since.uptime) as Duration;
-  if (!isRunning(meter.cause.level) || ran <= 0) return [];
+/** A time that ended at `now`, cut where a slot ends. A jump of the wall clock moves it, never stretches it. */
+export function cutIntoSlots(meter: Measured, now: ClockReading, ran: Duration): SlotEntry[] {
+  if (ran <= 0) return [];
   const cut: SlotEntry[] = [];
   for (let at = (now.wall - ran) as Instant; at < now.wall; ) {
     const end = Math.min(now.wall, addDuration(floorTo(at, meter.period), meter.period)) as Instant;
@@ -84,7 +94,9 @@ export function advanceMeter(
 ): { readonly meter: Meter; readonly entries: readonly SlotEntry[] } {
   const entries: SlotEntry[] = [];
   let pending = meter.pending;
-  for (const piece of cutIntoSlots(meter, now)) {
+  // What a heat pump draws at `normal` is its own affair and is not counted.
+  const ran = isRunning(meter.cause.level) ? ((now.uptime - meter.since.uptime) as Duration) : milliseconds(0);
+  for (const piece of cutIntoSlots(meter, now, ran)) {
     const merged = joinSlotEntries(pending, piece, meter);
     if (merged === undefined && pending !== undefined) entries.push(pending);
     pending = merged ?? piece;

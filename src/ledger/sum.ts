@@ -29,7 +29,10 @@ export interface Sum {
 }
 
 export function createSum(now: Instant): Sum {
-  const sum = { energy: 0, priced: 0, emitted: 0, instead: 0, settled: 0, imputed: 0, restated: 0, starts: 0 };
+  const sum = {
+    ...{ energy: 0, metered: 0, unconfirmed: 0, priced: 0, emitted: 0, instead: 0 },
+    ...{ settled: 0, imputed: 0, restated: 0, starts: 0 },
+  };
   let estimated = false;
   const baselines = new Set<Baseline>();
   const models = new Set<string>();
@@ -51,6 +54,8 @@ export function createSum(now: Instant): Sum {
   return {
     addRow(row, started, pricing) {
       sum.energy += row.energy;
+      if (row.metered) sum.metered += row.energy;
+      else if (row.unconfirmed) sum.unconfirmed += row.energy;
       if (started) sum.starts++;
       if (row.job !== undefined) jobs.add(row.job);
       const rate = getBestRate(pricing?.record);
@@ -65,6 +70,8 @@ export function createSum(now: Instant): Sum {
     },
     read: () => ({
       energy: sum.energy as KilowattHour,
+      metered: sum.metered as KilowattHour,
+      unconfirmed: sum.unconfirmed as KilowattHour,
       priced: sum.priced as KilowattHour,
       emitted: sum.emitted as Kilogram,
       instead: sum.instead as Kilogram,

@@ -157,6 +157,7 @@ export function createTally(options: TallyOptions): Tally {
   const groups = createGroups(options);
 
   const priceRow = (row: SlotEntry, before: number): Pricing | undefined => {
+    if (row.unconfirmed && !row.metered) return undefined;
     const rates = row.region === undefined ? undefined : book.find(row.region);
     if (rates === undefined || row.region === undefined) return undefined;
     const job = row.job === undefined ? undefined : jobs.get(buildJobKey(row));

@@ -13,6 +13,9 @@ export interface Total {
   /** Local day `2026-03-01`, month `2026-03`, or `all`. */
   readonly span: string;
   readonly energy: KilowattHour;
+  /** The part by the devices' own meters, and the part that no device confirmed. */
+  readonly metered: KilowattHour;
+  readonly unconfirmed: KilowattHour;
   /** The part whose rates, and whose counterfactual's rates, are known: all kilograms speak of it alone. */
   readonly priced: KilowattHour;
   readonly emitted: Kilogram;
@@ -39,12 +42,14 @@ function findStatus({ estimated, priced, settled }: TotalSums): RateStatus {
 }
 
 function buildTotal({ load, span, sums }: TallyGroup): Total {
-  const { energy, priced, emitted, instead, restated, baselines, models, jobs, starts } = sums;
+  const { energy, metered, unconfirmed, priced, emitted, instead, restated, baselines, models, jobs, starts } = sums;
   const shareOf = (part: number) => (priced === 0 ? 0 : part / priced);
   return {
     load,
     span,
     energy,
+    metered,
+    unconfirmed,
     priced,
     emitted,
     instead,

@@ -67,6 +67,12 @@ function convertDecisionRate({ rate }: Decision, unit: RateUnit) {
   return { value: roundTo(convertRate(rate.value, unit), 2), units: unit };
 }
 
+function formatVehicle(vehicle: DeviceStatus['vehicle']): 'away' | 'connected' | 'charging' | null {
+  if (vehicle?.connected === undefined) return null;
+  if (!vehicle.connected) return 'away';
+  return vehicle.charging === true ? 'charging' : 'connected';
+}
+
 /** `…/loads/<load>`: `level` is decided, `told` was sent to the device, `confirmed` the device reports. */
 export function buildLoadPayload(decision: Decision, text: string, facts: LoadFacts, device: DeviceStatus = {}) {
   const { at, level, wanted, why, wantedWhy, priority, basis, index, until, next, job, energy } = decision;
@@ -76,6 +82,7 @@ export function buildLoadPayload(decision: Decision, text: string, facts: LoadFa
     told: device.told ?? null,
     confirmed: device.confirmed ?? null,
     available: device.available ?? null,
+    vehicle: formatVehicle(device.vehicle),
     running: isRunning(level),
     wanted,
     why,

@@ -1,33 +1,16 @@
-/** The link to one MQTT device: its reports, its availability, and waits for changes of either. */
+/** The link to one MQTT device: follows the broker's link, reads the device's topics, and waits for changes of what it reports. */
 
-import type { MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker, BrokerMessage, BrokerState, Cancel, Clock } from '../domain/ports.ts';
 import { addDuration, type Duration } from '../domain/units.ts';
-import { parseAvailability, parseDeviceState } from './devices/parse-device-state.ts';
-import type { DeviceReading } from './output.ts';
+import { createDeviceReports, type DeviceReports, type DeviceReportsParts } from './device-reports.ts';
 
-export interface DeviceLinkParts {
-  readonly load: string;
-  readonly config: MqttOutputConfig;
+export interface DeviceLinkParts extends DeviceReportsParts {
   readonly broker: Broker;
-  readonly clock: Clock;
-  /** Called with each report of the device. */
-  readonly onReading: (reading: DeviceReading) => void;
-  /** Called when the device's last will says that it is gone, and when it is back. */
-  readonly onAvailability: (isAvailable: boolean) => void;
   /** Called at each start of the broker's link, once the device's topics are subscribed. */
   readonly onUp: () => Promise<void>;
-  /** Called after each change of what follows. */
-  readonly onChange: () => void;
 }
 
-export interface DeviceLink {
-  /** What the device reported last: on this link of the broker, not before its last will, and not too long ago. */
-  reading(): DeviceReading | undefined;
-  /** Reports so far; a report the same as before counts. */
-  reportCount(): number;
-  /** False after the device's last will; undefined where the device leaves none. */
-  isAvailable(): boolean | undefined;
+export interface DeviceLink extends Pick<DeviceReports, 'reading' | 'reportCount' | 'isAvailable' | 'vehicle'> {
   isOnline(): boolean;
   isStarted(): boolean;
   /** Asks the device for its state, where it takes such a question. */
@@ -40,72 +23,46 @@ export interface DeviceLink {
 }
 
 export function createDeviceLink(parts: DeviceLinkParts): DeviceLink {
-  const { load, config, broker, clock, onReading, onAvailability, onUp } = parts;
-  const { stateTopic, availability, query, stateMaxAge } = config;
+  const { load, broker, clock, onUp } = parts;
+  const { query } = parts.config;
   const waits = createWaits(load, clock);
-  let reading: DeviceReading | undefined;
-  let reportCount = 0;
-  let isAvailable: boolean | undefined;
+  const reports = createDeviceReports({
+    ...parts,
+    onChange() {
+      waits.check();
+      parts.onChange();
+    },
+  });
   let wasOnline = false;
   let unwatch: Cancel | undefined;
-  let ageTimer: Cancel | undefined;
-
-  const setReading = (next: DeviceReading | undefined): void => {
-    ageTimer?.();
-    reading = next;
-    if (next !== undefined && stateMaxAge !== undefined)
-      ageTimer = clock.wakeAt(addDuration(clock.now().uptime, stateMaxAge), `age of ${load}`, () =>
-        setReading(undefined),
-      );
-    waits.check();
-    parts.onChange();
-  };
-
-  const receiveState = ({ payload }: BrokerMessage): void => {
-    const found = unwatch === undefined ? undefined : parseDeviceState(payload, config);
-    if (found === undefined) return;
-    reportCount += 1;
-    setReading(found);
-    onReading(found);
-  };
-
-  const receiveAvailability = ({ payload }: BrokerMessage): void => {
-    if (unwatch === undefined || availability === undefined) return;
-    const found = parseAvailability(payload, availability);
-    if (found === undefined || found === isAvailable) return;
-    isAvailable = found;
-    if (!found) setReading(undefined);
-    parts.onChange();
-    onAvailability(found);
-  };
 
   const sendQuery = async (): Promise<void> => {
     if (query !== undefined) await broker.publish(query.topic, query.payload, { retain: false });
   };
 
+  const receive = (message: BrokerMessage): void => {
+    if (unwatch !== undefined) reports.receive(message);
+  };
+
   const resume = async (): Promise<void> => {
-    if (availability !== undefined)
-      await broker.subscribe(availability.topic, receiveAvailability, { wantsRetained: true });
-    if (stateTopic !== undefined) await broker.subscribe(stateTopic, receiveState, { wantsRetained: true });
+    for (const topic of reports.topics) await broker.subscribe(topic, receive, { wantsRetained: true });
     await sendQuery();
     await onUp();
   };
 
   const onLinkState = (state: BrokerState): void => {
     const isOnline = state.kind === 'online';
-    if (!isOnline && wasOnline) {
-      isAvailable = undefined;
-      setReading(undefined);
-    }
+    if (!isOnline && wasOnline) reports.forget();
     waits.check();
     if (isOnline && !wasOnline) void resume();
     wasOnline = isOnline;
   };
 
   return {
-    reading: () => reading,
-    reportCount: () => reportCount,
-    isAvailable: () => isAvailable,
+    reading: reports.reading,
+    reportCount: reports.reportCount,
+    isAvailable: reports.isAvailable,
+    vehicle: reports.vehicle,
     isOnline: () => broker.state.kind === 'online',
     isStarted: () => unwatch !== undefined,
     query: sendQuery,
@@ -118,7 +75,7 @@ export function createDeviceLink(parts: DeviceLinkParts): DeviceLink {
     stop() {
       unwatch?.();
       unwatch = undefined;
-      ageTimer?.();
+      reports.stop();
       waits.check();
     },
     waitUntil: waits.waitUntil,

@@ -28,7 +28,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
   /** What the device reports until then is the answer of `open`. */
   let isOpened = false;
 
-  let handlers: DeviceHandlers = { onStatus() {}, onPress() {} };
+  let handlers: DeviceHandlers = { onStatus() {}, onPress() {}, onMeter() {} };
   const publishStatus = () => handlers.onStatus(buildStatus(keeper, link));
   const reportNews = (news: Level | OutputFailure) => isOpened && report(news);
 
@@ -45,6 +45,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       await lease.acquire();
       await keeper.resume();
     },
+    onMeter: (reading) => handlers.onMeter(reading),
     onChange: publishStatus,
   });
   const sender = createCommandSender({ ...parts, link });
@@ -107,10 +108,12 @@ const toLevel = (reading: DeviceReading | undefined) => (reading === 'other' ? u
 
 function buildStatus(keeper: LevelKeeper, link: DeviceLink): DeviceStatus {
   const [told, confirmed, available] = [keeper.told(), link.reading(), link.isAvailable()];
+  const vehicle = link.vehicle();
   return {
     ...(told === undefined ? {} : { told }),
     ...(confirmed === undefined ? {} : { confirmed }),
     ...(available === undefined ? {} : { available }),
+    ...(vehicle === undefined ? {} : { vehicle }),
   };
 }
 

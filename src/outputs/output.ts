@@ -1,6 +1,7 @@
 /** The contract of every kind of output: one load's level, commanded and read back. */
 
-import type { Level } from '../domain/load-types.ts';
+import type { Level, VehicleState } from '../domain/load-types.ts';
+import type { Kilowatt, KilowattHour } from '../domain/units.ts';
 
 export type OutputFailure = {
   /** `busy`, `missing` and `forbidden` need the owner; the others may pass. */
@@ -20,6 +21,15 @@ export interface DeviceStatus {
   readonly confirmed?: DeviceReading;
   /** False after the device's last will. */
   readonly available?: boolean;
+  /** Of a charger that reports it. */
+  readonly vehicle?: VehicleState;
+}
+
+/** One report of a device's meter. */
+export interface MeterReading {
+  readonly power?: Kilowatt;
+  /** Of a counter: what it has counted since some time of its own. */
+  readonly energy?: KilowattHour;
 }
 
 export interface DeviceHandlers {
@@ -27,6 +37,8 @@ export interface DeviceHandlers {
   onStatus(status: DeviceStatus): void;
   /** Called when a person switched the device at the device itself; it is left at that until the next `apply`. */
   onPress(level: Level): void;
+  /** Called with each report of the device's meter. */
+  onMeter(reading: MeterReading): void;
 }
 
 export interface Output {

@@ -62,7 +62,7 @@ const formatIndex = (index: number, rate: number | null) =>
 
 /** Reasons shown although nothing is switched. */
 const NOTABLE_REASONS: ReadonlySet<string> = new Set(
-  'plan-waits goal-done not-armed no-data untrusted-clock flat output-fault power-budget override remote-override'.split(
+  'plan-waits goal-done vehicle-away vehicle-full not-armed no-data untrusted-clock flat output-fault power-budget override remote-override'.split(
     ' ',
   ),
 );

@@ -73,7 +73,7 @@ export function proposeTuning(tuning: TuningOptions): readonly Proposal[] {
   const views = cacheViews(createBacktestFeed('threshold', tuning.record));
   return tuning.loads.map((load) => {
     tuning.onLoad?.(load.name);
-    if (load.goal?.armedBy === 'command') return { load: load.name, kind: 'armed' };
+    if (load.goal !== undefined && load.goal.armedBy !== 'schedule') return { load: load.name, kind: 'armed' };
     return load.goal === undefined ? proposeThresholds(tuning, load, views) : proposeGoal(tuning, load, load.goal);
   });
 }

@@ -24,6 +24,7 @@ it('loads called as parts of every object have the level of their line, or none'
     broker: undefined,
     onReport: () => {},
     onStatus: () => {},
+    onMeter: () => {},
     onPress: () => {},
   });
   await outputs.open();

@@ -42,8 +42,10 @@ describe('gridtide report', () => {
     expect(out).toContain('2026-03  car');
     expect(out).toContain('1.36 kg  50 %  estimate');
     expect(out).toContain('no rate known');
-    expect(out).toMatch(/\ncar: model [-\d]+, 0.0 % settled, 0.0 % imputed, restated by 0.00 kg, instead: at-once\n/);
-    expect(out).toMatch(/\nheating: no rate is known, so there are no kilograms\n/);
+    expect(out).toMatch(
+      /\ncar: 6.00 kWh from confirmed levels; model [-\d]+, 0.0 % settled, 0.0 % imputed, restated by 0.00 kg, instead: at-once\n/,
+    );
+    expect(out).toMatch(/\nheating: 6.00 kWh from confirmed levels; no rate is known, so there are no kilograms\n/);
     expect(
       Math.max(
         ...out
@@ -55,7 +57,7 @@ describe('gridtide report', () => {
   });
   it('as CSV, with a head', async () => {
     const { out } = await report('--state', folder, '--csv');
-    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([15, 15, 15, 1]);
+    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([18, 18, 18, 1]);
   });
   it('has the days and the directory of a configuration', async () => {
     const config = join(folder, 'house.yaml');

@@ -232,6 +232,16 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
     'loads.heater.goal.by: missing; expected a local time such as "07:00", or armedBy: command',
   ),
   unfit(
+    'a goal armed by a plug that nothing reports',
+    withGoal({ need: '4h', by: '07:00', armedBy: 'plug' }),
+    'loads.heater.goal.armedBy: plug needs a charger that reports its vehicle: an output of kind mqtt with preset go-e, openevse, openevse-claim, evcc or warp; else use command',
+  ),
+  unfit(
+    'a goal armed by a plug without deadline',
+    withGoal({ need: '4h', armedBy: 'plug' }),
+    'loads.heater.goal.by: missing; expected a local time such as "07:00", by which a vehicle that is plugged in must be done',
+  ),
+  unfit(
     'a goal longer than the day',
     withGoal({ need: '25h', by: '07:00' }),
     'loads.heater.goal.need: "25h" is not a duration such as 4h, up to 24h, or an energy such as 12kWh',

@@ -34,7 +34,11 @@ async function startOutput(port: number, options: Options) {
   const statuses = createAwaitableList<DeviceStatus>();
   const presses = createAwaitableList<Level>();
   output.watch((one) => news.add(typeof one === 'string' ? one : one.kind));
-  output.watchDevice?.({ onStatus: (status) => statuses.add(status), onPress: (level) => presses.add(level) });
+  output.watchDevice?.({
+    onStatus: (status) => statuses.add(status),
+    onPress: (level) => presses.add(level),
+    onMeter: () => {},
+  });
   await new Promise<void>((resolve) => {
     broker.watchState(({ kind }) => kind === 'online' && resolve());
     if (broker.state.kind === 'online') resolve();

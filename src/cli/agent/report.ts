@@ -26,6 +26,7 @@ export const spec = {
   notes: [
     'A job is compared with the same energy at full power from the moment it was armed (at-once); a load without a job',
     'with the same energy drawn evenly over its local day (even-day). Days that were worse are counted too.',
+    "meteredKwh: by the device's meter; confirmedKwh: power times confirmed running time; toldKwh: only sent, nothing saved.",
     'estimate: rates as forecast; provisional: published, or changed less than 7 days ago; settled: unchanged for 7 days.',
   ],
 } satisfies CommandSpec;
@@ -67,6 +68,9 @@ const toTotalDocument = (total: Total) => ({
   load: total.load,
   span: total.span,
   energyKwh: total.energy,
+  meteredKwh: total.metered,
+  confirmedKwh: total.energy - total.metered - total.unconfirmed,
+  toldKwh: total.unconfirmed,
   pricedKwh: total.priced,
   ...(total.priced === 0 ? {} : { kg: total.emitted, insteadKg: total.instead, savedKg: total.saved }),
   baselines: total.baselines,
@@ -112,18 +116,32 @@ function formatReport(rows: readonly Total[], columns: number): string {
   return `${[...lines, '', ...explainRates(rows)].join('\n')}\n`;
 }
 
-/** For each load: the model of its rates, their share settled and imputed, later corrections, and the baseline. */
+/** By what the energy of a load is known: its meter, its confirmed levels, or the commands alone. */
+function explainProof(rows: readonly Total[]): string {
+  const sum = (value: (row: Total) => number) => rows.reduce((total, row) => total + value(row), 0);
+  const [energy, metered, told] = [sum((row) => row.energy), sum((row) => row.metered), sum((row) => row.unconfirmed)];
+  const confirmed = energy - metered - told;
+  const parts = [
+    metered > 0 ? `${metered.toFixed(2)} kWh by its meter` : '',
+    confirmed > 1e-9 ? `${confirmed.toFixed(2)} kWh from confirmed levels` : '',
+    told > 0 ? `${told.toFixed(2)} kWh from commands that the device did not confirm, with no saving claimed` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+/** For each load: how its energy is known, the model of its rates, their share settled and imputed, later corrections, and the baseline. */
 function explainRates(rows: readonly Total[]): readonly string[] {
   return [...new Set(rows.map(({ load }) => load))].map((load) => {
     const rowsOfLoad = rows.filter((row) => row.load === load);
     const sum = (value: (row: Total) => number) => rowsOfLoad.reduce((total, row) => total + value(row), 0);
     const priced = sum((row) => row.priced);
-    if (priced === 0) return `${load}: no rate is known, so there are no kilograms`;
+    const proof = explainProof(rowsOfLoad);
+    if (priced === 0) return `${load}: ${proof}; no rate is known, so there are no kilograms`;
     const models = [...new Set(rowsOfLoad.flatMap((row) => row.models))].sort();
     const part = (share: (row: Total) => number) =>
       `${((100 * sum((row) => share(row) * row.priced)) / priced).toFixed(1)} %`;
     return [
-      `${load}: ${models.length === 0 ? 'model unknown' : `model ${models.join(', ')}`}`,
+      `${load}: ${proof}; ${models.length === 0 ? 'model unknown' : `model ${models.join(', ')}`}`,
       `${part((row) => row.settledShare)} settled`,
       `${part((row) => row.imputedShare)} imputed`,
       `restated by ${sum((row) => row.restated).toFixed(2)} kg`,
@@ -138,6 +156,9 @@ const CSV_COLUMNS: CsvColumns<TotalDocument> = [
   ['span', ({ span }) => span],
   ['load', ({ load }) => load],
   ['energyKwh', ({ energyKwh }) => energyKwh],
+  ['meteredKwh', ({ meteredKwh }) => meteredKwh],
+  ['confirmedKwh', ({ confirmedKwh }) => confirmedKwh],
+  ['toldKwh', ({ toldKwh }) => toldKwh],
   ['pricedKwh', ({ pricedKwh }) => pricedKwh],
   ['kg', ({ kg }) => kg],
   ['insteadKg', ({ insteadKg }) => insteadKg],

@@ -3,7 +3,7 @@
 import { isRunning } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import type { Instant } from '../../domain/units.ts';
-import { DEADLINE_MARGIN, isDone, remainingNeed } from '../rules/jobs.ts';
+import { DEADLINE_MARGIN, isDone, isSuspended, remainingNeed } from '../rules/jobs.ts';
 import { DEFAULT_SLOT, effectiveMinOn, presentLevel, type StepContext } from '../rules/step-context.ts';
 import type { Job, LoadState } from '../state/control-state.ts';
 import { type PoweredRun, peakPowerWithin } from './site-planner.ts';
@@ -53,7 +53,7 @@ export function computeLatestFinishes(
 function listTurns(loads: readonly LoadConfig[], states: readonly LoadState[]): readonly JobTurn[] {
   const turns = loads.flatMap((load, index): JobTurn[] => {
     const state = states.find(({ name }) => name === load.name);
-    if (state?.job === undefined || isDone(state.job)) return [];
+    if (state?.job === undefined || isDone(state.job) || isSuspended(state)) return [];
     return [{ load, job: state.job, index, hasTurn: state.job.forcedByDeadline || isRunning(presentLevel(state)) }];
   });
   return turns.sort((a, b) => b.job.by - a.job.by || Number(a.hasTurn) - Number(b.hasTurn) || b.index - a.index);

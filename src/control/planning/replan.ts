@@ -4,7 +4,7 @@ import { isRunning } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { type Duration, type Instant, type Kilowatt, RATE_UNITS } from '../../domain/units.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
-import { isDone, remainingNeed } from '../rules/jobs.ts';
+import { isDone, isSuspended, remainingNeed } from '../rules/jobs.ts';
 import { computeStartAllowance, pauseForHourlyStarts, startAllowedFrom } from '../rules/start-budget.ts';
 import {
   effectiveMinOff,
@@ -38,7 +38,7 @@ export function replan(context: StepContext, states: readonly LoadState[]): read
   const kept = states.map((state) => keepPlanDuringStartSpread(context, horizon, state));
   const pending = context.site.loads.flatMap((load, i): PendingJob[] => {
     const state = kept[i];
-    return state?.job === undefined || isDone(state.job) ? [] : [{ load, state, job: state.job }];
+    return state?.job === undefined || isDone(state.job) || isSuspended(state) ? [] : [{ load, state, job: state.job }];
   });
   const due = pending.filter(({ state, job }) => !job.forcedByDeadline && isReplanDue(context, horizon, state, job));
   if (due.length === 0) return kept;

@@ -23,6 +23,9 @@ export const remainingNeed = ({ need, done }: Job) => Math.max(0, need - done) a
 
 export const isDone = (job: Job) => job.done >= job.need;
 
+/** Whether the job waits for its vehicle: none is there, or it takes no more. */
+export const isSuspended = ({ vehicle }: LoadState) => vehicle === 'away' || vehicle === 'full';
+
 /** Ends a job at its deadline, begins one that was ordered, and arms what the week's goals say. */
 export function armJob(context: StepContext, load: LoadConfig, state: LoadState): LoadState {
   const { wall, trusted } = context.now;
@@ -42,6 +45,8 @@ export const dropJob = (state: LoadState): LoadState =>
 
 const beginJob = (state: LoadState, job: Omit<Job, 'forcedByDeadline'>): LoadState => ({
   ...state,
+  // Full for the last job: whether it takes more by now shows when it may charge again.
+  vehicle: state.vehicle === 'full' ? 'connected' : state.vehicle,
   job: { ...job, forcedByDeadline: false },
   plan: undefined,
 });
@@ -98,14 +103,16 @@ export function latestStart(context: StepContext, load: LoadConfig, state: LoadS
 /** It runs, its job is not done, and after a stop it would need one start too many. */
 export function hasNoPauseLeft({ maxInterruptions = Number.POSITIVE_INFINITY }: LoadConfig, state: LoadState): boolean {
   const { job } = state;
-  return job !== undefined && !isDone(job) && job.starts > maxInterruptions && isRunning(presentLevel(state));
+  if (job === undefined || isDone(job) || isSuspended(state)) return false;
+  return job.starts > maxInterruptions && isRunning(presentLevel(state));
 }
 
 /** From its latest start on a job is forced: it then runs until it is done. */
 export function forceByDeadline(context: StepContext, load: LoadConfig, state: LoadState): LoadState {
   const { job } = state;
   if (job === undefined) return state;
-  if (isDone(job)) return job.forcedByDeadline ? { ...state, job: { ...job, forcedByDeadline: false } } : state;
+  if (isDone(job) || isSuspended(state))
+    return job.forcedByDeadline ? { ...state, job: { ...job, forcedByDeadline: false } } : state;
   if (job.forcedByDeadline || !context.now.trusted) return state;
   const { wall } = context.now;
   const isDue = wall >= job.from && wall >= latestStart(context, load, state, job);
@@ -119,9 +126,9 @@ export function listJobMoments(context: StepContext, load: LoadConfig, state: Lo
   if (job === undefined) return [];
   const moments: number[] = [job.by, job.from];
   const running = isConfirmedRunning(state);
-  if (running && !isDone(job)) moments.push(wall + Math.ceil(remainingNeed(job)));
+  if (running && !isDone(job) && !isSuspended(state)) moments.push(wall + Math.ceil(remainingNeed(job)));
   if (!running) moments.push(job.by - remainingNeed(job) + 1);
-  if (trusted && !job.forcedByDeadline) {
+  if (trusted && !job.forcedByDeadline && !isSuspended(state)) {
     // A pause or a start budget that delays a start shrinks as time passes, what a stop would cost does not.
     const wait = isRunning(presentLevel(state)) ? 0 : computeStartWait(context, load, state);
     moments.push(latestStart(context, load, state, job) + wait);
@@ -148,7 +155,7 @@ export function countProgress(
   prices: readonly PriceSpan[] = [],
 ): LoadState {
   const { job } = state;
-  if (job === undefined || !isConfirmedRunning(state)) return state;
+  if (job === undefined || !isConfirmedRunning(state) || isSuspended(state)) return state;
   const within = trusted ? Math.min(passed, wall - job.from) : passed;
   if (!(within > 0)) return state;
   const spent = job.bill === undefined ? 0 : sumPrice(prices, (wall - within) as Instant, wall);

@@ -37,6 +37,7 @@ export function evaluateRules(context: StepContext, load: LoadConfig, state: Loa
     safetyRule(context, load, state) ??
     overrideRule(context, load, state.local, { why: 'override', priority: 4 }) ??
     overrideRule(context, load, state.remote, { why: 'remote-override', priority: 5 }) ??
+    vehicleRule(context, load, state) ??
     deadlineRule(context, load, state) ??
     maxOffRule(context, load, state) ??
     untrustedClockRule(context, load, state) ??
@@ -65,6 +66,13 @@ function overrideRule(
   if (override === undefined) return undefined;
   const until = toWallTime(context, override.until);
   return { level: toSupportedLevel(load, override.level), ...rule, basis: findDecisionBasis(context, load), until };
+}
+
+/** Without a vehicle that takes energy a goal waits, and what is plugged in next does not charge at once. */
+function vehicleRule(context: StepContext, load: LoadConfig, { vehicle }: LoadState): LevelRequest | undefined {
+  if (load.goal === undefined || (vehicle !== 'away' && vehicle !== 'full')) return undefined;
+  const why = vehicle === 'away' ? 'vehicle-away' : 'vehicle-full';
+  return { level: idleLevel(load), why, priority: 7, basis: findDecisionBasis(context, load) };
 }
 
 function deadlineRule(context: StepContext, load: LoadConfig, { job }: LoadState): LevelRequest | undefined {
@@ -111,7 +119,7 @@ function planRule(context: StepContext, load: LoadConfig, state: LoadState): Lev
   const { job, plan } = state;
   const idle = idleLevel(load);
   if (job === undefined) {
-    if (load.goal?.armedBy !== 'command') return undefined;
+    if (load.goal === undefined || load.goal.armedBy === 'schedule') return undefined;
     return { level: idle, why: 'not-armed', priority: 7, basis: findDecisionBasis(context, load) };
   }
   if (isDone(job))

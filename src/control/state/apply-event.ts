@@ -4,7 +4,7 @@ import { isRunning, toSupportedLevel } from '../../domain/levels.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import { durationBetween, hours, type Uptime } from '../../domain/units.ts';
-import type { ControlEvent } from '../control-types.ts';
+import type { ControlEvent, VehiclePresence } from '../control-types.ts';
 import { countProgress, dropJob } from '../rules/jobs.ts';
 import { keepLastDay } from '../rules/start-budget.ts';
 import type { ActiveOverride, ControlState, LoadState } from './control-state.ts';
@@ -87,7 +87,25 @@ export function applyEvent(load: LoadConfig, state: LoadState, event: LoadEvent,
     }
     case 'safety':
       return { ...state, tripped: event.tripped };
+    case 'vehicle':
+      return applyVehicle(load, state, event.vehicle);
   }
+}
+
+/** A vehicle that goes suspends its job, one that comes has the rest of it planned anew; where plugging in arms, both arm and disarm. */
+function applyVehicle({ goal }: LoadConfig, state: LoadState, vehicle: VehiclePresence): LoadState {
+  if (state.vehicle === vehicle) return state;
+  const isArmedByPlug = goal?.armedBy === 'plug';
+  if (vehicle === 'away') return { ...(isArmedByPlug ? dropJob(state) : state), vehicle };
+  const isPluggedIn = state.vehicle === undefined || state.vehicle === 'away';
+  if (!isPluggedIn) return { ...state, vehicle };
+  const arms = isArmedByPlug && state.job === undefined;
+  return {
+    ...state,
+    vehicle,
+    plan: undefined,
+    ...(arms ? { pendingArm: { need: undefined, by: undefined } } : {}),
+  };
 }
 
 /** A load that is found running as it was left has run on while the agent was away. */

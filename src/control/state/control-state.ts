@@ -4,7 +4,7 @@ import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import type { Duration, Instant, Kilogram, Uptime } from '../../domain/units.ts';
 import type { SignalView } from '../../signal/signal-view.ts';
-import type { Decision, Site } from '../control-types.ts';
+import type { Decision, Site, VehiclePresence } from '../control-types.ts';
 import type { JobBill } from '../planning/job-pricing.ts';
 import type { PlannedRun } from '../planning/slot-plan.ts';
 import { findStateShapeError } from './state-schema.ts';
@@ -76,6 +76,8 @@ export interface LoadState {
   /** Its present level is that of an override which is over, and no rule has asked for it since. */
   readonly staleOverride: boolean;
   readonly tripped: boolean;
+  /** Undefined where no device has reported one. */
+  readonly vehicle: VehiclePresence | undefined;
   readonly retryAt: Uptime | undefined;
   readonly faultUntil: Uptime | undefined;
   /** An `arm` that waits for a trusted clock. */
@@ -129,6 +131,7 @@ const createLoadState = (name: string): LoadState => ({
   remote: undefined,
   staleOverride: false,
   tripped: false,
+  vehicle: undefined,
   retryAt: undefined,
   faultUntil: undefined,
   pendingArm: undefined,

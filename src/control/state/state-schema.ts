@@ -79,6 +79,7 @@ const load = objectOf({
   remote: optionalOf(override),
   staleOverride: boolean,
   tripped: boolean,
+  vehicle: optionalOf(oneOf('away', 'connected', 'full')),
   retryAt: optionalOf(number),
   faultUntil: optionalOf(number),
   pendingArm: optionalOf(objectOf({ need: optionalOf(number), by: optionalOf(number) })),

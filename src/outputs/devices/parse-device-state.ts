@@ -1,4 +1,4 @@
-/** Parses the state and availability messages of a device. */
+/** Reads what a device reports on its topics: its state, its availability, a value of its meter. */
 
 import type { DeviceAvailability, MqttOutputConfig } from '../../domain/load-types.ts';
 import type { DeviceReading } from '../output.ts';
@@ -29,7 +29,7 @@ export function parseAvailability(
 }
 
 /** The text, or the value at a dotted path into its JSON as text; undefined for anything that is no plain value. */
-function readValue(payload: Uint8Array, path: string | undefined): string | undefined {
+export function readValue(payload: Uint8Array, path: string | undefined): string | undefined {
   if (payload.byteLength > MAX_STATE_BYTES) return undefined;
   const text = new TextDecoder().decode(payload).trim();
   if (path === undefined) return text;

@@ -1,0 +1,71 @@
+/** What a device reports beside its level: what its meter counts, and the vehicle at a charger. */
+
+import type { DeviceNumber, MqttOutputConfig, VehicleState } from '../../domain/load-types.ts';
+import type { Kilowatt, KilowattHour } from '../../domain/units.ts';
+import type { MeterReading } from '../output.ts';
+import { readValue } from './parse-device-state.ts';
+
+export interface DeviceSensors {
+  /** Each once. */
+  readonly topics: readonly string[];
+  receive(topic: string, payload: Uint8Array): void;
+  /** Undefined until the device has reported one. */
+  vehicle(): VehicleState | undefined;
+  /** Forgets the vehicle: the device is gone. */
+  clear(): void;
+}
+
+export interface DeviceSensorsParts {
+  readonly config: Pick<MqttOutputConfig, 'meter' | 'vehicle'>;
+  /** Called with what a message says of the meter. */
+  readonly onMeter: (reading: MeterReading) => void;
+  /** Called when a message changes what is known of the vehicle. */
+  readonly onVehicle: () => void;
+}
+
+export function createDeviceSensors({ config, onMeter, onVehicle }: DeviceSensorsParts): DeviceSensors {
+  const { meter = {}, vehicle: reports = [] } = config;
+  let vehicle: VehicleState | undefined;
+
+  const receiveMeter = (topic: string, payload: Uint8Array): void => {
+    const power = readNumber(meter.power, topic, payload);
+    const energy = readNumber(meter.energy, topic, payload);
+    if (power === undefined && energy === undefined) return;
+    onMeter({
+      ...(power === undefined ? {} : { power: power as Kilowatt }),
+      ...(energy === undefined ? {} : { energy: energy as KilowattHour }),
+    });
+  };
+
+  return {
+    topics: [
+      ...new Set([meter.power, meter.energy, ...reports].flatMap((one) => (one === undefined ? [] : [one.topic]))),
+    ],
+    receive(topic, payload) {
+      receiveMeter(topic, payload);
+      for (const { topic: reportTopic, path, states } of reports) {
+        const value = reportTopic === topic ? readValue(payload, path) : undefined;
+        const found = value !== undefined && Object.hasOwn(states, value) ? states[value] : undefined;
+        const next = { ...vehicle, ...found };
+        if (found === undefined || isSameVehicle(vehicle, next)) continue;
+        vehicle = next;
+        onVehicle();
+      }
+    },
+    vehicle: () => vehicle,
+    clear() {
+      vehicle = undefined;
+    },
+  };
+}
+
+const isSameVehicle = (a: VehicleState | undefined, b: VehicleState) =>
+  a !== undefined && a.connected === b.connected && a.charging === b.charging;
+
+/** Finite and not below zero: a car that feeds in is not a load that draws. */
+function readNumber(source: DeviceNumber | undefined, topic: string, payload: Uint8Array): number | undefined {
+  if (source?.topic !== topic) return undefined;
+  const text = readValue(payload, source.path);
+  const value = text === undefined || text === '' ? Number.NaN : Number(text);
+  return Number.isFinite(value) && value >= 0 ? value * source.scale : undefined;
+}
