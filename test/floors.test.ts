@@ -8,7 +8,7 @@ import { readSourceShape, type SourceShape } from './source-shape.ts';
 const SRC = join(import.meta.dirname, '..', 'src');
 
 /** Floors in their order: one takes types from earlier ones, never anything from a later one. Each may use all of `domain`. */
-const ORDER = ['config', 'service', 'region', 'signal', 'control', 'outputs', 'ledger', 'mqtt'];
+const ORDER = ['config', 'tariff', 'service', 'region', 'signal', 'control', 'outputs', 'ledger', 'mqtt'];
 /** Rooms that join floors. */
 const JOINERS = ['agent', 'page', 'cli', 'simulation', 'library', 'main'];
 /** Only these create the adapters of `platform`. */

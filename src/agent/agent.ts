@@ -16,6 +16,7 @@ import { createLifecycle } from './lifecycle.ts';
 import { createLoadControl } from './load-control.ts';
 import { createMonitorLink } from './monitor-link.ts';
 import { createPersistence } from './persistence.ts';
+import { createPriceSupply } from './price-supply.ts';
 import { createProblems, reportDiskResult } from './problems.ts';
 import { createSeriesPublisher } from './series-publisher.ts';
 import { createSignalSupply } from './signal-supply.ts';
@@ -62,8 +63,9 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   const beforeTick = () => supply.signalLoop.publishViewIfDue();
   const loadControl = createLoadControl(context, { broker, monitor, ledger, persistence, beforeTick });
   const tick = () => loadControl.feed({ kind: 'tick' });
+  const prices = createPriceSupply(context, { broker, onPrices: () => supply.signalLoop.publishView() });
   const supply = createSignalSupply(context, {
-    ...{ store, persistence, ledger },
+    ...{ store, persistence, ledger, pricesAt: prices?.pricesAt },
     onView(view) {
       ledger.recordView(view, clock.now());
       monitor.publishSignal(view, formatSignalView(view, getRateUnit(config)));
@@ -84,6 +86,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   const status = createStatusPublisher(context, { monitor, supply, startedAt, isStopping });
   const lifecycle = createLifecycle(world.clock, [
     { stop: world.http.close },
+    prices ?? {},
     { start: link.start, stop: monitor.stop },
     { start: persistence.load, stop: persistence.close },
     { start: () => ledger.start(persistence.saved().control?.jobs), stop: ledger.stop },

@@ -1,6 +1,7 @@
 /** Keeps forecast and live index fresh and publishes the resulting signal view. */
 
-import { type Duration, milliseconds } from '../domain/units.ts';
+import type { Prices } from '../domain/tariff.ts';
+import { type Duration, type Instant, milliseconds } from '../domain/units.ts';
 import type { History } from '../service/api/response-types.ts';
 import type { Failure } from '../service/failure.ts';
 import { buildSignalView, coveredUntil } from '../signal/freshness.ts';
@@ -24,6 +25,8 @@ export interface SignalLoopParts extends SignalPollerParts {
   readonly ties: TieRule;
   /** How long a first request waits while saved data still forecast: devices that start together do not ask together. */
   readonly firstWait: Duration;
+  /** The prices known at a moment, where a tariff is configured. */
+  readonly pricesAt?: (now: Instant) => Prices | undefined;
   readonly onView: (view: SignalView) => void;
   readonly onAnswer: (source: SignalSource, answer: SignalAnswer) => void;
 }
@@ -55,7 +58,9 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
     if (region === undefined) return undefined;
     const view = buildSignalView(getData(), clock.now(), { ties, ownRegion: region });
     // A restart must not be taken for a lack of signal: nothing is said before the first answers are in.
-    return isFirstRound && view.index === undefined && view.horizon === undefined ? undefined : view;
+    if (isFirstRound && view.index === undefined && view.horizon === undefined) return undefined;
+    const prices = clock.now().trusted ? parts.pricesAt?.(clock.now().wall) : undefined;
+    return prices === undefined ? view : { ...view, prices };
   };
   const publisher = createViewPublisher({ clock, buildView, onView });
   const poller = createSignalPoller(parts, {

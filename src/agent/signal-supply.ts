@@ -2,7 +2,8 @@
 
 import type { Config } from '../config/config.ts';
 import { hashFraction } from '../domain/hash-fraction.ts';
-import { type Duration, milliseconds, minutes, seconds } from '../domain/units.ts';
+import type { Prices } from '../domain/tariff.ts';
+import { type Duration, type Instant, milliseconds, minutes, seconds } from '../domain/units.ts';
 import type { HomeRegion } from '../region/region-types.ts';
 import { createServiceClient, type ServiceClient } from '../service/client.ts';
 import { createEntitlementPoller } from '../service/entitlements/entitlement-poller.ts';
@@ -27,6 +28,7 @@ export interface SignalSupplyParts {
   readonly store: DocumentStore;
   readonly persistence: Persistence;
   readonly ledger: LedgerWriter;
+  readonly pricesAt?: ((now: Instant) => Prices | undefined) | undefined;
   readonly onView: (view: SignalView) => void;
   readonly onRegion: (home: HomeRegion) => void;
   /** The agent's time has changed. */
@@ -81,6 +83,7 @@ export function createSignalSupply(context: AgentContext, parts: SignalSupplyPar
   const regionLoop = createRegionLoop({ ...common, onRegion });
   const signalLoop = createSignalLoop({
     ...{ ...common, clock, ties, phase: hashFraction(device), model, firstWait: computeFirstWait(config) },
+    ...(parts.pricesAt === undefined ? {} : { pricesAt: parts.pricesAt }),
     onView: parts.onView,
     onAnswer,
   });

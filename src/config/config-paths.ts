@@ -84,7 +84,7 @@ function resolveFiles(
 /** The configuration with every path absolute and the state directory filled in. */
 export function locateConfig(config: Config, context: PathContext): LocateConfigResult {
   const mistakes: string[] = [];
-  const { service, mqtt } = config;
+  const { service, mqtt, tariff } = config;
   const { usernameFile, passwordFile, ca } = service;
   const serviceFiles = resolveFiles({ usernameFile, passwordFile, ca }, 'service', context, mistakes);
   const brokerFiles = mqtt && {
@@ -94,6 +94,8 @@ export function locateConfig(config: Config, context: PathContext): LocateConfig
     key: mqtt.key,
   };
   const mqttFiles = resolveFiles(brokerFiles ?? {}, 'mqtt', context, mistakes);
+  const pricePath = tariff?.source.kind === 'file' ? tariff.source.path : undefined;
+  const { file } = resolveFiles({ file: pricePath }, 'tariff', context, mistakes);
   const state = resolveStateDirectory(config.state, context);
   if (state === undefined) mistakes.push('state: this user has no home directory; write the path of a directory');
   if (mistakes.length > 0 || state === undefined) return { ok: false, mistakes };
@@ -104,6 +106,9 @@ export function locateConfig(config: Config, context: PathContext): LocateConfig
       state,
       service: { ...service, ...serviceFiles },
       ...(mqtt === undefined ? {} : { mqtt: { ...mqtt, ...mqttFiles } }),
+      ...(tariff === undefined || file === undefined
+        ? {}
+        : { tariff: { ...tariff, source: { kind: 'file', path: file } as const } }),
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Reads the section `tariff`: a table of rates, a file or a topic, in one currency. */
 
-import { listDayParts, type TariffTable } from '../domain/tariff.ts';
+import { getMaxPrice, listDayParts, type TariffTable } from '../domain/tariff.ts';
 import { formatLocalTime, formatMonth, WEEKDAY_KEYS } from '../domain/text-format.ts';
 import { listType, sectionType } from './read-section.ts';
 import { optional, type ReportMistake, required, type ValueType } from './value-type.ts';
@@ -50,14 +50,6 @@ const TARIFF = {
   otherwise: optional(priceType, 'Price of every hour that no rate names.'),
   file: optional(pathType, 'CSV file of start,price lines with ISO 8601 times; read again every hour.'),
   topic: optional(topicType, 'MQTT topic with prices ahead, as evcc or Home Assistant integrations publish them.'),
-};
-
-/** A price of a kilowatt-hour above this is in cents, or in a smaller coin still. */
-export const getMaxPrice = (currency: string): number => MAX_PRICES[currency] ?? 10_000;
-const MAX_PRICES: Readonly<Record<string, number>> = {
-  ...Object.fromEntries(['USD', 'EUR', 'GBP', 'CHF', 'CAD', 'AUD', 'NZD', 'SGD'].map((code) => [code, 5])),
-  ...Object.fromEntries(['DKK', 'SEK', 'NOK', 'PLN', 'RON', 'BGN', 'BRL', 'ILS'].map((code) => [code, 25])),
-  ...Object.fromEntries(['CZK', 'MXN', 'ZAR', 'INR', 'THB', 'TRY', 'PHP'].map((code) => [code, 200])),
 };
 
 /** The first mistake of the table: a price in cents, an hour with two rates or none. */

@@ -47,7 +47,7 @@ function listRateHours({ hours }: TariffRate): readonly (readonly [LocalTime, Lo
 }
 
 /** A part of one weekday in one month, with the price of each rate that covers it: one, unless the table is mistaken. */
-export interface DayPart {
+interface DayPart {
   readonly from: LocalTime;
   readonly to: LocalTime;
   readonly prices: readonly number[];
@@ -113,6 +113,14 @@ export function sumPrice(spans: readonly PriceSpan[], from: Instant, to: Instant
   }
   return sum;
 }
+
+/** A price of a kilowatt-hour above this is in cents, or in a smaller coin still. */
+export const getMaxPrice = (currency: string): number => MAX_PRICES[currency] ?? 10_000;
+const MAX_PRICES: Readonly<Record<string, number>> = {
+  ...Object.fromEntries(['USD', 'EUR', 'GBP', 'CHF', 'CAD', 'AUD', 'NZD', 'SGD'].map((code) => [code, 5])),
+  ...Object.fromEntries(['DKK', 'SEK', 'NOK', 'PLN', 'RON', 'BGN', 'BRL', 'ILS'].map((code) => [code, 25])),
+  ...Object.fromEntries(['CZK', 'MXN', 'ZAR', 'INR', 'THB', 'TRY', 'PHP'].map((code) => [code, 200])),
+};
 
 /** A sum of money with its currency: `1.24 USD`. */
 export const formatMoney = (amount: number, currency: string) => `${amount.toFixed(2)} ${currency}`;

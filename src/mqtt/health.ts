@@ -4,7 +4,7 @@ import type { BrokerState } from '../domain/ports.ts';
 import { formatInstant, type Instant } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 
-export const HEALTH_PARTS = ['service', 'broker', 'map', 'clock', 'storage', 'outputs'] as const;
+export const HEALTH_PARTS = ['service', 'broker', 'map', 'clock', 'storage', 'outputs', 'tariff'] as const;
 export type PartName = (typeof HEALTH_PARTS)[number];
 
 /** `problem`: one sentence, what happened, what it means, what to do. */

@@ -77,7 +77,7 @@ export const TOPICS = {
     'health',
     'retained',
     'with each change',
-    'service, broker, map, clock, storage, outputs: `ok`, or one sentence with problem and fix; `basis`, `fresh`, the last forecast, the plan of the account, warnings of the service',
+    'service, broker, map, clock, storage, outputs, tariff: `ok`, or one sentence with problem and fix; `basis`, `fresh`, the last forecast, the plan of the account, warnings of the service',
   ),
   counters: row('counters', 'retained', 'with each request to the service', '`requests` and `logins` since the start'),
   info: row('info', 'retained', 'at the start', 'version, region, age of the map, the loads and their limits'),

@@ -81,6 +81,7 @@ export const sampleHealth = (more: Partial<Health> = {}): Health => ({
     clock: { ok: true },
     storage: { ok: true },
     outputs: { ok: true },
+    tariff: { ok: true },
   },
   basis: 'live-index',
   ...more,
