@@ -58,9 +58,7 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
     if (region === undefined) return undefined;
     const view = buildSignalView(getData(), clock.now(), { ties, ownRegion: region });
     // A restart must not be taken for a lack of signal: nothing is said before the first answers are in.
-    if (isFirstRound && view.index === undefined && view.horizon === undefined) return undefined;
-    const prices = clock.now().trusted ? parts.pricesAt?.(clock.now().wall) : undefined;
-    return prices === undefined ? view : { ...view, prices };
+    return isFirstRound && view.index === undefined && view.horizon === undefined ? undefined : addPrices(parts, view);
   };
   const publisher = createViewPublisher({ clock, buildView, onView });
   const poller = createSignalPoller(parts, {
@@ -108,6 +106,13 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
       publisher.stop();
     },
   };
+}
+
+/** The prices of now, on a clock that is trusted. */
+function addPrices({ clock, pricesAt }: SignalLoopParts, view: SignalView): SignalView {
+  const { wall, trusted } = clock.now();
+  const prices = trusted ? pricesAt?.(wall) : undefined;
+  return prices === undefined ? view : { ...view, prices };
 }
 
 function hasValidForecast({ forecast }: SignalData, clock: SignalLoopParts['clock']): boolean {
