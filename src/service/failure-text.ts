@@ -6,7 +6,7 @@ import type { Failure, UnreachableReason } from './failure.ts';
 const CURES: Readonly<Record<UnreachableReason, string>> = {
   'no-connection': 'check the network and the address of the service',
   deadline: 'the connection or the service is slow; try again, or request less data',
-  'too-large': 'request less data at once',
+  'too-large': 'request a shorter range, or check the address of the service',
   'cut-short': 'the connection broke; try again',
   'certificate-date': "check this device's clock; if it is right, the service must renew its certificate",
   'certificate-name': 'use the host name of the certificate in the address of the service',

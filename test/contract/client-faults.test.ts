@@ -143,7 +143,7 @@ describe('other endpoints under a fault', () => {
     pair.setFaults({ fault: 'text-values' });
     expect(expectFailure(await pair.client().signalIndex(PSCO))).toMatchObject({
       kind: 'invalid-response',
-      where: 'data.0',
+      where: 'data.0.value',
     });
     pair.setFaults();
   });

@@ -11,7 +11,7 @@ const away = (reason: UnreachableReason): Failure => ({ kind: 'unreachable', rea
 const rows: readonly (readonly [Failure, RegExp])[] = [
   [away('no-connection'), /could not be reached: why; check the network/],
   [away('deadline'), /slow; try again/],
-  [away('too-large'), /request less data at once/],
+  [away('too-large'), /request a shorter range/],
   [away('cut-short'), /try again/],
   [away('certificate-date'), /clock/],
   [away('certificate-name'), /host name of the certificate/],

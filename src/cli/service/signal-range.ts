@@ -1,6 +1,6 @@
 /** Prints history and past forecasts of any length as they arrive, with progress on stderr. */
 
-import { parseDuration } from '../../domain/duration-text.ts';
+import { formatDuration, parseDuration } from '../../domain/duration-text.ts';
 import {
   type Duration,
   durationBetween,
@@ -68,13 +68,19 @@ function createRangeReading(context: SignalContext, { start }: TimeRange): Range
   // At a terminal the table shows the progress.
   const showsTable = terminal.interactive && !args.flag('json') && !args.flag('csv');
   let tenth = 0;
+  let splitTo: Duration | undefined;
   let nextStart: Instant = start;
   const options: RangeReadOptions = {
     inFlight: args.number('in-flight', { from: 1, to: 6, whole: true }) ?? 3,
     maxSpan: parseChunkFlag(context),
     signal: terminal.stop,
-    onProgress: ({ done, total: whole, next, requests, waiting }) => {
+    onProgress: ({ done, total: whole, next, requests, waiting, split }) => {
       if (waiting !== undefined) printWait(waiting.wait, waiting.failure);
+      if (split !== undefined && (splitTo === undefined || split.span < splitTo)) {
+        splitTo = split.span;
+        const cause = split.failure.kind === 'unreachable' ? split.failure.cause : split.failure.kind;
+        terminal.err(`${cause}; asking for ${formatDuration(split.span)} at a time\n`);
+      }
       nextStart = next;
       const now = whole === 0 ? 10 : Math.floor((10 * done) / whole);
       if (showsTable || now <= tenth || (requests === 1 && now === 10)) return;

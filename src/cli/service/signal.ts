@@ -1,17 +1,23 @@
 /** `gridtide signal`: the signal of a region as table, chart, CSV or the JSON of the interface. */
 
+import { formatDuration } from '../../domain/duration-text.ts';
 import {
   addDuration,
+  type Duration,
+  days,
   durationBetween,
   formatCount,
   formatInstant,
   hours,
+  inMinutes,
+  milliseconds,
+  minutes,
   PERCENTILE_UNITS,
   type Place,
 } from '../../domain/units.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
 import type { ForecastQuery } from '../../service/api/query-types.ts';
-import type { Envelope, LiveIndex } from '../../service/api/response-types.ts';
+import type { Envelope, Forecast, LiveIndex } from '../../service/api/response-types.ts';
 import { failureText } from '../../service/failure-text.ts';
 import { computeLocalIndex } from '../../signal/percentile-index.ts';
 import {
@@ -128,6 +134,41 @@ async function buildForecastQuery(
 const printJson = (terminal: Terminal, document: unknown) => terminal.out(`${JSON.stringify(document)}\n`);
 const printLines = (terminal: Terminal, text: readonly string[]) => terminal.out(`${text.join('\n')}\n`);
 
+/** A service that makes one every few minutes has newer ones; less is a delay. */
+const OLD_FORECAST = minutes(30);
+/** Clocks that are further apart are meant to be: a service may serve another time than the present. */
+const TOLERATED_SKEW = minutes(2);
+const MEANT_SKEW = days(1);
+
+const toWholeMinutes = (length: Duration) => minutes(Math.round(inMinutes(length)));
+
+/** By the clock of the service, where an answer has told it. */
+const estimateServiceTime = ({ service, clock }: ServiceAccess) =>
+  addDuration(clock.now().wall, service.skew() ?? milliseconds(0));
+
+/** Prints what is wrong with a forecast that can be used all the same. */
+function printForecastNotes(
+  { generatedAt, generatedPeriod, refusedPoints }: Forecast,
+  { terminal, access }: Pick<SignalContext, 'terminal' | 'access'>,
+): void {
+  const age = durationBetween(generatedAt, estimateServiceTime(access));
+  if (age > Math.max(OLD_FORECAST, 3 * generatedPeriod))
+    terminal.err(
+      `the forecast is ${formatDuration(toWholeMinutes(age))} old; the service makes one every ${formatDuration(generatedPeriod)}\n`,
+    );
+  if (refusedPoints > 0) terminal.err(`${formatCount(refusedPoints, 'value')} of the service skipped: not a number\n`);
+}
+
+/** Every time that is printed, and every default of a range, is by one of the two clocks. */
+function printClockNote({ terminal, access }: Pick<SignalContext, 'terminal' | 'access'>): void {
+  const skew = access.service.skew() ?? 0;
+  if (Math.abs(skew) < TOLERATED_SKEW || Math.abs(skew) > MEANT_SKEW) return;
+  const side = skew > 0 ? 'ahead of' : 'behind';
+  terminal.err(
+    `the clock of the service is ${formatDuration(toWholeMinutes(milliseconds(Math.abs(skew))))} ${side} that of this device; check this device's clock\n`,
+  );
+}
+
 const NO_VALUES = 'the forecast is empty: does this model still publish data?';
 
 async function printForecast({ args, terminal, access, query }: SignalContext): Promise<void> {
@@ -135,6 +176,7 @@ async function printForecast({ args, terminal, access, query }: SignalContext): 
   const { points, period, units } = answer;
   const end = points.at(-1)?.at;
   const isData = args.flag('json') || args.flag('csv');
+  printForecastNotes(answer, { terminal, access });
   const expected = Math.max(1, Math.round(hours(query.horizonHours ?? DEFAULT_HORIZON_HOURS) / period));
   if (end !== undefined && points.length < expected)
     terminal.err(`the forecast has ${points.length} of ${formatCount(expected, 'point')}; the rest is missing\n`);
@@ -249,10 +291,9 @@ export async function run(args: Arguments<SignalRow>, terminal: Terminal): Promi
     throw new UsageError('--at needs --forecast FILE: the service has only the present index');
   const access = await openService(args, terminal);
   try {
-    await selectAction(
-      actions,
-      args,
-    )({ args, terminal, access, query: await buildForecastQuery(args, access, terminal) });
+    const query = await buildForecastQuery(args, access, terminal);
+    await selectAction(actions, args)({ args, terminal, access, query });
+    printClockNote({ terminal, access });
     return 0;
   } finally {
     await access.close();

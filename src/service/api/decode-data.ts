@@ -126,19 +126,28 @@ export function decodeSavedForecast(body: unknown): Outcome<Forecast> {
   return decodeForecast(body, { region, signalType });
 }
 
+/** The one point of a list; the same point again is no other (known: services repeat points). */
+function findSinglePoint(data: readonly unknown[]): RawPoint | undefined {
+  const isObject = (item: unknown): item is RawPoint => typeof item === 'object' && item !== null;
+  const [first] = data;
+  if (!isObject(first)) return undefined;
+  const isSame = (item: unknown) =>
+    isObject(item) && item.point_time === first.point_time && item.value === first.value;
+  return data.every(isSame) ? first : undefined;
+}
+
 /** Exactly one point, of a percentile (known: an index is 0 to 100). No model is asked of it, so that any may answer (specification 4.4). */
 export function decodeIndex(body: unknown, { region, signalType }: SignalQuery): Outcome<LiveIndex> {
   const parsed = parseEnvelope(body, { region, signalType }, 'percentile');
   if (!parsed.ok) return parsed;
   const { data, common } = parsed.value;
-  const [first] = data;
-  if (data.length !== 1 || typeof first !== 'object' || first === null)
-    return invalidResponse('data', 'exactly one point', `${data.length} items`);
-  const point = parsePoint(first as RawPoint);
-  const value = point === undefined ? undefined : toPercentile(point.value);
-  if (point === undefined || value === undefined)
-    return invalidResponse('data.0', 'a point_time and a percentile of 0 to 100', first);
-  return ok({ ...common, refusedPoints: 0, point: { at: point.at, value } });
+  const single = findSinglePoint(data);
+  if (single === undefined) return invalidResponse('data', 'exactly one point', `${data.length} items`);
+  const at = parseInstant(single.point_time);
+  if (at === undefined) return invalidResponse('data.0.point_time', 'a time with a zone', single.point_time);
+  const value = toPercentile(parsePoint(single)?.value ?? Number.NaN);
+  if (value === undefined) return invalidResponse('data.0.value', 'a percentile of 0 to 100', single.value);
+  return ok({ ...common, refusedPoints: 0, point: { at, value } });
 }
 
 function parseHistoricalPoint(item: RawPoint): HistoricalPoint | undefined {

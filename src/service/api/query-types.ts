@@ -78,6 +78,8 @@ export interface RangeProgress {
   readonly requests: number;
   /** Nothing goes on for so long, and why. */
   readonly waiting?: { readonly wait: Duration; readonly failure: Failure };
+  /** A request did not come through, and what it asked for is asked for in parts of `span`. */
+  readonly split?: { readonly span: Duration; readonly failure: Failure };
 }
 
 /** How v1 pages are followed to the end. */

@@ -18,10 +18,16 @@ interface RetryCounts {
   readonly waits: number;
 }
 
+/** A body that is no JSON: cut off on the way more often than written so. */
+const isBrokenBody = (failure: Failure) => failure.kind === 'invalid-response' && failure.where === 'body';
+/** It passes as quickly as a connection that broke. */
+const CUT_SHORT: Failure = { kind: 'unreachable', reason: 'cut-short', cause: 'a broken body' };
+
 /** Whether the call is tried again; without a connection only where something was ever answered, so that a wrong address is told at once. */
 function shouldRetry(failure: Failure, { failures, waits }: RetryCounts, isAnswering: boolean): boolean {
   if (failure.kind === 'throttled') return waits < MAX_WAITS && failure.retryAfter <= MAX_WAIT;
   if (failures >= MAX_FAILURES) return false;
+  if (isBrokenBody(failure)) return true;
   if (failure.kind !== 'unreachable') return failure.kind === 'server-error';
   return failure.reason === 'cut-short' || (failure.reason === 'no-connection' && isAnswering);
 }
@@ -54,7 +60,8 @@ export function createRetry({ clock, random, signal, onWait }: RetryParts): Retr
       counts = countFailure(counts, outcome.failure);
       if (!shouldRetry(outcome.failure, counts, isAnswering)) return outcome;
       const inARow = outcome.failure.kind === 'throttled' ? counts.waits : counts.failures;
-      const wait = computeRetryDelay(outcome.failure, inARow, random.fraction());
+      const cause = isBrokenBody(outcome.failure) ? CUT_SHORT : outcome.failure;
+      const wait = computeRetryDelay(cause, inARow, random.fraction());
       onWait(wait, outcome.failure);
       await waitAbortable({ clock, wait, name: 'retry', signal });
     }

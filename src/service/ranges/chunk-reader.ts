@@ -32,6 +32,11 @@ export interface ReadPiece<Answer> {
   readonly outcome: Outcome<Answer>;
 }
 
+export interface ChunkReports extends Pick<RetryParts, 'signal' | 'onWait'> {
+  /** Called when a piece did not come through and is asked for in parts of `span`. */
+  readonly onSplit: (span: Duration, failure: Failure) => void;
+}
+
 export interface ChunkReader<Answer> {
   /** A piece in one request, or its parts in order; the last may be a failure. */
   read(piece: TimeRange): Promise<readonly ReadPiece<Answer>[]>;
@@ -60,7 +65,7 @@ function checkPeriod<Answer>(value: Answer, period: Duration | undefined): Outco
 
 export function createChunkReader<Answer>(
   { clock, random, maxSpan, fetchChunk, periodOf }: ChunkReaderParts<Answer>,
-  retryOptions: Pick<RetryParts, 'signal' | 'onWait'>,
+  { onSplit, ...retryOptions }: ChunkReports,
 ): ChunkReader<Answer> {
   const retry = createRetry({ clock, random, ...retryOptions });
   let longestSpan = maxSpan;
@@ -99,6 +104,7 @@ export function createChunkReader<Answer>(
     const isTooLong = isTooLarge(outcome.failure);
     span = milliseconds(Math.min(span, Math.max(CHUNK_STEP, length / (isTooLong ? 2 : DEADLINE_CUT))));
     if (isTooLong) longestSpan = span;
+    onSplit(span, outcome.failure);
     return readInParts(piece);
   }
 

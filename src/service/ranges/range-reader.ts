@@ -26,17 +26,21 @@ export async function* readRange<Answer>(
   const combined = anySignal(stopSignal, signal);
   const total = durationBetween(range.start, range.end);
   let next = range.start;
-  const report = (waiting?: RangeProgress['waiting']) =>
+  const report = (more: Pick<RangeProgress, 'waiting' | 'split'> = {}): void =>
     onProgress?.({
       done: milliseconds(Math.min(total, durationBetween(range.start, next))),
       total,
       next,
       requests: reader.requestCount(),
-      ...(waiting === undefined ? {} : { waiting }),
+      ...more,
     });
   const reader = createChunkReader(
     { ...parts, maxSpan: milliseconds(Math.min(parts.maxSpan, maxSpan ?? parts.maxSpan)) },
-    { signal: combined.signal, onWait: (wait, failure) => report({ wait, failure }) },
+    {
+      signal: combined.signal,
+      onWait: (wait, failure) => report({ waiting: { wait, failure } }),
+      onSplit: (span, failure) => report({ split: { span, failure } }),
+    },
   );
 
   const chunks = splitIntoChunks(range, reader.nextSpan);
