@@ -1,8 +1,8 @@
-/** Bundles src/main.ts: ESM, one chunk a command, onoff left to be found at run time. Run as a program it builds all of the package into dist, or the directory given. */
+/** Bundles src/main.ts: CommonJS files that commands share, onoff left to be found at run time. Run as a program it builds all of the package into dist, or the directory given. */
 
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
-import { build } from 'esbuild';
+import { join, resolve } from 'node:path';
+import { build, transform } from 'esbuild';
 import { lean } from './lean.mjs';
 import { buildLibrary } from './library.mjs';
 
@@ -60,50 +60,64 @@ const sharedChunk = {
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       if (!alone.has(path) || shared.includes(path)) return undefined;
       const sharedImports = shared.map((file) => `import ${JSON.stringify(file)};`).join('');
-      const text = await readFile(path, 'utf8');
-      // A first line that starts with #! must stay first.
-      const [first = '', ...rest] = text.split('\n');
-      return {
-        loader: 'ts',
-        contents: first.startsWith('#!') ? `${first}\n${sharedImports}${rest.join('\n')}` : `${sharedImports}${text}`,
-      };
+      return { loader: 'ts', contents: `${sharedImports}${await readFile(path, 'utf8')}` };
     });
   },
 };
 
-/** The CommonJS packages inside (mqtt among them) call `require` for node's own modules. */
-const REQUIRE =
-  "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);";
-
-/** Only a file that calls it gets a `require`, and none loads the bundler's helpers without using one: 2 ms of a start. */
-function trimmed(text, runtime) {
-  const helpers = runtime === undefined ? text : text.replace(`import "./${basename(runtime)}";\n`, '');
-  if (!/(?<![\w$.])require\b/.test(helpers)) return helpers;
-  const [first = '', ...rest] = helpers.split('\n');
-  return first.startsWith('#!') ? [first, REQUIRE, ...rest].join('\n') : `${REQUIRE}\n${helpers}`;
+/** V8 takes CommonJS from a code cache, and Node evaluates every getter of its own modules for an ES import of one. */
+async function toCommonJs({ path, text }) {
+  const { code } = await transform(text, {
+    format: 'cjs',
+    platform: 'node',
+    target: BASE.target,
+    // A late import becomes a late `require`.
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.url': '__filename' },
+    minifyWhitespace: true,
+    // Node prints the line of an error.
+    lineLimit: 160,
+    charset: 'ascii',
+  });
+  await writeFile(path, code);
+  return code.length;
 }
+
+const LAUNCH = ['launch', 'make-code-cache'].map((name) => join(SRC, `launch/${name}.ts`));
+
+/** `main.js` and the maker of the code cache: each one file, loaded by Node itself. */
+const buildLaunch = (out) =>
+  build({
+    absWorkingDir: ROOT,
+    entryPoints: { main: LAUNCH[0], 'make-code-cache': LAUNCH[1] },
+    bundle: true,
+    format: 'cjs',
+    platform: 'node',
+    target: BASE.target,
+    outdir: out,
+    minifySyntax: true,
+    legalComments: 'none',
+  });
 
 /** Builds the program into `out`, which is emptied first; gives the number of files and their bytes. */
 export async function buildProgram(out) {
   await rm(out, { recursive: true, force: true });
-  const { metafile, outputFiles } = await build({
+  const { outputFiles } = await build({
     ...BASE,
+    entryPoints: { program: BASE.entryPoints[0] },
     write: false,
     outdir: out,
     minifySyntax: true,
     legalComments: 'none',
     sourcemap: false,
-    metafile: true,
-    external: ['onoff'],
     plugins: [sharedChunk, lean],
     logLevel: 'warning',
   });
   await mkdir(out, { recursive: true });
-  const runtime = outputFiles.find(({ text }) => text.includes('var __require = '))?.path;
-  const written = outputFiles.map(({ path, text }) => writeFile(path, trimmed(text, runtime)));
-  await Promise.all(written);
+  const sizes = await Promise.all(outputFiles.map(toCommonJs));
+  await buildLaunch(out);
+  await writeFile(join(out, 'package.json'), '{"type":"commonjs"}\n');
   await chmod(join(out, 'main.js'), 0o755);
-  const sizes = Object.values(metafile.outputs).map(({ bytes }) => bytes);
   return { files: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
 }
 

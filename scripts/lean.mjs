@@ -1,7 +1,11 @@
 /** A plugin of the bundler that leaves out of large packages what is never called here: it would be read, kept and paid for in memory at every start. */
 
 import { access, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { translateParser } from './javascript-parser.mjs';
+
+const require = createRequire(import.meta.url);
 
 /** What large packages carry and this program never calls: WebSockets, proxies, browsers' timers, threads. */
 const UNUSED = [
@@ -23,6 +27,35 @@ const UNDICI_USED = [
 /** Relative to the package. Without the faster parser undici takes the plain one, which is the same in half the memory. */
 const UNDICI_UNUSED = ['lib/dispatcher/client-h2.js', 'lib/web/fetch/body.js', 'lib/llhttp/llhttp_simd-wasm.js'];
 
+/** Where V8 has no WebAssembly (`--lite-mode`, `--jitless`), the same parser as JavaScript takes its place. */
+const PARSERS = [
+  [
+    "if (!mod) {\n    // We could",
+    "if (!mod && typeof WebAssembly !== 'undefined') {\n    // We could",
+  ],
+  [
+    'return new WebAssembly.Instance(mod, {',
+    "return (mod ? (imports) => new WebAssembly.Instance(mod, imports) : require('gridtide:javascript-parser'))({",
+  ],
+];
+
+function chooseParser(build) {
+  build.onLoad({ filter: /\/undici\/lib\/dispatcher\/client-h1\.js$/ }, async ({ path }) => {
+    const text = await readFile(path, 'utf8');
+    const missing = PARSERS.find(([from]) => text.split(from).length !== 2);
+    if (missing !== undefined) throw new Error(`${path} has not one "${missing[0]}": see scripts/lean.mjs`);
+    return { contents: PARSERS.reduce((rest, [from, to]) => rest.replace(from, to), text) };
+  });
+  build.onResolve({ filter: /^gridtide:javascript-parser$/ }, ({ path, resolveDir }) => ({
+    path,
+    namespace: 'translated',
+    pluginData: join(resolveDir, '../llhttp/llhttp-wasm.js'),
+  }));
+  build.onLoad({ filter: /./, namespace: 'translated' }, async ({ pluginData }) => ({
+    contents: await translateParser(require(pluginData)),
+  }));
+}
+
 function leaveOutOfUndici(build) {
   build.onLoad({ filter: /\/undici\/index\.js$/ }, async ({ path }) => {
     // A part that has moved would be bundled again without a word.
@@ -39,6 +72,7 @@ export const lean = {
   name: 'lean',
   setup(build) {
     leaveOutOfUndici(build);
+    chooseParser(build);
     build.onResolve({ filter: /./ }, ({ path, importer }) =>
       UNUSED.some((unused) => unused.by.test(importer) && unused.path.test(path))
         ? { path, namespace: 'unused' }

@@ -50,6 +50,9 @@ export async function buildLibrary(out) {
     target: 'node20.19',
     outdir: join(out, 'library'),
     minifySyntax: true,
+    // undici's parser is nested so deeply that most of it would be white space.
+    minifyWhitespace: true,
+    lineLimit: 160,
     legalComments: 'none',
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);",
@@ -58,4 +61,6 @@ export async function buildLibrary(out) {
     logLevel: 'warning',
   });
   await writeDeclarations(join(out, 'types'));
+  // The program beside them is CommonJS.
+  for (const part of ['library', 'types']) await writeFile(join(out, part, 'package.json'), '{"type":"module"}\n');
 }

@@ -1,5 +1,3 @@
-#!/usr/bin/env node
-
 /** The edge of the process: arguments, signals and exit codes. */
 
 import { commands, FIRST_COMMANDS } from './cli/command-list.ts';
@@ -140,4 +138,8 @@ async function main(argv: readonly string[]): Promise<number> {
   return code === 0 ? 1 : code;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+// The code of an end before the answer.
+process.exitCode = 1;
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});

@@ -3,7 +3,7 @@
 import { connect, createServer } from 'node:net';
 import { formatCount } from '../../src/domain/units.ts';
 import { createLoopImage } from '../../test/faults/loop-image.ts';
-import { gridtide, house, judge, node, peak, resident, sleep, startBroker, startService } from './idle/house.ts';
+import { gridtide, house, judge, node, readMemory, sleep, startBroker, startService } from './idle/house.ts';
 
 const IDLE_SECONDS = Number(process.argv[2] ?? 120);
 const SPEED = 1440;
@@ -19,7 +19,8 @@ async function idleCost() {
   const bare = node('-e', 'setInterval(() => {}, 60_000)');
   await agent.line(/region \w+ \(/);
   await sleep(IDLE_SECONDS * 1_000);
-  const cost = { idle: resident(agent), most: peak(agent), bareIdle: resident(bare), barePeak: peak(bare) };
+  const [a, b] = [readMemory(agent), readMemory(bare)];
+  const cost = { idle: a.resident, most: a.peak, bareIdle: b.resident, barePeak: b.peak };
   for (const child of [agent, bare, service.child, broker.child]) await child.end();
   return cost;
 }

@@ -1,16 +1,16 @@
 /** A house for the benches: the reference service, mosquitto and the built agent, each a process of its own on loopback. Measures what a process costs. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
 
 const DIST = process.env.GRIDTIDE_DIST ?? 'dist';
 export const WORK = process.env.GRIDTIDE_WORK ?? '/tmp';
 const MOSQUITTO = '/usr/sbin/mosquitto';
-const TICKS_A_SECOND = 100;
 const WAIT_MS = 60_000;
 const PASSWORD = 'clean-grid-1';
 
@@ -73,21 +73,90 @@ export function start(program: string, args: readonly string[]): Child {
 export const node = (...args: readonly string[]) => start(process.execPath, args);
 export const gridtide = (...args: readonly string[]) => node(join(DIST, 'main.js'), ...args);
 
-/** Linux only. */
-function statusOf(pid: number, field: string): number {
-  const text = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN) / 1024;
+/** The flags of V8 with which the unit starts the agent. */
+export function readUnitFlags(): readonly string[] {
+  const root = process.env.GRIDTIDE_ROOT ?? '.';
+  const text = readFileSync(join(root, 'systemd/gridtide.service'), 'utf8');
+  const flags = /^ExecStart=\/usr\/bin\/env node (.*)\/usr\/local/m.exec(text)?.[1];
+  if (flags === undefined) throw new Error('the unit starts no node: see ExecStart');
+  return flags.split(' ').filter((flag) => flag !== '');
 }
 
-/** MiB resident now. */
-export const resident = ({ pid }: Child) => statusOf(pid, 'VmRSS');
-/** The most MiB that were ever resident. */
-export const peak = ({ pid }: Child) => statusOf(pid, 'VmHWM');
+export interface BenchedNode {
+  readonly name: string;
+  /** Node without flags and without the program. */
+  readonly bare: (...args: readonly string[]) => Child;
+  /** The agent as an installation runs it: the flags of the unit, and a code cache made with them. */
+  readonly agent: (...args: readonly string[]) => Child;
+}
 
-/** CPU milliseconds so far, user and system, in steps of 10. */
-export function cpu({ pid }: Child): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return ((Number(fields[11]) + Number(fields[12])) * 1_000) / TICKS_A_SECOND;
+/** A copy of the program for one Node, with the code cache that an installation makes. */
+async function installProgram(program: string, flags: readonly string[]): Promise<BenchedNode> {
+  const name = spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout.trim();
+  const dist = join(WORK, `dist-${name}`);
+  await cp(DIST, dist, { recursive: true });
+  const made = spawnSync(program, [...flags, join(dist, 'make-code-cache.js')], { encoding: 'utf8' });
+  if (made.status !== 0) console.log(`${name} has no code cache: ${made.stderr}`);
+  return {
+    name,
+    bare: (...args) => start(program, args),
+    agent: (...args) => start(program, [...flags, join(dist, 'main.js'), ...args]),
+  };
+}
+
+/** `--node PATH`, any number of times, else this Node; `--flags TEXT` instead of those of the unit; and the other arguments. */
+export async function parseNodes(args: readonly string[]) {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { node: { type: 'string', multiple: true }, flags: { type: 'string' } },
+  });
+  const flags = values.flags === undefined ? readUnitFlags() : values.flags.split(' ').filter((flag) => flag !== '');
+  const nodes: BenchedNode[] = [];
+  for (const program of values.node ?? [process.execPath]) nodes.push(await installProgram(program, flags));
+  console.log(`flags of V8: ${flags.join(' ') || 'none'}`);
+  return { nodes, positionals };
+}
+
+/** MiB of a process, by the kernel's account of its pages. */
+export interface Memory {
+  readonly resident: number;
+  /** Pages shared with other processes counted by their share. */
+  readonly proportional: number;
+  readonly own: number;
+  /** The most that was ever resident. */
+  readonly peak: number;
+}
+
+const readField = (text: string, field: string) =>
+  Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN) / 1024;
+
+/** Linux only. */
+export function readMemory({ pid }: Child): Memory {
+  const pages = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return {
+    resident: readField(pages, 'Rss'),
+    proportional: readField(pages, 'Pss'),
+    own: readField(pages, 'Private_Clean') + readField(pages, 'Private_Dirty'),
+    peak: readField(readFileSync(`/proc/${pid}/status`, 'utf8'), 'VmHWM'),
+  };
+}
+
+/** Milliseconds of processor time so far, of all threads that live, to the nanosecond. */
+export function readCpu({ pid }: Child): number {
+  const nanoseconds = readdirSync(`/proc/${pid}/task`).map((task) =>
+    Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]),
+  );
+  return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e6;
+}
+
+/** Context switches so far, voluntary and not, of all threads. */
+export function readSwitches({ pid }: Child): number {
+  const counts = readdirSync(`/proc/${pid}/task`).map((task) => {
+    const text = readFileSync(`/proc/${pid}/task/${task}/status`, 'utf8');
+    return (readField(text, 'voluntary_ctxt_switches') + readField(text, 'nonvoluntary_ctxt_switches')) * 1024;
+  });
+  return counts.reduce((sum, one) => sum + one, 0);
 }
 
 async function freePort(): Promise<number> {
@@ -124,16 +193,18 @@ export interface HouseOptions {
   readonly service: string;
   readonly broker?: string;
   readonly state?: string;
+  readonly logLevel?: string;
 }
 
 /** The configuration of a house with one MQTT load and two dry ones, its credentials beside it; the path of the file. */
-export async function house(name: string, { service, broker, state }: HouseOptions): Promise<string> {
+export async function house(name: string, { service, broker, state, logLevel = 'info' }: HouseOptions): Promise<string> {
   const folder = join(WORK, name);
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'username'), 'owner\n');
   await writeFile(join(folder, 'password'), `${PASSWORD}\n`, { mode: 0o600 });
   const file = join(folder, 'gridtide.yaml');
   const text = `device: bench
+logLevel: ${logLevel}
 state: ${state ?? join(folder, 'state')}
 place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
 service: {url: "${service}", usernameFile: username, passwordFile: password}

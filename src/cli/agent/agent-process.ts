@@ -6,6 +6,7 @@ import type { LocatedConfig } from '../../config/config-paths.ts';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
 import type { Clock, Http, Ports } from '../../domain/ports.ts';
 import { readBootId } from '../../platform/boot-id.ts';
+import { readCodeCacheState } from '../../platform/code-cache-state.ts';
 import { createFailsafeFile } from '../../platform/failsafe-file.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
 import { createBrokerFactory } from '../../platform/mqtt-broker.ts';
@@ -59,10 +60,18 @@ async function createWorld(
   };
 }
 
+function logCodeCache({ log }: Logging): void {
+  const codeCache = readCodeCacheState();
+  if (codeCache === 'accepted') log('debug', 'the code cache of the installation is used', { codeCache });
+  else if (codeCache !== undefined)
+    log('warn', `the code cache is not used, so each start takes longer: ${codeCache}; run scripts/install again`);
+}
+
 /** Resolves to the exit code once a signal has stopped the agent. */
 export async function runAgent(config: LocatedConfig, ports: AgentPorts, terminal: Terminal): Promise<number> {
   const now = () => (ports.clock ?? createSystemClock()).now().wall;
   const logging = await createLogging({ level: config.logLevel, interactive: terminal.interactive, now });
+  logCodeCache(logging);
   const world = await createWorld(config, { env: terminal.env, ...ports }, logging);
   const otherAgent = await findOtherAgent(world.disk);
   if (otherAgent !== undefined)
