@@ -23,7 +23,8 @@ async function translate(wasm, work) {
   await run(process.execPath, [wasm2js, '-Os', from, '-o', to]);
   const text = await readFile(to, 'utf8');
   const end = text.indexOf(TAIL);
-  if (!text.startsWith(HEAD) || end < 0) throw new Error('wasm2js writes another frame: see scripts/javascript-parser.mjs');
+  if (!text.startsWith(HEAD) || end < 0)
+    throw new Error('wasm2js writes another frame: see scripts/javascript-parser.mjs');
   const bare = `${text.slice(HEAD.length, end)}\nmodule.exports = (imports) => ({ exports: asmFunc(imports) });`;
   const { code } = await transform(bare, { minify: true, format: 'cjs', target: 'node20.19', lineLimit: 200 });
   return code;
@@ -32,7 +33,10 @@ async function translate(wasm, work) {
 /** A CommonJS module that makes what `new WebAssembly.Instance` makes of `wasm`. Ten seconds of work, so its result is kept beside the packages. */
 export async function translateParser(wasm) {
   const version = require('binaryen/package.json').version;
-  const key = createHash('sha256').update(wasm).update(version).update(await readFile(import.meta.filename));
+  const key = createHash('sha256')
+    .update(wasm)
+    .update(version)
+    .update(await readFile(import.meta.filename));
   const file = join(CACHE, `parser-${key.digest('hex').slice(0, 16)}.cjs`);
   const kept = await readFile(file, 'utf8').catch(() => undefined);
   if (kept !== undefined) return kept;

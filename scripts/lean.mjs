@@ -29,10 +29,7 @@ const UNDICI_UNUSED = ['lib/dispatcher/client-h2.js', 'lib/web/fetch/body.js', '
 
 /** Where V8 has no WebAssembly (`--lite-mode`, `--jitless`), the same parser as JavaScript takes its place. */
 const PARSERS = [
-  [
-    "if (!mod) {\n    // We could",
-    "if (!mod && typeof WebAssembly !== 'undefined') {\n    // We could",
-  ],
+  ['if (!mod) {\n    // We could', "if (!mod && typeof WebAssembly !== 'undefined') {\n    // We could"],
   [
     'return new WebAssembly.Instance(mod, {',
     "return (mod ? (imports) => new WebAssembly.Instance(mod, imports) : require('gridtide:javascript-parser'))({",

@@ -118,6 +118,16 @@ const packagesInControl = ({ path, imports }: SourceFile): string[] =>
         .filter(({ target }) => !isLocal(target))
         .map(({ target }) => `${path} imports ${target}: control imports no package and no node: module`);
 
+/** Evaluating every export of these loads Node's own undici, which costs 10 MB and needs WebAssembly. */
+const COSTLY_IMPORTS = ['node:http', 'node:https', 'http', 'https'];
+
+const costlyImports = ({ path, imports }: SourceFile): string[] =>
+  floorOf(path) === 'reference'
+    ? []
+    : imports
+        .filter(({ target, typeOnly }) => !typeOnly && COSTLY_IMPORTS.includes(target))
+        .map(({ target }) => `${path} imports ${target}: take it by process.getBuiltinModule`);
+
 /** Small and pure, or the words of one room: these may be imported wherever their floor allows. */
 const MANY_DOORS = ['valibot'];
 
@@ -214,6 +224,7 @@ describe('the floors of src', () => {
   it('reads the files', () => expect(files.length).toBeGreaterThan(10));
   it('arrows point down', () => expect(files.flatMap(brokenArrows)).toEqual([]));
   it('control imports no package', () => expect(files.flatMap(packagesInControl)).toEqual([]));
+  it('only the reference service imports node:http', () => expect(files.flatMap(costlyImports)).toEqual([]));
   it('each package enters through one file', () => expect(secondDoors(files)).toEqual([]));
   it('pure floors read no clock, chance, timer or process', () => expect(files.flatMap(impurities)).toEqual([]));
   it('nothing imports itself in a circle, types included', () => expect(cycles()).toEqual([]));
@@ -258,12 +269,17 @@ describe('the check itself', () => {
     ['agent/a.ts', "const topic = 'gridtide/pi/health';", 'import it from mqtt/topics.ts'],
     ['signal/a.ts', "const isIndex = units === 'percentile';", 'import it from domain/units.ts'],
     ['reference/a.ts', "const unit = 'lbs_co2_per_mwh';", ''],
+    ['platform/a.ts', "import { request } from 'node:https';", 'take it by process.getBuiltinModule'],
+    ['platform/a.ts', "const { get } = await import('node:http');", 'take it by process.getBuiltinModule'],
+    ['platform/a.ts', "import type { Server } from 'node:http';", ''],
+    ['reference/a.ts', "import { createServer } from 'node:http';", ''],
   ];
   it.each(rows)('%s: %s', (path, text, sentence) => {
     const added = file(path, text);
     const complaints = [
       ...brokenArrows(added),
       ...packagesInControl(added),
+      ...costlyImports(added),
       ...secondDoors([...files, added]),
       ...impurities(added),
       ...strayWords(added),

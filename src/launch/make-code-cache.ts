@@ -70,7 +70,10 @@ async function makeCache(work: string): Promise<void> {
   writeFileSync(config, CONFIGURATION(listening, join(work, 'state')));
   const made = join(DIRECTORY, `${CODE_CACHE}.new`);
   rmSync(made, { recursive: true, force: true });
-  for (const args of [[main, 'run', '--config', config], [__filename, config, made]]) {
+  for (const args of [
+    [main, 'run', '--config', config],
+    [__filename, config, made],
+  ]) {
     const agent = startNode(args);
     const ended = awaitExit(agent);
     await awaitLine(agent, BY_SIGNAL);
@@ -82,7 +85,7 @@ async function makeCache(work: string): Promise<void> {
 
 async function main(): Promise<void> {
   rmSync(join(DIRECTORY, CODE_CACHE), { recursive: true, force: true });
-  const work = mkdtempSync(join(tmpdir(), 'gridtide-code-cache-'));
+  const work = mkdtempSync(join(tmpdir(), 'code-cache-'));
   const limit = setTimeout(() => {
     console.error(`no code cache: no decision within ${LIMIT_MS / 1_000} s`);
     for (const child of children) child.kill('SIGKILL');

@@ -2,6 +2,7 @@
 
 import { constants } from 'node:fs';
 import { access, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { BinaryValue, Gpio } from 'onoff';
 import type { GpioFailure, GpioLine, GpioLines } from '../domain/ports.ts';
@@ -45,9 +46,10 @@ async function toPinFailure(error: unknown, found: HeaderLine, { gpio, holders }
 
 type Onoff = typeof import('onoff');
 
-async function loadOnoff(): Promise<Onoff | GpioFailure> {
+function loadOnoff(): Onoff | GpioFailure {
   try {
-    return await import('onoff');
+    // An `import` of CommonJS starts Node's WebAssembly lexer of exports: 4 MB that stay, and none under `--lite-mode`.
+    return createRequire(import.meta.url)('onoff');
   } catch (error) {
     const [said] = `${error instanceof Error ? error.message : error}`.split('\n');
     return {
@@ -125,7 +127,7 @@ export function createPins(paths: GpioPaths = GPIO_PATHS): GpioLines {
       const found = await findHeaderLine(line, paths.gpio);
       if ('kind' in found) return found;
       const { number } = found;
-      const onoff = await loadOnoff();
+      const onoff = loadOnoff();
       if ('kind' in onoff) return onoff;
 
       const toFailure = (error: unknown) => toPinFailure(error, found, paths);

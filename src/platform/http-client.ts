@@ -31,8 +31,7 @@ const MAX_HEADER_BYTES = 16_384;
 /** Loaded at the first request: a command that requests nothing does not pay for it. */
 async function loadAgent({ ca }: HttpOptions): Promise<Agent> {
   // The parser is WebAssembly where V8 has it: its optimising compiler would take 13 MB for a few kilobytes of answers.
-  if (Reflect.has(globalThis, 'WebAssembly'))
-    process.getBuiltinModule('node:v8').setFlagsFromString('--liftoff-only');
+  if (Reflect.has(globalThis, 'WebAssembly')) process.getBuiltinModule('node:v8').setFlagsFromString('--liftoff-only');
   // The default is the module in Node and in a bundle's chunk alike; its names are not.
   const { Agent } = (await import('undici')).default;
   const roots = ca === undefined ? {} : { ca: [...process.getBuiltinModule('node:tls').rootCertificates, ca] };

@@ -104,18 +104,30 @@ async function installProgram(program: string, flags: readonly string[]): Promis
   };
 }
 
-/** `--node PATH`, any number of times, else this Node; `--flags TEXT` instead of those of the unit; and the other arguments. */
+/**
+ * `--node PATH`, any number of times, else this Node; `--flags=TEXT` instead of those of the unit; `--node-red PATH` measures the
+ * red.js of a node-red beside them; and the other arguments.
+ */
 export async function parseNodes(args: readonly string[]) {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { node: { type: 'string', multiple: true }, flags: { type: 'string' } },
+    options: { node: { type: 'string', multiple: true }, flags: { type: 'string' }, 'node-red': { type: 'string' } },
   });
   const flags = values.flags === undefined ? readUnitFlags() : values.flags.split(' ').filter((flag) => flag !== '');
   const nodes: BenchedNode[] = [];
   for (const program of values.node ?? [process.execPath]) nodes.push(await installProgram(program, flags));
   console.log(`flags of V8: ${flags.join(' ') || 'none'}`);
-  return { nodes, positionals };
+  return { nodes, positionals, nodeRed: values['node-red'] };
+}
+
+/** A node-red at rest with an empty flow, as installed by `npm install node-red`. */
+export async function startNodeRed(program: string): Promise<Child> {
+  const folder = join(WORK, 'node-red');
+  await mkdir(folder, { recursive: true });
+  const child = node(program, '--userDir', folder, '--port', `${await freePort()}`);
+  await child.line(/Started flows/);
+  return child;
 }
 
 /** MiB of a process, by the kernel's account of its pages. */
@@ -197,13 +209,16 @@ export interface HouseOptions {
 }
 
 /** The configuration of a house with one MQTT load and two dry ones, its credentials beside it; the path of the file. */
-export async function house(name: string, { service, broker, state, logLevel = 'info' }: HouseOptions): Promise<string> {
+export async function house(
+  name: string,
+  { service, broker, state, logLevel = 'info' }: HouseOptions,
+): Promise<string> {
   const folder = join(WORK, name);
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'username'), 'owner\n');
   await writeFile(join(folder, 'password'), `${PASSWORD}\n`, { mode: 0o600 });
   const file = join(folder, 'gridtide.yaml');
-  const text = `device: bench
+  const text = `device: ${name}
 logLevel: ${logLevel}
 state: ${state ?? join(folder, 'state')}
 place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
