@@ -26,6 +26,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   tune: command('proposes thresholds and goals from recent days; writes nothing', () => import('./lab/tune.ts')),
   report: command('energy, emissions and savings by day or month', () => import('./agent/report.ts')),
   forget: command("erases an agent's retained topics and Home Assistant entities", () => import('./agent/forget.ts')),
+  fleet: command('all agents of a broker in one table', () => import('./agent/fleet.ts')),
   completion: command('prints the completion script of a shell: bash, zsh, fish', async () =>
     (await import('./lab/completion.ts')).createCompletion(commands),
   ),

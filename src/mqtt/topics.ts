@@ -120,6 +120,28 @@ export function buildTopics({ device }: Device) {
   } as const;
 }
 
+/** The retained topics of all devices of a broker that `parseTopic` reads. The filters share no topic. */
+export const FLEET_FILTERS: readonly string[] = [
+  ...[TOPICS.availability, TOPICS.health, TOPICS.info, TOPICS.totals].map(({ path }) => `${ROOT}/+/${path}`),
+  `${ROOT}/+/${TOPICS.load.path.replace('<load>', '+')}`,
+];
+
+export interface ParsedTopic {
+  readonly device: string;
+  readonly topic: 'availability' | 'health' | 'info' | 'totals' | 'load';
+  /** Of `load` alone. */
+  readonly load: string;
+}
+
+/** What a topic of `FLEET_FILTERS` holds, and of which device. */
+export function parseTopic(topic: string): ParsedTopic | undefined {
+  const [root, device, name, load, ...more] = topic.split('/');
+  if (root !== ROOT || device === undefined || more.length > 0) return undefined;
+  if (load !== undefined) return name === 'loads' ? { device, topic: 'load', load } : undefined;
+  const found = (['availability', 'health', 'info', 'totals'] as const).find((key) => TOPICS[key].path === name);
+  return found && { device, topic: found, load: '' };
+}
+
 /** Where the agent that commands an MQTT device puts its name. */
 export const buildLeaseTopic = (commandTopic: string) => `${LEASE_ROOT}/${commandTopic}`;
 

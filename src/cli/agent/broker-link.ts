@@ -3,7 +3,7 @@
 import { createBrokerCredentials } from '../../agent/broker-credentials.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { waitAbortable } from '../../domain/abortable-wait.ts';
-import type { Broker, BrokerState, Cancel } from '../../domain/ports.ts';
+import type { Broker, BrokerOptions, BrokerState, Cancel } from '../../domain/ports.ts';
 import { seconds } from '../../domain/units.ts';
 import { buildClientId } from '../../mqtt/topics.ts';
 import { createBrokerFactory } from '../../platform/mqtt-broker.ts';
@@ -30,14 +30,21 @@ export async function openBrokerLink(
 ): Promise<BrokerLink | string> {
   const { mqtt } = config;
   if (mqtt === undefined) return 'no broker is configured: add mqtt.url';
+  const { url } = mqtt;
+  const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
+  return connectBroker(
+    { url, clientId: `${buildClientId(config)}-${purpose}`, ...createBrokerCredentials({ mqtt }, secrets) },
+    stop,
+  );
+}
+
+/** A sentence when the broker refuses the connection. The client id gets an end of its own, so that it pushes no other client out. */
+export async function connectBroker(options: BrokerOptions, stop: AbortSignal): Promise<BrokerLink | string> {
+  const { url } = options;
   const clock = createSystemClock();
   const random = createSystemRandom();
   const unique = Math.floor(random.fraction() * 2 ** 32).toString(36);
-  const broker = createBrokerFactory({ clock, random })({
-    url: mqtt.url,
-    clientId: `${buildClientId(config)}-${purpose}-${unique}`,
-    ...createBrokerCredentials(config, createSecrets({ credentials: env.CREDENTIALS_DIRECTORY })),
-  });
+  const broker = createBrokerFactory({ clock, random })({ ...options, clientId: `${options.clientId}-${unique}` });
   let stopWatching: Cancel = () => {};
   const request = { clock, wait: CONNECT_TIMEOUT, name: 'broker', signal: stop };
   const answer = await waitAbortable<Extract<BrokerState, { kind: 'online' | 'offline' }>>(request, (finish) => {
@@ -51,7 +58,7 @@ export async function openBrokerLink(
     await broker.stop();
     if (answer === 'aborted') return 'stopped before the broker answered';
     return answer === 'late'
-      ? `the broker at ${mqtt.url} accepts the connection and sends nothing: is it an MQTT broker?`
+      ? `the broker at ${url} accepts the connection and sends nothing: is it an MQTT broker?`
       : answer.cause;
   }
   return {

@@ -86,6 +86,17 @@ async function erase(broker: Broker, topics: readonly string[]): Promise<void> {
   );
 }
 
+/** A broker sends only so many stored messages before it awaits their acknowledgement: asks again until none is left. */
+async function eraseAll(broker: Broker, config: LocatedConfig): Promise<Set<string>> {
+  const erased = new Set<string>();
+  for (;;) {
+    const topics = (await findTopics(broker, config)).filter((topic) => !erased.has(topic));
+    if (topics.length === 0) return erased;
+    await erase(broker, topics);
+    for (const topic of topics) erased.add(topic);
+  }
+}
+
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const config = await loadConfigWithPaths(args.text('config'), terminal, {
     state: args.text('state'),
@@ -94,10 +105,9 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const link = await openBrokerLink(config, terminal.env, { purpose: 'forget', stop: terminal.stop });
   if (typeof link === 'string') throw new JobError(link);
   try {
-    const topics = await findTopics(link.broker, config);
-    await erase(link.broker, topics);
-    if (args.flag('json')) terminal.out(`${JSON.stringify({ device: config.device, erased: topics })}\n`);
-    else terminal.out(`${formatCount(topics.length, 'topic')} of "${config.device}" erased at the broker\n`);
+    const topics = await eraseAll(link.broker, config);
+    if (args.flag('json')) terminal.out(`${JSON.stringify({ device: config.device, erased: [...topics] })}\n`);
+    else terminal.out(`${formatCount(topics.size, 'topic')} of "${config.device}" erased at the broker\n`);
     return 0;
   } finally {
     await link.close();

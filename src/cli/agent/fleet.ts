@@ -1,0 +1,194 @@
+/** `gridtide fleet`: all agents of a broker in one table, those that need a look first. */
+
+import { createBrokerCredentials } from '../../agent/broker-credentials.ts';
+import { brokerUrlType } from '../../config/url-types.ts';
+import { waitAbortable } from '../../domain/abortable-wait.ts';
+import type { BrokerMessage, BrokerOptions } from '../../domain/ports.ts';
+import { formatCount, milliseconds, seconds } from '../../domain/units.ts';
+import { createFleetView, type FleetRow, type FleetView } from '../../mqtt/fleet-view.ts';
+import { buildClientId, FLEET_FILTERS, parseTopic } from '../../mqtt/topics.ts';
+import { createSecrets } from '../../platform/secret-files.ts';
+import { createSystemClock } from '../../platform/system-clock.ts';
+import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
+import { loadOptionalConfig } from '../shared/load-configuration.ts';
+import { formatColumns } from '../shared/table.ts';
+import { type BrokerLink, connectBroker } from './broker-link.ts';
+
+const CLIENT_ID = buildClientId({ device: 'fleet' });
+
+type Row =
+  | 'broker'
+  | 'username-file'
+  | 'password-file'
+  | 'ca'
+  | 'config'
+  | 'region'
+  | 'problems'
+  | 'watch'
+  | 'json'
+  | 'metrics';
+
+export const spec: CommandSpec<Row> = {
+  name: 'fleet',
+  positionals: '',
+  options: {
+    broker: { value: 'URL', help: 'address of the broker, such as mqtts://broker.example' },
+    'username-file': { value: 'FILE', help: "file with the broker's user name" },
+    'password-file': { value: 'FILE', help: "file with the broker's password" },
+    ca: { value: 'FILE', help: "certificate authority to trust beside the system's, PEM" },
+    config: { value: 'FILE', help: 'configuration whose broker is used, in place of these options' },
+    region: { value: 'REGION', help: 'devices of this region only' },
+    problems: { help: 'devices that are offline or report a problem only' },
+    watch: { help: 'prints the table again after changes, until Ctrl-C' },
+    json: { help: 'one JSON document' },
+    metrics: { help: 'OpenMetrics text' },
+  },
+  notes: ['The user needs the right to read gridtide/#.'],
+};
+
+async function resolveBroker(args: Arguments<Row>, terminal: Terminal): Promise<BrokerOptions> {
+  const secrets = createSecrets({ credentials: terminal.env.CREDENTIALS_DIRECTORY });
+  const given = args.text('broker');
+  if (given !== undefined) {
+    const mistakes: string[] = [];
+    const url = brokerUrlType.read(given, (mistake) => mistakes.push(`--broker: ${mistake}`));
+    if (url === undefined) throw new UsageError(...mistakes);
+    const files = {
+      usernameFile: args.text('username-file'),
+      passwordFile: args.text('password-file'),
+      ca: args.text('ca'),
+    };
+    const mqtt = Object.fromEntries(Object.entries(files).filter(([, file]) => file !== undefined));
+    return { url, clientId: CLIENT_ID, ...createBrokerCredentials({ mqtt }, secrets) };
+  }
+  const config = await loadOptionalConfig(args.text('config'), terminal, { allowsMissingCredentials: true });
+  const mqtt = config?.mqtt;
+  if (mqtt === undefined) throw new UsageError('the address of the broker is missing; give --broker URL, or --config');
+  return { url: mqtt.url, clientId: CLIENT_ID, ...createBrokerCredentials({ mqtt }, secrets) };
+}
+
+/** No message for so long: the broker has sent all that is stored. */
+const QUIET = milliseconds(500);
+const LONGEST_WAIT = seconds(30);
+/** Between two tables of `--watch`. */
+const WATCH_INTERVAL = seconds(2);
+
+async function subscribeAll({ broker }: BrokerLink, onMessage: (message: BrokerMessage) => void): Promise<void> {
+  for (const filter of FLEET_FILTERS)
+    if (!(await broker.subscribe(filter, onMessage, { wantsRetained: true })))
+      throw new JobError(
+        `the broker does not let this user read ${filter}; give a user with the right to read gridtide/#`,
+      );
+}
+
+/** Fills the view until the broker has been quiet; `changes` counts what came. */
+async function readStored(link: BrokerLink, view: FleetView, { stop }: Terminal): Promise<{ changes: number }> {
+  const clock = createSystemClock();
+  const state = { changes: 0 };
+  await subscribeAll(link, ({ topic, payload }) => {
+    const parsed = parseTopic(topic);
+    if (parsed === undefined) return;
+    state.changes++;
+    view.apply(parsed, new TextDecoder().decode(payload));
+  });
+  const end = clock.now().uptime + LONGEST_WAIT;
+  for (let before = -1; before !== state.changes && clock.now().uptime < end && !stop.aborted; ) {
+    before = state.changes;
+    await waitAbortable({ clock, wait: QUIET, name: 'stored messages', signal: stop });
+  }
+  return state;
+}
+
+function selectRows(view: FleetView, args: Arguments<Row>): FleetRow[] {
+  const region = args.text('region');
+  const isWanted = (row: FleetRow) =>
+    (region === undefined || row.region === region) && (!args.flag('problems') || !row.online || row.problem !== '');
+  return view.rows().filter(isWanted);
+}
+
+const formatNumber = (value: number | null, digits: number) => (value === null ? '-' : value.toFixed(digits));
+
+function formatTable(rows: readonly FleetRow[]): string {
+  const head = [
+    'device',
+    'state',
+    'region',
+    'basis',
+    'running',
+    'kWh today',
+    'kg saved',
+    'last seen',
+    'version',
+    'problem',
+  ];
+  const cells = rows.map((row) => [
+    row.device,
+    row.online ? (row.problem === '' ? 'ok' : 'problem') : 'offline',
+    row.region || '-',
+    row.basis || '-',
+    row.running.join(',') || '-',
+    formatNumber(row.energyTodayKwh, 1),
+    formatNumber(row.savedTodayKg, 2),
+    row.lastSeen.slice(0, 16) || '-',
+    row.version || '-',
+    row.problem || '-',
+  ]);
+  return `${formatColumns([head, ...cells]).join('\n')}\n${formatSummary(rows)}\n`;
+}
+
+function formatSummary(rows: readonly FleetRow[]): string {
+  const offline = rows.filter(({ online }) => !online).length;
+  const withProblem = rows.filter(({ online, problem }) => online && problem !== '').length;
+  return `${formatCount(rows.length, 'device')}, ${offline} offline, ${withProblem} with a problem`;
+}
+
+/** A label's value as OpenMetrics writes it. */
+const quoteLabel = (text: string) =>
+  `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
+
+function formatMetrics(rows: readonly FleetRow[]): string {
+  const metrics: readonly (readonly [name: string, help: string, value: (row: FleetRow) => number | null])[] = [
+    ['gridtide_online', '1 while the agent is connected', ({ online }) => Number(online)],
+    ['gridtide_problem', '1 while the agent reports a problem', ({ problem }) => Number(problem !== '')],
+    ['gridtide_loads_running', 'loads that run', ({ running }) => running.length],
+    ['gridtide_energy_today_kwh', 'energy of the local day', ({ energyTodayKwh }) => energyTodayKwh],
+    ['gridtide_saved_today_kg', 'CO2 saved on the local day', ({ savedTodayKg }) => savedTodayKg],
+  ];
+  const lines = metrics.flatMap(([name, help, value]) => [
+    `# TYPE ${name} gauge`,
+    `# HELP ${name} ${help}`,
+    ...rows.flatMap((row) => {
+      const number = value(row);
+      const labels = `device=${quoteLabel(row.device)},region=${quoteLabel(row.region)}`;
+      return number === null ? [] : [`${name}{${labels}} ${number}`];
+    }),
+  ]);
+  return `${[...lines, '# EOF'].join('\n')}\n`;
+}
+
+function printRows(rows: readonly FleetRow[], args: Arguments<Row>, { out }: Terminal): void {
+  if (args.flag('json')) out(`${JSON.stringify({ devices: rows })}\n`);
+  else out(args.flag('metrics') ? formatMetrics(rows) : formatTable(rows));
+}
+
+export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  if (args.flag('json') && args.flag('metrics')) throw new UsageError('--json and --metrics: expected one of them');
+  const link = await connectBroker(await resolveBroker(args, terminal), terminal.stop);
+  if (typeof link === 'string') throw new JobError(link);
+  try {
+    const view = createFleetView();
+    const state = await readStored(link, view, terminal);
+    printRows(selectRows(view, args), args, terminal);
+    const clock = createSystemClock();
+    let printed = state.changes;
+    while (args.flag('watch') && !terminal.stop.aborted) {
+      await waitAbortable({ clock, wait: WATCH_INTERVAL, name: 'next table', signal: terminal.stop });
+      if (terminal.stop.aborted || state.changes === printed) continue;
+      printed = state.changes;
+      printRows(selectRows(view, args), args, terminal);
+    }
+    return 0;
+  } finally {
+    await link.close();
+  }
+}

@@ -1,0 +1,67 @@
+/** `gridtide fleet` on a real mosquitto: more devices than a broker sends at once, filters, forms, and a broker that refuses. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as fleet from '../../src/cli/agent/fleet.ts';
+import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
+import { startMqttSpy } from '../doubles/mqtt-spy.ts';
+import { runCommand } from '../doubles/run-command.ts';
+
+/** Far more than the 20 unacknowledged messages a broker keeps under way. */
+const DEVICES = 120;
+
+describe('the address of the broker', () => {
+  //  words                                  exit 2 with
+  const rows = [
+    ['', 'the address of the broker is missing; give --broker URL, or --config'],
+    ['--broker http://a', '--broker: "http://a" is not an address such as mqtt://localhost:1883 (mqtt or mqtts)'],
+    ['--broker mqtt://localhost --json --metrics', '--json and --metrics: expected one of them'],
+  ];
+  it.each(rows)('%s', async (words, err) =>
+    expect(await runCommand(fleet, (words ?? '').split(' ').filter(Boolean))).toMatchObject({ code: 2, err }),
+  );
+});
+
+describeWithMosquitto('gridtide fleet', () => {
+  let mosquitto: Mosquitto;
+  const run = (...words: string[]) => runCommand(fleet, ['--broker', mosquitto.url, ...words]);
+  const readDevices = async (...words: string[]) =>
+    JSON.parse((await run('--json', ...words)).out).devices as { device: string; problem: string }[];
+
+  beforeAll(async () => {
+    mosquitto = await startMosquitto({});
+    const writer = await startMqttSpy(mosquitto.url, {}, []);
+    for (let i = 0; i < DEVICES; i++) {
+      const base = `gridtide/house-${String(i).padStart(3, '0')}`;
+      const region = i % 2 === 0 ? 'NORTH' : 'SOUTH';
+      await writer.publish(`${base}/availability`, i === 5 ? 'offline' : 'online', { retain: true });
+      await writer.publish(`${base}/info`, JSON.stringify({ version: '0.1.0', region }), { retain: true });
+      const problem = i === 7 ? "clock: this device's clock is not synchronised" : '';
+      await writer.publish(`${base}/health`, JSON.stringify({ basis: 'fresh-forecast', problem }), { retain: true });
+    }
+    await writer.publish('gridtide/house-001/loads/car', '{"running": true}', { retain: true });
+    await writer.stop();
+  });
+  afterAll(() => mosquitto.stop());
+
+  it('reads every device, those that need a look first', async () => {
+    const devices = (await readDevices()).map(({ device }) => device);
+    expect(devices).toHaveLength(DEVICES);
+    expect(devices.slice(0, 3)).toEqual(['house-005', 'house-007', 'house-000']);
+  });
+  it('prints a table with its summary', async () => {
+    const { code, out } = await run('--problems');
+    const lines = out.trimEnd().split('\n');
+    expect([code, lines.length, lines.at(-1)]).toEqual([0, 4, '2 devices, 1 offline, 1 with a problem']);
+    expect(lines[2]).toMatch(
+      /^house-007 +problem +SOUTH +fresh-forecast +- .*clock: this device's clock is not synchronised$/,
+    );
+  });
+  it('selects a region', async () => expect(await readDevices('--region', 'SOUTH')).toHaveLength(DEVICES / 2));
+  it('prints OpenMetrics', async () => {
+    const { out } = await run('--metrics', '--region', 'SOUTH');
+    expect(out).toMatch(/^# TYPE gridtide_online gauge\n# HELP gridtide_online .+\n/);
+    expect(out).toContain('gridtide_online{device="house-005",region="SOUTH"} 0\n');
+    expect(out).toContain('gridtide_loads_running{device="house-001",region="SOUTH"} 1\n');
+    expect(out.endsWith('\n# EOF\n')).toBe(true);
+  });
+});
