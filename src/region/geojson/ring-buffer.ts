@@ -23,6 +23,11 @@ export interface RingBuffer {
 }
 
 const INITIAL_VERTICES = 1 << 12;
+/**
+ * From here on room for all vertices is reserved at once: the system gives memory only as it is written, while an array that grows
+ * step by step is there twice at each step.
+ */
+const RESERVED_FROM = 1 << 15;
 /** Three corners and the first again. */
 const MIN_RING_POSITIONS = 4;
 
@@ -66,7 +71,8 @@ export function createRingBuffer(maxVertices: number): RingBuffer {
       const at = polygon.vertexCount * 2;
       if (at === polygon.xy.length) {
         if (polygon.vertexCount >= maxVertices) throw tooLargeError(`a polygon has more than ${maxVertices} vertices`);
-        polygon.xy = growArray(polygon.xy, allocateVertices(polygon.vertexCount + (polygon.vertexCount >> 1)));
+        const room = polygon.vertexCount < RESERVED_FROM ? 2 * polygon.vertexCount : maxVertices;
+        polygon.xy = growArray(polygon.xy, allocateVertices(room));
       }
       polygon.xy[at] = longitude;
       polygon.xy[at + 1] = latitude;

@@ -1,5 +1,6 @@
 /** Restricts rings to a cell without computing a coordinate: the answer for every point of the closed cell stays the same. */
 
+import type { PolygonRings } from '../geojson/ring-buffer.ts';
 import { type GridBox, toDegrees } from './cell-grid.ts';
 
 /** Marks the first vertex of a ring in a list of vertex numbers. */
@@ -39,6 +40,74 @@ export interface RingList {
   readonly to: number;
 }
 
+/** Where the clipping of rings stands: between two calls only while a ring is under way. */
+interface ClipState {
+  /** Behind the last entry written, and where the present ring begins. */
+  end: number;
+  ring: number;
+  /** Sides beyond which all vertices of the ring lie so far, and those of the present run. */
+  common: number;
+  runCommon: number;
+  runLast: number;
+  isRunLong: boolean;
+}
+
+const createClipState = (at: number): ClipState => ({
+  end: at,
+  ring: at,
+  common: ALL_SIDES,
+  runCommon: 0,
+  runLast: 0,
+  isRunLong: false,
+});
+
+/** Clips further entries of the rings; any number of calls may follow each other. */
+function clipEntries(state: ClipState, { xy, list, from, to }: RingList, cell: Cell, out: Uint32Array): void {
+  let { end, ring, common, runCommon, runLast, isRunLong } = state;
+
+  for (let i = from; i < to; i++) {
+    const entry = list[i] as number;
+    const vertex = entry & VERTEX_MASK;
+    const beyond = computeOutcode(cell, xy[vertex * 2] as number, xy[vertex * 2 + 1] as number);
+    if (entry >= RING_START) {
+      if (isRunLong) out[end++] = runLast;
+      if (common !== 0) end = ring;
+      else out[ring] = (out[ring] as number) | RING_START;
+      ring = end;
+      common = ALL_SIDES;
+      runCommon = 0;
+      isRunLong = false;
+    }
+    common &= beyond;
+    if ((runCommon & beyond) !== 0) {
+      runCommon &= beyond;
+      runLast = vertex;
+      isRunLong = true;
+      continue;
+    }
+    if (isRunLong) out[end++] = runLast;
+    isRunLong = false;
+    runCommon = beyond;
+    out[end++] = vertex;
+  }
+  // One by one: an object to copy from would be garbage of every cell.
+  state.end = end;
+  state.ring = ring;
+  state.common = common;
+  state.runCommon = runCommon;
+  state.runLast = runLast;
+  state.isRunLong = isRunLong;
+}
+
+/** Ends the last ring and gives the end of the list. */
+function finishClip({ end, ring, common, runLast, isRunLong }: ClipState, out: Uint32Array): number {
+  let last = end;
+  if (isRunLong) out[last++] = runLast;
+  if (common !== 0) return ring;
+  if (last > ring) out[ring] = (out[ring] as number) | RING_START;
+  return last;
+}
+
 /**
  * Copies rings to `out[at…)`, leaving out what does not matter to the cell, and gives the new end.
  *
@@ -46,43 +115,51 @@ export interface RingList {
  * half-plane, which is convex and does not meet the cell, so winding and border are the same for every point of the cell.
  * A ring that lies beyond one side as a whole is dropped. Every edge that may meet the cell is kept with its own coordinates.
  */
-export function clipRings({ xy, list, from, to }: RingList, cell: Cell, out: Uint32Array, at: number): number {
-  let end = at;
-  let ring = at;
-  let common = ALL_SIDES;
-  let runCommon = 0;
-  let runLast = 0;
-  let runLong = false;
+export function clipRings(rings: RingList, cell: Cell, out: Uint32Array, at: number): number {
+  const state = createClipState(at);
+  clipEntries(state, rings, cell, out);
+  return finishClip(state, out);
+}
 
-  for (let i = from; i < to; i++) {
-    const entry = list[i] as number;
-    const vertex = entry & VERTEX_MASK;
-    const beyond = computeOutcode(cell, xy[vertex * 2] as number, xy[vertex * 2 + 1] as number);
-    if (entry >= RING_START) {
-      if (runLong) out[end++] = runLast;
-      if (common !== 0) end = ring;
-      else out[ring] = (out[ring] as number) | RING_START;
-      ring = end;
-      common = ALL_SIDES;
-      runCommon = 0;
-      runLong = false;
+const BLOCK_VERTICES = 1 << 12;
+
+/** A polygon's rings as lists of vertex numbers, one block after the other in the same array. */
+function* listBlocks({ xy, vertexCount, ringStarts, ringCount }: PolygonRings): Generator<RingList, void, void> {
+  const list = new Uint32Array(BLOCK_VERTICES);
+  let nextRing = 0;
+  for (let start = 0; start < vertexCount; start += BLOCK_VERTICES) {
+    const to = Math.min(BLOCK_VERTICES, vertexCount - start);
+    for (let i = 0; i < to; i++) list[i] = start + i;
+    for (; nextRing < ringCount && (ringStarts[nextRing] as number) < start + to; nextRing++) {
+      const first = ringStarts[nextRing] as number;
+      list[first - start] = (first | RING_START) >>> 0;
     }
-    common &= beyond;
-    if ((runCommon & beyond) !== 0) {
-      runCommon &= beyond;
-      runLast = vertex;
-      runLong = true;
-      continue;
-    }
-    if (runLong) out[end++] = runLast;
-    runLong = false;
-    runCommon = beyond;
-    out[end++] = vertex;
+    yield { xy, list, from: 0, to };
   }
-  if (runLong) out[end++] = runLast;
-  if (common !== 0) return ring;
-  if (end > ring) out[ring] = (out[ring] as number) | RING_START;
-  return end;
+}
+
+/** Room that `clipPolygon` needs behind `at` to keep `most` entries. */
+export const getClipRoom = (most: number) => most + 2 * BLOCK_VERTICES;
+
+/**
+ * Clips a whole polygon, of which there is no list: one of its vertices alone would take as much memory again as the index of the map.
+ * `count` entries remain; they are in `out[at…)` unless they are more than `most`.
+ */
+export function clipPolygon(
+  polygon: PolygonRings,
+  cell: Cell,
+  { out, at, most }: { readonly out: Uint32Array; readonly at: number; readonly most: number },
+): number {
+  const state = createClipState(at);
+  let dropped = 0;
+  for (const block of listBlocks(polygon)) {
+    clipEntries(state, block, cell, out);
+    if (dropped === 0 && state.end - at <= most) continue;
+    dropped += state.end - at;
+    state.end = at;
+    state.ring = at;
+  }
+  return dropped + finishClip(state, out) - at;
 }
 
 /** Area units: far above the rounding of the products below (720² · 2^-52), far below any cell. */

@@ -3,7 +3,7 @@
 import type { PolygonRings } from '../geojson/ring-buffer.ts';
 import { tooLargeError } from '../map-failure.ts';
 import { ceilToGrid, floorToGrid, type GridBox } from './cell-grid.ts';
-import { clipRings, mayTouchCell, RING_START, type RingList, toCell } from './clip.ts';
+import { clipPolygon, clipRings, getClipRoom, mayTouchCell, RING_START, type RingList, toCell } from './clip.ts';
 import { createPointTest } from './point-test.ts';
 import { MAX_PIECE_VERTICES } from './vertex-codec.ts';
 
@@ -19,10 +19,16 @@ const PIECE_VERTICES = 72;
 /** Two halves with more than this share of the whole are not worth having: long parallel edges, or many at one point. */
 const MAX_SPLIT_GROWTH = 1.5;
 
+/** From here on a cell has no list of its own: the rings of its halves are clipped from the polygon itself. */
+const MAX_LISTED_VERTICES = 1 << 17;
+
 interface PendingCell {
   readonly box: GridBox;
   readonly from: number;
+  /** Where its list ends; `from` for a cell without one. */
   readonly to: number;
+  /** Vertices of a cell without a list. */
+  readonly unlisted?: number;
 }
 
 function computeBox({ xy, vertexCount }: PolygonRings): GridBox {
@@ -37,6 +43,9 @@ function computeBox({ xy, vertexCount }: PolygonRings): GridBox {
   }
   return { west: floorToGrid(west), south: floorToGrid(south), east: ceilToGrid(east), north: ceilToGrid(north) };
 }
+
+const indivisibleError = () =>
+  tooLargeError(`a polygon has a part of more than ${MAX_PIECE_VERTICES} vertices that cannot be divided`);
 
 type Axis = 'x' | 'y';
 
@@ -104,10 +113,27 @@ class PolygonSplitter {
     return undefined;
   }
 
+  /** The halves of a cell without a list: with one each as soon as that is short enough. */
+  #halveUnlisted(polygon: PolygonRings, { box, from, unlisted = 0 }: PendingCell): readonly PendingCell[] {
+    const most = MAX_LISTED_VERTICES;
+    this.#reserve(from + most + getClipRoom(most));
+    const out = this.#list;
+    for (const axis of listAxes(box)) {
+      const [low, high] = halveBox(box, axis);
+      const lowCount = clipPolygon(polygon, toCell(low), { out, at: from, most });
+      const middle = lowCount > most ? from : from + lowCount;
+      const highCount = clipPolygon(polygon, toCell(high), { out, at: middle, most });
+      if (lowCount + highCount > MAX_SPLIT_GROWTH * unlisted) continue;
+      const makeCell = (half: GridBox, at: number, count: number): PendingCell =>
+        count > most ? { box: half, from: at, to: at, unlisted: count } : { box: half, from: at, to: at + count };
+      return [makeCell(low, from, lowCount), makeCell(high, middle, highCount)];
+    }
+    throw indivisibleError();
+  }
+
   /** Undefined outside of the polygon. */
   #makePiece(xy: Float64Array, { box, from, to }: PendingCell): Piece | undefined {
-    if (to - from > MAX_PIECE_VERTICES)
-      throw tooLargeError(`a polygon has a part of more than ${MAX_PIECE_VERTICES} vertices that cannot be divided`);
+    if (to - from > MAX_PIECE_VERTICES) throw indivisibleError();
     const rings = { xy, list: this.#list, from, to };
     const cell = toCell(box);
     const isInterior = !mayTouchCell(rings, cell);
@@ -117,10 +143,21 @@ class PolygonSplitter {
     return { xy, list: this.#list, from, to, box, isInterior };
   }
 
-  *split(polygon: PolygonRings): Generator<Piece, void, void> {
+  #startCell(polygon: PolygonRings): PendingCell {
+    const box = computeBox(polygon);
+    const { vertexCount } = polygon;
+    if (vertexCount > MAX_LISTED_VERTICES) return { box, from: 0, to: 0, unlisted: vertexCount };
     this.#fill(polygon);
-    const pending: PendingCell[] = [{ box: computeBox(polygon), from: 0, to: polygon.vertexCount }];
+    return { box, from: 0, to: vertexCount };
+  }
+
+  *split(polygon: PolygonRings): Generator<Piece, void, void> {
+    const pending: PendingCell[] = [this.#startCell(polygon)];
     for (let cell = pending.pop(); cell !== undefined; cell = pending.pop()) {
+      if (cell.unlisted !== undefined) {
+        pending.push(...this.#halveUnlisted(polygon, cell));
+        continue;
+      }
       if (cell.to === cell.from) continue;
       const halves = this.#halve(polygon.xy, cell);
       if (halves !== undefined) pending.push(...halves);
