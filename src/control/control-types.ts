@@ -1,7 +1,7 @@
 /** The inputs and results of the control core. */
 
-import type { Level, LoadConfig } from '../domain/load-types.ts';
-import type { Duration, Instant, Kilowatt, KilowattHour, Percentile, Uptime } from '../domain/units.ts';
+import type { Level, LoadConfig, Objective } from '../domain/load-types.ts';
+import type { Duration, Instant, Kilogram, Kilowatt, KilowattHour, Percentile, Uptime } from '../domain/units.ts';
 import type { Basis, SignalView } from '../signal/signal-view.ts';
 
 /** Rungs of the priority ladder, 1 speaks first. */
@@ -86,6 +86,26 @@ export type DecisionReason =
   | 'untrusted-clock'
   | 'output-fault';
 
+/** What the rest of a job is expected to emit, where the horizon has rates, and to cost. */
+export interface ExpectedSums {
+  readonly kg?: Kilogram;
+  readonly cost: number;
+  readonly currency: string;
+}
+
+/** Sums in the currency of the tariff, at the load's power. */
+export interface DecisionMoney {
+  readonly currency: string;
+  /** Of a kilowatt-hour now. */
+  readonly price: number;
+  /** What the job has cost so far. */
+  readonly spent?: number;
+  /** Of the rest of its plan. */
+  readonly expected?: ExpectedSums;
+  /** Absent: its plan heeds carbon alone. */
+  readonly objective?: Objective;
+}
+
 /** What a load is told and why: reaches the log, MQTT and the owner unchanged. `explain` puts it in words. */
 export interface Decision {
   readonly load: string;
@@ -118,6 +138,8 @@ export interface Decision {
   };
   /** Of the job so far, at the load's power. */
   readonly energy?: KilowattHour;
+  /** While the price of now is known. */
+  readonly money?: DecisionMoney;
 }
 
 export interface StepResult<State> {

@@ -1,12 +1,13 @@
 /** Builds the record of a decision (level, reason, priority, data, next change) and detects news in it. */
 
 import type { LoadConfig } from '../domain/load-types.ts';
+import { findPriceSpan } from '../domain/tariff.ts';
 import { computeEnergy, type Duration, RATE_UNITS } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
-import type { Decision, RulePriority } from './control-types.ts';
+import type { Decision, DecisionMoney, RulePriority } from './control-types.ts';
 import type { Permitted } from './rules/interlocks.ts';
 import { computeShortfall } from './rules/jobs.ts';
-import { minimumTimeEnd, type StepContext, toWallTime } from './rules/step-context.ts';
+import { getValidPrices, minimumTimeEnd, type StepContext, toWallTime } from './rules/step-context.ts';
 import type { LoadState } from './state/control-state.ts';
 
 export function buildDecision(
@@ -19,6 +20,7 @@ export function buildDecision(
   const until = permitted.until ?? request.until ?? presentLevelUntil(context, load, state);
   const { index, rate } = citeSignal(context);
   const { job } = state;
+  const money = citeMoney(context, load, state);
   return {
     load: load.name,
     at: context.now.wall,
@@ -45,6 +47,22 @@ export function buildDecision(
           },
           energy: computeEnergy(load.powerKw, job.done),
         }),
+    ...(money === undefined ? {} : { money }),
+  };
+}
+
+/** The price of now, and what the job has cost and will. */
+function citeMoney(context: StepContext, load: LoadConfig, { job, plan }: LoadState): DecisionMoney | undefined {
+  const prices = getValidPrices(context);
+  const price = prices && findPriceSpan(prices.spans, context.now.wall)?.price;
+  if (prices === undefined || price === undefined || !context.now.trusted) return undefined;
+  const { objective } = load;
+  return {
+    currency: prices.currency,
+    price,
+    ...(job?.bill === undefined ? {} : { spent: load.powerKw * job.bill.spent }),
+    ...(job === undefined || plan?.expected === undefined ? {} : { expected: plan.expected }),
+    ...(objective === undefined || objective === 'carbon' ? {} : { objective }),
   };
 }
 

@@ -4,6 +4,7 @@ import { formatHoursMinutes } from '../domain/duration-text.ts';
 import { isRunning } from '../domain/levels.ts';
 import { formatClockTime } from '../domain/local-time.ts';
 import { chooseRateUnit, formatRate, type RateUnit } from '../domain/rate-units.ts';
+import { formatMoney } from '../domain/tariff.ts';
 import type { Instant } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 import type { Decision, DecisionReason } from './control-types.ts';
@@ -16,21 +17,27 @@ export function explainDecision(
 ): string {
   const clock = (at: Instant) => formatClockTime(timezone, at, decision.at);
   const signal = formatSignalPart(decision, unit);
-  const body = [formatReason(decision, clock), formatEnding(decision, clock), formatJob(decision, clock)].filter(
-    (part) => part !== '',
-  );
+  const body = [
+    formatReason(decision, clock),
+    formatEnding(decision, clock),
+    formatJob(decision, clock),
+    formatMoneyPart(decision),
+  ].filter((part) => part !== '');
   return `${signal === '' ? '' : `${signal}: `}${body.join('; ')}`;
 }
 
 type FormatTime = (at: Instant) => string;
 
-function formatSignalPart({ index, rate, basis }: Decision, unit: RateUnit): string {
+function formatSignalPart({ index, rate, basis, money }: Decision, unit: RateUnit): string {
   const words: string[] = [];
   if (index !== undefined) words.push(`index ${Math.round(index.value)}`);
   if (rate !== undefined) words.push(formatRate(rate.value, unit));
+  if (money !== undefined) words.push(`${roundPrice(money.price)} ${money.currency}/kWh`);
   const remark = formatBasis(basis);
   return words.length === 0 ? '' : `${words.join(', ')}${remark}`;
 }
+
+const roundPrice = (price: number) => Number(price.toFixed(4));
 
 function formatBasis(basis: Basis): string {
   switch (basis) {
@@ -73,8 +80,16 @@ function formatReason(decision: Decision, clock: FormatTime): string {
 const formatLimit = (preposition: string, { threshold }: Decision) =>
   threshold === undefined ? '' : `, ${preposition} ${threshold}`;
 
-function formatPlannedWait({ decision: { job, at }, clock, from }: ReasonFacts): string {
-  return job !== undefined && job.from > at ? `may run from ${clock(job.from)}` : `waiting for cleaner hours${from}`;
+function formatPlannedWait({ decision, clock, from }: ReasonFacts): string {
+  const { job, at } = decision;
+  return job !== undefined && job.from > at
+    ? `may run from ${clock(job.from)}`
+    : `waiting for ${formatBetterHours(decision)} hours${from}`;
+}
+
+function formatBetterHours({ money }: Decision): string {
+  if (money?.objective === 'price') return 'cheaper';
+  return money?.objective === 'balanced' ? 'cleaner or cheaper' : 'cleaner';
 }
 
 const REASON_TEXTS: Record<DecisionReason, (facts: ReasonFacts) => string> = {
@@ -140,6 +155,14 @@ function formatJob({ job, why }: Decision, clock: FormatTime): string {
   const share = `${formatHoursMinutes(job.done)} of ${formatHoursMinutes(job.need)} by ${clock(job.by)}`;
   const missing = job.shortfall > 0 && why !== 'goal-done' ? `, ${formatHoursMinutes(job.shortfall)} short` : '';
   return `${share}${missing}`;
+}
+
+/** Of a job that is not done. */
+function formatMoneyPart({ money, job, why }: Decision): string {
+  if (money?.expected === undefined || job === undefined || why === 'goal-done') return '';
+  const { cost, kg, currency } = money.expected;
+  const spent = money.spent === undefined || money.spent === 0 ? '' : `${formatMoney(money.spent, currency)} so far, `;
+  return `${spent}still to come ${formatMoney(cost, currency)}${kg === undefined ? '' : ` and ${kg.toFixed(1)} kg CO2`}`;
 }
 
 /** The reason that a limit stands against, in brackets. */

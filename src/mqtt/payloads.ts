@@ -108,6 +108,21 @@ export function buildLoadPayload(decision: Decision, text: string, facts: LoadFa
     energyKwh: energy === undefined ? null : roundTo(energy, 3),
     powerKw: isRunning(level) ? facts.powerKw : 0,
     energyTodayKwh: facts.energyTodayKwh ?? null,
+    money: buildMoneyPayload(decision),
+  };
+}
+
+/** Null without a tariff. */
+function buildMoneyPayload({ money }: Decision) {
+  if (money === undefined) return null;
+  const { currency, price, spent, expected, objective } = money;
+  return {
+    currency,
+    pricePerKwh: roundTo(price, 5),
+    objective: objective ?? 'carbon',
+    spent: spent === undefined ? null : roundTo(spent, 3),
+    expectedCost: expected === undefined ? null : roundTo(expected.cost, 3),
+    expectedKg: expected?.kg === undefined ? null : roundTo(expected.kg, 3),
   };
 }
 

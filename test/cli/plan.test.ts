@@ -231,6 +231,7 @@ loads:
       slots: [{ start: '2026-06-04T08:00:00+00:00', minutes: 210, kw: 7.2 }],
       starts: 1,
       emissions: { value: 5, units: 'kg' },
+      bill: null,
       feasible: true,
       shortfallMinutes: 0,
     };

@@ -1,10 +1,11 @@
 /** What a load's objective makes of emissions and prices. */
 
 import { describe, expect, it } from 'vitest';
+import { explainDecision } from '../../src/control/explain.ts';
 import type { LoadConfig } from '../../src/domain/load-types.ts';
 import type { PriceSpan, Prices } from '../../src/domain/tariff.ts';
 import { addDuration, hours, type Instant } from '../../src/domain/units.ts';
-import { buildHorizon, buildSite, ControlBench, carLoad, instantFrom } from './site.ts';
+import { buildHorizon, buildSite, ControlBench, carLoad, instantFrom, ZONE } from './site.ts';
 
 /** 18:00 local; the deadline 07:00 is 13 hours away. */
 const EVENING = instantFrom('2026-06-04T01:00:00Z');
@@ -52,7 +53,8 @@ describe('a car that needs 4 h by 07:00, clean at 20-22, cheap from 23 on', () =
     const bench = plug({ objective: 'balanced', maxDearer: 0.4 });
     const { bill } = bench.state.loads[0]?.job ?? {};
     expect(bill).toMatchObject({ spent: 0, cheapest: expect.closeTo(1.2, 9) });
-    expect(bench.state.loads[0]?.plan?.expected?.bill).toBeLessThanOrEqual(1.2 * 1.4);
+    expect(bench.state.loads[0]?.plan?.expected).toMatchObject({ currency: 'USD', kg: expect.any(Number) });
+    expect(bench.decision('car').money?.expected?.cost).toBeLessThanOrEqual(7.2 * 1.2 * 1.4);
   });
   it('prices that do not reach to now are none: carbon decides', () => {
     const { spans } = buildPrices(PRICES);
@@ -74,6 +76,16 @@ describe('a car that needs 4 h by 07:00, clean at 20-22, cheap from 23 on', () =
     const [car] = bench.state.loads;
     expect(car?.previousJob?.bill?.spent).toBeCloseTo(1.2, 6);
     expect(car?.savedBill).toBeCloseTo(0.9 * 0.05 * 1.2, 6);
+  });
+  it('says what the job has cost and will', () => {
+    const bench = plug({ objective: 'price' });
+    expect(explainDecision(bench.decision('car'), ZONE)).toBe(
+      '0.5 USD/kWh: waiting for cheaper hours; waits until Thu 01:00; 0 min of 4 h by Thu 07:00; still to come 8.64 USD and 6.5 kg CO2',
+    );
+    bench.runUntil(instantFrom('2026-06-04T10:00:00Z'));
+    bench.send({ kind: 'tick' });
+    expect(bench.decision('car').money).toMatchObject({ currency: 'USD', price: 0.3 });
+    expect(bench.state.loads[0]?.job?.bill?.spent).toBeCloseTo(0.6, 6);
   });
   it('a price of nothing, and below it, is a price', () => {
     const negative = buildPrices(PRICES.map((price, i) => (i === 0 ? -0.1 : price)));

@@ -7,6 +7,7 @@ import type { LoadState } from '../../control/step.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { toLocalTime } from '../../domain/local-time.ts';
+import { formatMoney } from '../../domain/tariff.ts';
 import { formatLocalTime } from '../../domain/text-format.ts';
 import { toLocalDay } from '../../domain/time-zone.ts';
 import {
@@ -28,6 +29,8 @@ import { loadConfigWithPaths } from '../shared/load-configuration.ts';
 interface RunningPlan extends Omit<PlanResult, 'emissions'> {
   /** Of the rest of the schedule; null when no forecast covers it. */
   readonly emissions: { readonly value: number | null; readonly units: string };
+  /** As expected when it was made; null without prices. */
+  readonly bill: { readonly value: number; readonly currency: string; readonly spent: number } | null;
   readonly load: string;
   readonly by: string;
   readonly needMinutes: number;
@@ -98,10 +101,19 @@ function buildRunningPlan({ load, state, job, horizon, now }: SavedLoad): Runnin
     })),
     starts: runs.length,
     emissions: { value, units: 'kg' },
+    bill: buildBill(load, state, job),
     feasible: (state.decision?.job?.shortfall ?? 0) === 0,
     shortfallMinutes: minutesOf(state.decision?.job?.shortfall ?? (0 as Duration)),
   };
 }
+
+function buildBill({ powerKw }: LoadConfig, { plan }: LoadState, { bill }: SavedLoad['job']): RunningPlan['bill'] {
+  if (plan?.expected === undefined) return null;
+  const { cost, currency } = plan.expected;
+  return { value: roundToCents(cost), currency, spent: roundToCents(powerKw * (bill?.spent ?? 0)) };
+}
+
+const roundToCents = (value: number) => Math.round(value * 100) / 100;
 
 /** A time of the JSON document as local time. */
 function formatHouseTime(timezone: string, time: string): string {
@@ -111,14 +123,18 @@ function formatHouseTime(timezone: string, time: string): string {
 }
 
 function formatPlanEnd(plan: RunningPlan, local: (time: string) => string): string {
-  const { by, madeAt, isPast, feasible, shortfallMinutes, emissions, gapToBound } = plan;
+  const { by, madeAt, isPast, feasible, shortfallMinutes, emissions, gapToBound, bill } = plan;
   const { value, units } = emissions;
   if (isPast)
     return `the deadline ${local(by)} has passed and this plan is from ${local(madeAt)}: no agent has run since; start one with gridtide run`;
   if (!feasible) return `${formatDuration(minutes(shortfallMinutes))} will be missing`;
   const kg = value === null ? 'emissions unknown without a forecast' : `${value.toFixed(2)} ${units} CO2 still to come`;
-  if (gapToBound === 0) return kg;
-  return `${kg}; the loads together cost ${(100 * gapToBound).toFixed(1)} % more than if each had the power budget to itself`;
+  const sums =
+    bill === null
+      ? kg
+      : `${kg}, ${formatMoney(bill.value, bill.currency)}; ${formatMoney(bill.spent, bill.currency)} spent`;
+  if (gapToBound === 0) return sums;
+  return `${sums}; the loads together cost ${(100 * gapToBound).toFixed(1)} % more than if each had the power budget to itself`;
 }
 
 /** One block of lines per load. */

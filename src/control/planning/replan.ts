@@ -170,8 +170,9 @@ function buildLoadPlan(
       ? {}
       : {
           expected: {
-            bill: computeBill(runs, horizon, prices.spans),
-            ...(horizon.units === RATE_UNITS ? { emissions: computeJobEmissions(horizon, runs, load.powerKw) } : {}),
+            ...(horizon.units === RATE_UNITS ? { kg: computeJobEmissions(horizon, runs, load.powerKw) } : {}),
+            cost: load.powerKw * computeBill(runs, horizon, prices.spans),
+            currency: prices.currency,
           },
         }),
     ...(pricedUntil === undefined ? {} : { pricedUntil }),

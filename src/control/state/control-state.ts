@@ -2,9 +2,9 @@
 
 import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
-import type { Duration, Instant, Kilogram, Uptime } from '../../domain/units.ts';
+import type { Duration, Instant, Uptime } from '../../domain/units.ts';
 import type { SignalView } from '../../signal/signal-view.ts';
-import type { Decision, Site, VehiclePresence } from '../control-types.ts';
+import type { Decision, ExpectedSums, Site, VehiclePresence } from '../control-types.ts';
 import type { JobBill } from '../planning/job-pricing.ts';
 import type { PlannedRun } from '../planning/slot-plan.ts';
 import { findStateShapeError } from './state-schema.ts';
@@ -51,8 +51,8 @@ export interface LoadPlan {
   readonly runs: readonly PlannedRun[];
   /** Value times hours, with the prices as its objective weighs them. */
   readonly cost: number;
-  /** Of the runs: emissions where the horizon has rates, and price times hours for one kilowatt where prices are known. */
-  readonly expected?: { readonly emissions?: Kilogram; readonly bill?: number };
+  /** Of the runs, while prices are known. */
+  readonly expected?: ExpectedSums;
   /** End of the prices it heeds; absent: it heeds none. */
   readonly pricedUntil?: Instant;
   /** By what share the plans made together cost more than if each had the power budget to itself; 0 when it has. */

@@ -63,7 +63,7 @@ const plan = objectOf({
   doneWhenMade: number,
   runs: arrayOf(objectOf({ from: number, to: number }), MAX_EVENTS),
   cost: number,
-  expected: optionalOf(objectOf({ emissions: optionalOf(number), bill: optionalOf(number) })),
+  expected: optionalOf(objectOf({ kg: optionalOf(number), cost: number, currency: text })),
   pricedUntil: optionalOf(number),
   optimalityGap: number,
 });
