@@ -16,6 +16,7 @@ import { awaitBroker } from './await-broker.ts';
 import { createControlLoop } from './control-loop.ts';
 import type { Part } from './lifecycle.ts';
 import { createLoadOutputs, type LoadOutputs } from './load-outputs.ts';
+import { createReleaseBrokers } from './monitor-link.ts';
 import { createStepRecorder, type StepRecorderParts } from './step-recorder.ts';
 import { createVehicleWatches } from './vehicle-watch.ts';
 
@@ -112,6 +113,7 @@ function createReportingOutputs(
     ...context,
     pins: world.pins,
     broker,
+    createReleaseBroker: createReleaseBrokers(context),
     onReport: (load, level) =>
       onEvent(
         level === undefined

@@ -2,7 +2,7 @@
 
 import type { Config } from '../config/config.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
-import type { Broker, Clock, GpioLines, Log } from '../domain/ports.ts';
+import type { Broker, BrokerWill, Clock, GpioLines, Log } from '../domain/ports.ts';
 import { createDeviceLease } from '../mqtt/device-lease.ts';
 import { createOutput } from '../outputs/create-output.ts';
 import {
@@ -21,6 +21,7 @@ export interface LoadOutputsParts {
   readonly problems: Problems;
   readonly pins: GpioLines | undefined;
   readonly broker: Broker | undefined;
+  readonly createReleaseBroker?: (load: string, will: BrokerWill) => Broker;
   /** A device reported its level, or does not keep the level it was told (undefined). */
   readonly onReport: (load: string, level: Level | undefined) => void;
   readonly onStatus: (load: string, status: DeviceStatus) => void;
@@ -100,7 +101,7 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
       return results.every((isApplied) => isApplied);
     },
     async close() {
-      for (const { output } of outputs) await output.close();
+      await Promise.all(outputs.map(({ output }) => output.close()));
     },
   };
 }
@@ -110,7 +111,14 @@ interface LoadOutput {
   readonly output: Output;
 }
 
-const createOutputs = ({ config, clock, log, pins, broker }: LoadOutputsParts): readonly LoadOutput[] =>
+const createOutputs = ({
+  config,
+  clock,
+  log,
+  pins,
+  broker,
+  createReleaseBroker,
+}: LoadOutputsParts): readonly LoadOutput[] =>
   config.loads.map((load) => ({
     load,
     output: createOutput(load, {
@@ -119,6 +127,10 @@ const createOutputs = ({ config, clock, log, pins, broker }: LoadOutputsParts): 
       ...(pins === undefined ? {} : { pins }),
       ...(broker === undefined
         ? {}
-        : { broker, createLease: (topic: string) => createDeviceLease(topic, config.device, broker) }),
+        : {
+            broker,
+            createLease: (topic: string) => createDeviceLease(topic, config.device, broker),
+            ...(createReleaseBroker === undefined ? {} : { createReleaseBroker }),
+          }),
     }),
   }));

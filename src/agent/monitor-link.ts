@@ -1,6 +1,6 @@
 /** The link to the MQTT broker and its monitor; without a broker in the configuration the monitor is silent. */
 
-import type { Broker } from '../domain/ports.ts';
+import type { Broker, BrokerWill } from '../domain/ports.ts';
 import { formatBrokerProblem } from '../mqtt/health.ts';
 import { createMonitor, type Monitor } from '../mqtt/monitor.ts';
 import { buildClientId, buildWill } from '../mqtt/topics.ts';
@@ -28,6 +28,17 @@ const SILENT_MONITOR: Monitor = {
   publishInfo() {},
   async stop() {},
 };
+
+/** A link of its own for each MQTT device, whose last will releases the device should this program die. */
+export const createReleaseBrokers =
+  ({ config, world }: AgentContext) =>
+  (load: string, will: BrokerWill): Broker =>
+    world.broker({
+      url: config.mqtt?.url ?? '',
+      clientId: `${buildClientId(config)}-release-${load}`,
+      will,
+      ...createBrokerCredentials(config, world.secrets),
+    });
 
 export function createMonitorLink({ config, world, clock, log, problems, version }: AgentContext): MonitorLink {
   if (config.mqtt === undefined) return { broker: undefined, monitor: SILENT_MONITOR, start() {} };

@@ -165,6 +165,8 @@ export interface BrokerWill {
   readonly payload: string;
   /** How long the broker waits for the link to come back before it publishes the will (MQTT 5). */
   readonly delaySeconds?: number;
+  /** True unless said otherwise. False: a command to a device, never stored; the link then goes on with its session, so that one that is back in time sends none (MQTT 5). */
+  readonly retain?: boolean;
 }
 
 /** One link to an MQTT broker. It connects and reconnects by itself once started; nothing is queued while it is away. Never throws. */
@@ -208,7 +210,7 @@ export interface BrokerOptions {
   /** Asked before each attempt, so that changed files count; undefined: they cannot be read, and no attempt is made. */
   readonly credentials?: () => Promise<BrokerCredentials | undefined>;
   readonly will?: BrokerWill;
-  /** 30 s unless said otherwise; a dead link is noticed after one and a half of it. */
+  /** 20 s unless said otherwise; a dead link is noticed after one and a half of it. */
   readonly keepalive?: Duration;
 }
 

@@ -1,11 +1,12 @@
 /** Creates the output of a load from its configuration. */
 
-import type { LoadConfig } from '../domain/load-types.ts';
-import type { Broker, Clock, GpioLines, Log } from '../domain/ports.ts';
+import type { LoadConfig, MqttOutputConfig } from '../domain/load-types.ts';
+import type { Broker, BrokerWill, Clock, GpioLines, Log } from '../domain/ports.ts';
 import { createDryRunOutput } from './dry-run-output.ts';
-import { createMqttOutput } from './mqtt-output.ts';
+import { createMqttOutput, type MqttOutputParts } from './mqtt-output.ts';
 import type { DeviceLease, Output, OutputFailure } from './output.ts';
 import { createRelayOutput } from './relay-output.ts';
+import { RELEASE_DELAY_SECONDS } from './release-link.ts';
 import { createSgReadyOutput } from './sg-ready-output.ts';
 
 export interface CreateOutputParts {
@@ -13,6 +14,8 @@ export interface CreateOutputParts {
   readonly broker?: Broker;
   /** Absent where this program alone commands the devices of its broker. */
   readonly createLease?: (commandTopic: string) => DeviceLease;
+  /** A link of its own with this last will; absent where the death of this program releases nothing. */
+  readonly createReleaseBroker?: (load: string, will: BrokerWill) => Broker;
   readonly clock: Clock;
   readonly log: Log;
   /** Sends of one command to a device that does not confirm it; the output's own number when absent. */
@@ -45,9 +48,22 @@ export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output
             clock,
             log,
             lease: parts.createLease?.(config.commandTopic) ?? SOLE_LEASE,
+            ...buildRelease(load, config, parts),
             ...(maxSends === undefined ? {} : { maxSends }),
           });
   }
+}
+
+/** As a stop would leave the device, so does the death of the program; `onStop: hold` leaves it as it is. */
+function buildRelease(
+  { name, onStop, failSafe }: LoadConfig,
+  config: MqttOutputConfig,
+  { createReleaseBroker }: CreateOutputParts,
+): Pick<MqttOutputParts, 'createReleaseBroker'> {
+  if (createReleaseBroker === undefined || onStop === 'hold') return {};
+  const payload = config.releasePayload ?? (failSafe === 'on' ? config.onPayload : config.offPayload);
+  const will = { topic: config.commandTopic, payload, delaySeconds: RELEASE_DELAY_SECONDS, retain: false } as const;
+  return { createReleaseBroker: () => createReleaseBroker(name, will) };
 }
 
 const SOLE_LEASE: DeviceLease = { async acquire() {}, otherHolder: () => undefined, async release() {} };

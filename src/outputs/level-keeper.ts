@@ -2,7 +2,7 @@
 
 import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Cancel, Clock, Log } from '../domain/ports.ts';
-import { addDuration, minutes, seconds, subtractDuration, type Uptime } from '../domain/units.ts';
+import { addDuration, type Duration, minutes, seconds, subtractDuration, type Uptime } from '../domain/units.ts';
 import { type CommandSender, type DeviceCommand, formatReading } from './command-sender.ts';
 import type { DeviceLink } from './device-link.ts';
 import type { DeviceReading, OutputFailure } from './output.ts';
@@ -35,8 +35,10 @@ export interface LevelKeeper {
   checkReading(reading: DeviceReading): void;
   /** Sends the last command to a device that is back, within the bound; no switch for the core. */
   deviceReturned(): void;
-  /** After the broker was gone: the same without the bound, unless the device has the level. */
+  /** After the broker was gone, or has released the device: the same without the bound, unless the device has the level. */
   resume(): Promise<void>;
+  /** The broker may release the device within `wait`: what it then reports is neither a press nor its own doing. */
+  expectRelease(wait: Duration): void;
   stop(): void;
 }
 
@@ -48,6 +50,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
   let retryTimer: Cancel | undefined;
   /** Until then a report is the device's own: of its return, or a late one of a command. */
   let quietUntil: Uptime | undefined;
+  let releaseExpectedUntil: Uptime | undefined;
 
   const isPress = (reading: DeviceReading): reading is Level => {
     if (reading === 'other' || config.press === undefined) return false;
@@ -77,7 +80,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
       });
       return;
     }
-    reassertedAt = [...reassertedAt, uptime];
+    if (releaseExpectedUntil === undefined || uptime >= releaseExpectedUntil) reassertedAt = [...reassertedAt, uptime];
     log('info', `"${load}": the device reports ${answer}; ${wanted} is sent again`, { load, sent: wanted });
     void resend();
   };
@@ -125,6 +128,10 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
     async resume() {
       quietUntil = addDuration(clock.now().uptime, RETURN_QUIET);
       if (command !== undefined && link.reading() !== command.level && !sender.isSending()) await resend();
+    },
+    expectRelease(wait) {
+      releaseExpectedUntil = addDuration(clock.now().uptime, wait);
+      quietUntil = releaseExpectedUntil;
     },
     stop() {
       retryTimer?.();

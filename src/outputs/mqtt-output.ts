@@ -7,6 +7,7 @@ import { buildBusyFailure, buildGoneFailure, createCommandSender, type DeviceCom
 import { createDeviceLink, type DeviceLink } from './device-link.ts';
 import { createLevelKeeper, type LevelKeeper } from './level-keeper.ts';
 import type { DeviceHandlers, DeviceLease, DeviceReading, DeviceStatus, Output, OutputFailure } from './output.ts';
+import { createReleaseLink } from './release-link.ts';
 
 /** For the link and the first state at the start; then the agent goes on without. */
 export const OPEN_TIMEOUT = seconds(3);
@@ -18,6 +19,8 @@ export interface MqttOutputParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly lease: DeviceLease;
+  /** A link whose last will releases the device; absent: nothing does. */
+  readonly createReleaseBroker?: () => Broker;
   /** Sends of one command; fewer where a person waits for the end of it. */
   readonly maxSends?: number;
 }
@@ -43,6 +46,9 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     },
     async onUp() {
       await lease.acquire();
+      // Only the agent that commands the device may release it by its death.
+      if (lease.otherHolder() === undefined) releaseLink?.start();
+      else await releaseLink?.stop();
       await keeper.resume();
     },
     onMeter: (reading) => handlers.onMeter(reading),
@@ -56,6 +62,14 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     report: reportNews,
     onPress: (level) => handlers.onPress(level),
   });
+  const releaseLink =
+    parts.createReleaseBroker &&
+    createReleaseLink({
+      ...parts,
+      createBroker: parts.createReleaseBroker,
+      onLost: (wait) => keeper.expectRelease(wait),
+      onReleased: () => void keeper.resume(),
+    });
   const applyCommand = (command: DeviceCommand | undefined) => {
     const result = keeper.apply(command);
     publishStatus();
@@ -99,7 +113,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       keeper.stop();
       sender.cancel();
       link.stop();
-      await lease.release();
+      await Promise.all([lease.release(), releaseLink?.stop()]);
     },
   };
 }

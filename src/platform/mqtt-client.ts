@@ -8,7 +8,8 @@ import { createPacketGuard } from './packet-guard.ts';
 
 export type MqttVersion = 5 | 4;
 
-const KEEPALIVE = seconds(30);
+/** A pulled cable is noticed after one and a half of it. */
+const KEEPALIVE = seconds(20);
 const CONNECT_TIMEOUT = seconds(10);
 /** Largest packet accepted; the broker of version 5 is told so. */
 const MAX_PACKET = 65_536;
@@ -23,15 +24,19 @@ function parseBrokerUrl(url: string): IClientOptions {
   };
 }
 
-function buildWillPacket({ topic, payload, delaySeconds }: BrokerWill, version: MqttVersion) {
+function buildWillPacket({ topic, payload, delaySeconds, retain = true }: BrokerWill, version: MqttVersion) {
   const hasDelay = version === 5 && delaySeconds !== undefined;
   const properties = hasDelay ? { properties: { willDelayInterval: delaySeconds } } : {};
-  return { topic, payload: Buffer.from(payload), qos: 1, retain: true, ...properties } as const;
+  return { topic, payload: Buffer.from(payload), qos: 1, retain, ...properties } as const;
 }
+
+/** A session that is to go on outlives the delay of its will: its end would send it. */
+const SESSION_MARGIN_SECONDS = 60;
+const keepsSession = (will: BrokerWill | undefined) => will?.retain === false;
 
 /** The broker forgets a session at once unless it is told to wait for as long as the will does. */
 function buildProperties(will: BrokerWill | undefined): NonNullable<IClientOptions['properties']> {
-  const wait = will?.delaySeconds;
+  const wait = will?.delaySeconds && will.delaySeconds + (keepsSession(will) ? SESSION_MARGIN_SECONDS : 0);
   return { maximumPacketSize: MAX_PACKET, ...(wait === undefined ? {} : { sessionExpiryInterval: wait }) };
 }
 
@@ -43,7 +48,7 @@ function buildClientOptions(
   return {
     ...parseBrokerUrl(url),
     clientId,
-    clean: true,
+    clean: version === 4 || !keepsSession(will),
     protocolVersion: version,
     keepalive: keepalive / 1_000,
     connectTimeout: CONNECT_TIMEOUT,

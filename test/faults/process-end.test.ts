@@ -99,7 +99,7 @@ describeWithMosquitto('the end of the process', () => {
       expect(agent.lines.filter((line) => /damaged|cannot be read/.test(line))).toEqual([]);
     }
     expect((await readdir(house.state)).some((name) => name.startsWith('control.'))).toBe(true);
-  }, 30_000);
+  }, 120_000);
 
   it('80 a rejection nobody handles: the process ends with an error, and its will says so', async () => {
     const house = await createAgentSetup();

@@ -1,0 +1,123 @@
+/** What is left of a device on MQTT when its agent dies: released within 3 s of a kill, and not at all by a lost link of a living agent. */
+
+import { expect, it } from 'vitest';
+import { buildMqttOutput } from '../../src/config/presets.ts';
+import type { BrokerWill, Clock } from '../../src/domain/ports.ts';
+import { createOutput } from '../../src/outputs/create-output.ts';
+import { createBrokerFactory } from '../../src/platform/mqtt-broker.ts';
+import { createSystemClock } from '../../src/platform/system-clock.ts';
+import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
+import { startMqttSpy } from '../doubles/mqtt-spy.ts';
+import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
+import { startTcpProxy } from '../doubles/tcp-proxy.ts';
+import { buildLoad } from '../outputs/output-fixture.ts';
+import {
+  bundleAgentForTests,
+  createAgentSetup,
+  isOnline,
+  PLUG_COMMAND_TOPIC,
+  PLUG_STATE_TOPIC,
+  publishOverride,
+  startAgentProcess,
+} from './agent-setup.ts';
+import { CHARGER, startScriptedCharger } from './scripted-charger.ts';
+
+const program = bundleAgentForTests();
+const FREE_WITHIN = 3_000;
+
+/** One output in this process, its two links each over a wire of its own. */
+async function startCharged(port: number) {
+  const clock: Clock = createSystemClock();
+  const factory = createBrokerFactory({ clock, random: { fraction: () => 0 } });
+  const wire = await startTcpProxy(port);
+  afterTest(() => wire.stop());
+  const broker = stopAfterTest(factory({ url: `mqtt://127.0.0.1:${port}`, clientId: 'gridtide-cellar' }));
+  broker.start();
+  await new Promise<void>((online) => broker.watchState(({ kind }) => kind === 'online' && online()));
+  const config = buildMqttOutput({ preset: 'go-e', topic: CHARGER });
+  if (typeof config === 'string') throw new Error(config);
+  let onLinked = () => {};
+  const whenLinked = new Promise<void>((linked) => {
+    onLinked = linked;
+  });
+  const createReleaseBroker = (load: string, will: BrokerWill) => {
+    const link = factory({ url: `mqtt://127.0.0.1:${wire.port}`, clientId: `gridtide-cellar-release-${load}`, will });
+    link.watchState(({ kind }) => kind === 'online' && onLinked());
+    return link;
+  };
+  const output = createOutput(buildLoad(config), { broker, clock, log: () => {}, createReleaseBroker });
+  afterTest(() => output.close());
+  await output.open();
+  expect(await output.apply('off')).toBeUndefined();
+  await whenLinked;
+  return { output, wire };
+}
+
+describeWithMosquitto('a device whose agent is gone', () => {
+  it('is at its fail-safe level within 3 s of a kill', async () => {
+    const house = await createAgentSetup();
+    const { spy } = house;
+    const agent = startAgentProcess(program, house);
+    await spy.waitFor(isOnline);
+    await publishOverride(spy, 'on');
+    await spy.waitFor(({ topic, text }) => topic === PLUG_STATE_TOPIC && text === 'on');
+    spy.clear();
+    const from = performance.now();
+    const freed = spy.waitFor(({ topic, text }) => topic === PLUG_COMMAND_TOPIC && text === 'off');
+    await agent.stop();
+    await freed;
+    expect(performance.now() - from).toBeLessThan(FREE_WITHIN);
+  }, 30_000);
+
+  it('keeps its level where the owner wants it held', async () => {
+    const house = await createAgentSetup({ onStop: 'hold' });
+    const { spy } = house;
+    const agent = startAgentProcess(program, house);
+    await spy.waitFor(isOnline);
+    await publishOverride(spy, 'on');
+    await spy.waitFor(({ topic, text }) => topic === PLUG_STATE_TOPIC && text === 'on');
+    spy.clear();
+    await agent.stop();
+    await spy.waitFor(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'offline');
+    expect(spy.messages.filter(({ topic }) => topic === PLUG_COMMAND_TOPIC)).toEqual([]);
+  }, 30_000);
+
+  it('is sent exactly one release by a stop', async () => {
+    const { url, port } = stopAfterTest(await startMosquitto());
+    const charger = await startScriptedCharger(url);
+    const { output } = await startCharged(port);
+    await output.release();
+    await output.close();
+    // Longer than the delay of the will: a broker that has heard the farewell sends none.
+    await new Promise((waited) => setTimeout(waited, 2_500));
+    expect(charger.commands).toEqual(['1', '0']);
+  }, 30_000);
+
+  it('does not charge in the peak because a living agent lost that link: it is told again within a second', async () => {
+    const { url, port } = stopAfterTest(await startMosquitto());
+    const charger = await startScriptedCharger(url);
+    await charger.plugIn();
+    const { wire } = await startCharged(port);
+    const spy = stopAfterTest(await startMqttSpy(url, {}, [`${CHARGER}/frc/set`]));
+    // The link ends, and the agent cannot come back on it.
+    await wire.stop();
+    const released = await spy.waitFor(({ text }) => text === '0');
+    const from = performance.now();
+    expect(released.text).toBe('0');
+    await spy.waitFor(({ text }) => text === '1');
+    expect(performance.now() - from).toBeLessThan(1_000);
+    while (charger.isCharging()) await new Promise((turn) => setImmediate(turn));
+  }, 60_000);
+
+  it('is free within 35 s of a pulled cable', async () => {
+    const mosquitto = stopAfterTest(await startMosquitto());
+    const charger = await startScriptedCharger(mosquitto.url);
+    const { wire } = await startCharged(mosquitto.port);
+    const spy = stopAfterTest(await startMqttSpy(mosquitto.url, {}, [`${CHARGER}/frc/set`]));
+    const from = performance.now();
+    wire.freeze();
+    await spy.waitFor(({ text }) => text === '0');
+    expect(performance.now() - from).toBeLessThan(35_000);
+    expect(charger.commands).toContain('0');
+  }, 60_000);
+});
