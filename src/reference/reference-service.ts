@@ -16,7 +16,7 @@ import { type AuthErrors, buildProfile, type ProfileName } from './http/profile.
 import { watchReader } from './http/reader-pace.ts';
 import { createReadyAnswers } from './http/ready-answers.ts';
 import { readRequest } from './http/request.ts';
-import { errorResponse } from './http/response.ts';
+import { type ApiResponse, errorResponse } from './http/response.ts';
 import type { ApiRequest, Counts, ServiceParts } from './http/route-types.ts';
 import { answerRequest } from './http/router.ts';
 import { sendResponse } from './http/send-response.ts';
@@ -72,6 +72,8 @@ export interface ReferenceService {
   /** Ends listening and every connection; may be called twice. */
   close(): Promise<void>;
   counts(): Counts;
+  /** Answers without a connection; faults of the wire strike nothing here. */
+  answer(request: Omit<ApiRequest, 'now'>): Promise<ApiResponse>;
   /** Replaces all fault rules and begins counting anew; an empty list heals the service. */
   setFaults(rules: readonly FaultRule[]): void;
   /** First and last slot of the recorded series, milliseconds since 1970. */
@@ -122,7 +124,23 @@ function setDateHeader(response: ServerResponse, now: number): void {
   response.setHeader('date', dateText);
 }
 
-/** Answers a request, with the faults that strike it. */
+/** The answer of a request, with the faults that strike it. */
+async function answerWithFaults(
+  service: ServiceParts,
+  request: ApiRequest,
+  rules: readonly FaultRule[],
+): Promise<ApiResponse> {
+  const changedRequest = rules.reduce(changeRequest, request);
+  const replacement = rules
+    .map((rule) => findReplacement(service, changedRequest, rule))
+    .find((answer) => answer !== undefined);
+  const ordinary = replacement ?? (await answerRequest(service, changedRequest));
+  const answer = rules.reduce((changed, rule) => changeResponse(changedRequest, changed, rule), ordinary);
+  increment(service.counts.statuses, String(answer.status));
+  return answer;
+}
+
+/** Sends the answer of a request over its connection. */
 async function respond(
   service: ServiceParts,
   exchange: HttpExchange,
@@ -130,19 +148,8 @@ async function respond(
   rules: readonly FaultRule[],
 ): Promise<void> {
   const { request, response } = exchange;
-  if (rules.length === 0) {
-    const plain = await answerRequest(service, apiRequest);
-    increment(service.counts.statuses, String(plain.status));
-    return sendResponse(request, response, plain);
-  }
-  const changedRequest = rules.reduce(changeRequest, apiRequest);
-  setDateHeader(response, changedRequest.now);
-  const replacement = rules
-    .map((rule) => findReplacement(service, changedRequest, rule))
-    .find((answer) => answer !== undefined);
-  const ordinary = replacement ?? (await answerRequest(service, changedRequest));
-  const answer = rules.reduce((changed, rule) => changeResponse(changedRequest, changed, rule), ordinary);
-  increment(service.counts.statuses, String(answer.status));
+  if (rules.length > 0) setDateHeader(response, rules.reduce(changeRequest, apiRequest).now);
+  const answer = await answerWithFaults(service, apiRequest, rules);
   for (const rule of rules) if (await sendWithFault(exchange, answer, rule)) return;
   await sendResponse(request, response, answer);
 }
@@ -225,6 +232,12 @@ export async function createReferenceService(options: ReferenceOptions): Promise
       });
     },
     counts: () => structuredClone(service.counts),
+    answer(request) {
+      service.counts.requests += 1;
+      increment(service.counts.paths, request.path);
+      const apiRequest = { ...request, now: clock() };
+      return answerWithFaults(service, apiRequest, selectStrikingRules(faults, apiRequest));
+    },
     setFaults(rules) {
       faults = createActiveFaults(rules);
     },

@@ -1,0 +1,373 @@
+/** The invariants of a simulated house, checked while it runs. */
+
+import type { Decision } from '../../src/control/control-types.ts';
+import { isRunning, isSgReady } from '../../src/domain/levels.ts';
+import type { LoadConfig } from '../../src/domain/load-types.ts';
+import { buildTopics } from '../../src/mqtt/topics.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Who changed what a load does: the agent, its orderly stop, the fail-safe program, the loss of power, the device, a person. */
+export type ChangeCause = 'agent' | 'stop' | 'failsafe' | 'power' | 'device' | 'person';
+
+export interface Violation {
+  readonly invariant: string;
+  readonly at: number;
+  readonly text: string;
+}
+
+/** The running time of a load between two changes, and whether the agent lived meanwhile. */
+export interface RunPiece {
+  readonly load: string;
+  readonly from: number;
+  readonly to: number;
+  readonly hasAgent: boolean;
+}
+
+interface LoadWatch {
+  readonly config: LoadConfig;
+  isRunning: boolean;
+  changedAt: number;
+  changedBy: ChangeCause;
+  /** By the agent. */
+  starts: number[];
+  /** A line or device did not obey since the last change. */
+  /** Its running time is in pieces up to here. */
+  countedUntil: number;
+  isDisturbed: boolean;
+  disturbedAt: number;
+  /** Of the last command to the device. */
+  command: string | undefined;
+  isRepeated: boolean;
+  level: string | undefined;
+  levelAt: number;
+}
+
+interface Promised {
+  readonly load: string;
+  readonly until: number;
+  readonly id: string;
+}
+
+export interface AuditorParts {
+  readonly now: () => number;
+  readonly device: string;
+  readonly loads: readonly LoadConfig[];
+  readonly budgetKw: number | undefined;
+}
+
+/** What the house knows of itself at the moment of a check. */
+export interface HouseStatus {
+  readonly decisions: readonly Decision[];
+  /** Since when this life of the agent runs; undefined while none does, or while it stops. */
+  readonly aliveSince: number | undefined;
+  readonly isClockTrusted: boolean;
+  /** When anything but the path of the map alone was in trouble last. */
+  readonly troubledAt: number;
+  /** When the link to the broker was in trouble last. */
+  readonly brokerTroubledAt: number;
+}
+
+export interface Auditor {
+  readonly violations: readonly Violation[];
+  readonly pieces: readonly RunPiece[];
+  readonly switches: number;
+  readonly messages: number;
+  readonly bases: ReadonlySet<string>;
+  fail(invariant: string, text: string): void;
+  /** The agent threw what nothing in it expects. */
+  crashed(error: unknown): void;
+  loadChanged(load: string, running: boolean, cause: ChangeCause): void;
+  disturbLoad(load: string): void;
+  lifeBegan(): void;
+  lifeEnded(kind: 'kill' | 'power-cut' | 'stop'): void;
+  clockDisturbed(): void;
+  commandSent(load: string): void;
+  message(topic: string, payload: string): void;
+  request(path: string): void;
+  addSecret(secret: string): void;
+  /** Any text that leaves the agent. */
+  output(where: string, text: string): void;
+  check(status: HouseStatus): void;
+  finish(): void;
+}
+
+const leastOn = (load: LoadConfig) => (isSgReady(load) ? Math.max(load.minOn, load.minStateTime) : load.minOn);
+const leastOff = (load: LoadConfig) => (isSgReady(load) ? Math.max(load.minOff, load.minStateTime) : load.minOff);
+
+/** Requests of any hour and logins of any day, beside those of each start. */
+const MAX_REQUESTS_PER_HOUR = 240;
+const MAX_LOGINS_PER_DAY = 120;
+const MAX_MESSAGES_PER_HOUR = 3_000;
+const PER_START = { requests: 30, logins: 4, messages: 120 };
+
+export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): Auditor {
+  const topics = buildTopics({ device });
+  const violations: Violation[] = [];
+  const pieces: RunPiece[] = [];
+  const secrets = new Set<string>();
+  const bases = new Set<string>();
+  const counters = createCounters(now);
+  const watches = new Map<string, LoadWatch>(
+    loads.map((config) => [
+      config.name,
+      {
+        config,
+        isRunning: false,
+        changedAt: Number.NEGATIVE_INFINITY,
+        changedBy: 'power',
+        starts: [],
+        countedUntil: 0,
+        isDisturbed: false,
+        disturbedAt: Number.NEGATIVE_INFINITY,
+        command: undefined,
+        isRepeated: false,
+        level: undefined,
+        levelAt: 0,
+      },
+    ]),
+  );
+  const byTopic = new Map(
+    loads.flatMap(({ name, output }) => (output.kind === 'mqtt' ? [[output.commandTopic, name] as const] : [])),
+  );
+  let powerCuts: number[] = [];
+  let bootedAt = 0;
+  let isAlive = false;
+  let promises: Promised[] = [];
+  let switches = 0;
+  let messages = 0;
+  let health: { readonly ok: boolean; readonly basis: string } | undefined;
+  let failSafeSince: number | undefined;
+  let blindSince: number | undefined;
+
+  const fail = (invariant: string, text: string): void => {
+    if (violations.length < 5) violations.push({ invariant, at: now(), text });
+  };
+
+  /** Running time is counted anew where a life begins or ends. */
+  const splitPieces = (): void => {
+    for (const watch of watches.values()) {
+      const from = Math.max(watch.countedUntil, watch.changedAt);
+      if (watch.isRunning && now() > from) pieces.push({ load: watch.config.name, from, to: now(), hasAgent: isAlive });
+      watch.countedUntil = now();
+    }
+  };
+
+  const checkMinimumTimes = (watch: LoadWatch, running: boolean): void => {
+    const { config, changedAt, changedBy, isDisturbed } = watch;
+    const isDevice = config.output.kind === 'mqtt';
+    if (isDisturbed || (isDevice && (watch.isRepeated || changedBy !== 'agent'))) return;
+    const since = running && !isDevice ? Math.max(changedAt, bootedAt) : changedAt;
+    const least = running ? leastOff(config) : leastOn(config);
+    const length = now() - since;
+    if (length < least - 1_000)
+      fail(
+        'minimum times',
+        `${config.name} was switched ${running ? 'on' : 'off'} ${Math.round(length / 1_000)} s after ${changedBy} changed it; its minimum is ${least / 1_000} s`,
+      );
+  };
+
+  const checkStarts = (watch: LoadWatch): void => {
+    const { config } = watch;
+    watch.starts = [...watch.starts.filter((at) => at > now() - DAY + 1_000), now()];
+    // A power cut may come before the start that it follows is on the disk.
+    const lostSince = (length: number) => powerCuts.filter((at) => at > now() - length).length;
+    const hourly = watch.starts.filter((at) => at > now() - HOUR + 1_000).length;
+    if (hourly > config.maxStartsPerHour + lostSince(HOUR))
+      fail('start limits', `${config.name} started ${hourly} times in an hour; at most ${config.maxStartsPerHour}`);
+    if (watch.starts.length > config.maxStartsPerDay + lostSince(DAY))
+      fail(
+        'start limits',
+        `${config.name} started ${watch.starts.length} times in a day; at most ${config.maxStartsPerDay}`,
+      );
+  };
+
+  const checkBudget = (): void => {
+    if (budgetKw === undefined) return;
+    const running = [...watches.values()].filter((watch) => watch.isRunning);
+    if (running.some((watch) => watch.changedBy !== 'agent' || watch.isDisturbed)) return;
+    const power = running.reduce((sum, { config }) => sum + config.powerKw, 0);
+    if (power > budgetKw + 1e-6) fail('power budget', `${power} kW run; the budget is ${budgetKw} kW`);
+  };
+
+  function message(topic: string, payload: string): void {
+    messages += 1;
+    counters.count('messages');
+    const load = byTopic.get(topic);
+    const watch = load === undefined ? undefined : watches.get(load);
+    if (watch !== undefined && payload !== '') {
+      watch.isRepeated = payload === watch.command;
+      watch.command = payload;
+    }
+    if (!topic.startsWith(`gridtide/${device}/`)) return;
+    output(topic, payload);
+    if (topic === topics.health && payload !== '') {
+      health = JSON.parse(payload) as typeof health;
+      bases.add(health?.basis ?? '');
+      if (health?.ok === true && health.basis === 'fail-safe') fail('health', 'health says ok on the basis fail-safe');
+    }
+    if (topic.endsWith('/result')) keepPromise(topic, payload);
+  }
+
+  function keepPromise(topic: string, payload: string): void {
+    const { ok, id, command, minutes, duplicate, message: text } = JSON.parse(payload) as Record<string, unknown>;
+    if (ok !== true || command !== 'override' || duplicate === true || String(text).includes('restart forgets')) return;
+    const load = topic.split('/').at(-2) ?? '';
+    promises = promises.filter((one) => one.load !== load);
+    promises.push({ load, id: String(id), until: now() + Number(minutes) * MINUTE });
+  }
+
+  function output(where: string, text: string): void {
+    for (const secret of secrets)
+      if (text.includes(secret)) fail('secrets', `${where} shows a secret: ${text.slice(0, 200)}`);
+  }
+
+  const checkPromises = (decisions: readonly Decision[]): void => {
+    promises = promises.filter(({ until }) => until > now() + MINUTE);
+    for (const { load, id } of promises) {
+      const decision = decisions.find((one) => one.load === load);
+      const reasons = [decision?.why, decision?.wantedWhy];
+      if (!reasons.some((why) => why === 'remote-override' || why === 'override' || why === 'safety'))
+        fail('acknowledged is kept', `override ${id} of ${load} was acknowledged and is gone: ${reasons.join(', ')}`);
+    }
+  };
+
+  /** What was decided more than a while ago is what the load does. */
+  const checkObedience = (decisions: readonly Decision[], brokerTroubledAt: number): void => {
+    for (const { load, level } of decisions) {
+      const watch = watches.get(load);
+      if (watch === undefined || watch.config.observeOnly) continue;
+      if (watch.level !== level) [watch.level, watch.levelAt] = [level, now()];
+      const isDevice = watch.config.output.kind === 'mqtt';
+      const patience = isDevice ? 15 * MINUTE : MINUTE;
+      const quietSince = Math.max(watch.levelAt, watch.disturbedAt, isDevice ? brokerTroubledAt : 0);
+      if (now() - quietSince < patience || isRunning(level) === watch.isRunning) continue;
+      fail('obedience', `${load} is decided ${level} and ${watch.isRunning ? 'runs' : 'does not run'}`);
+    }
+  };
+
+  const checkHealth = (decisions: readonly Decision[], brokerTroubledAt: number): void => {
+    const isBlind =
+      decisions.length > 0 && decisions.every(({ basis, why }) => basis === 'fail-safe' && why === 'no-data');
+    failSafeSince = isBlind ? (failSafeSince ?? now()) : undefined;
+    if (failSafeSince === undefined || now() - Math.max(failSafeSince, brokerTroubledAt) < 3 * MINUTE) return;
+    if (health?.ok === true) fail('health', 'health says ok while all loads are without data');
+  };
+
+  /** Where everything but the map answers, the agent sees. */
+  const checkSight = ({ decisions, aliveSince = now(), troubledAt }: HouseStatus): void => {
+    const isBlind = decisions.some(({ basis }) => basis === 'fail-safe' || basis === 'default-window');
+    blindSince = isBlind ? (blindSince ?? now()) : undefined;
+    if (blindSince === undefined) return;
+    const patience = troubledAt === Number.NEGATIVE_INFINITY ? 10 * MINUTE : 150 * MINUTE;
+    if (now() - Math.max(aliveSince, troubledAt) > patience && now() - blindSince > 5 * MINUTE)
+      fail(
+        'sight',
+        `the service answers, and loads are without data for ${Math.round((now() - blindSince) / MINUTE)} min`,
+      );
+  };
+
+  return {
+    violations,
+    pieces,
+    bases,
+    get switches() {
+      return switches;
+    },
+    get messages() {
+      return messages;
+    },
+    fail,
+    crashed: (error) => fail('crash', error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    loadChanged(load, running, cause) {
+      const watch = watches.get(load);
+      if (watch === undefined || watch.isRunning === running) return;
+      splitPieces();
+      switches += 1;
+      if (cause === 'agent') {
+        checkMinimumTimes(watch, running);
+        if (running && !(watch.isRepeated && watch.config.output.kind === 'mqtt')) checkStarts(watch);
+      }
+      Object.assign(watch, { isRunning: running, changedAt: now(), changedBy: cause, isDisturbed: false });
+      if (running && cause === 'agent') checkBudget();
+    },
+    disturbLoad(load) {
+      const watch = watches.get(load);
+      if (watch !== undefined) Object.assign(watch, { isDisturbed: true, disturbedAt: now() });
+    },
+    lifeBegan() {
+      splitPieces();
+      isAlive = true;
+      counters.start();
+    },
+    lifeEnded(kind) {
+      splitPieces();
+      isAlive = false;
+      health = undefined;
+      if (kind !== 'power-cut') return;
+      powerCuts = [...powerCuts.filter((at) => at > now() - DAY), now()];
+      bootedAt = now();
+    },
+    clockDisturbed() {
+      promises = [];
+    },
+    commandSent(load) {
+      promises = promises.filter((one) => one.load !== load);
+    },
+    message,
+    request(path) {
+      counters.count('requests');
+      if (path === '/login') counters.count('logins');
+    },
+    addSecret: (secret) => void secrets.add(secret),
+    output,
+    check(status) {
+      for (const excess of counters.findExcess()) fail('bounds', excess);
+      const { aliveSince, decisions, brokerTroubledAt } = status;
+      if (aliveSince === undefined || now() - aliveSince < MINUTE) {
+        for (const watch of watches.values()) watch.level = undefined;
+        failSafeSince = undefined;
+        blindSince = undefined;
+        return;
+      }
+      checkPromises(decisions);
+      checkObedience(decisions, brokerTroubledAt);
+      checkHealth(decisions, brokerTroubledAt);
+      if (status.isClockTrusted) checkSight(status);
+    },
+    finish: splitPieces,
+  };
+}
+
+type Counted = 'requests' | 'logins' | 'messages';
+
+/** Counts by the hour, logins by the day; each start of the agent may do some of each. */
+function createCounters(now: () => number) {
+  const spans: Readonly<Record<Counted, readonly [length: number, limit: number]>> = {
+    requests: [HOUR, MAX_REQUESTS_PER_HOUR],
+    logins: [DAY, MAX_LOGINS_PER_DAY],
+    messages: [HOUR, MAX_MESSAGES_PER_HOUR],
+  };
+  const counts = { requests: 0, logins: 0, messages: 0 };
+  const starts = { requests: 0, logins: 0, messages: 0 };
+  const begun = { requests: 0, logins: 0, messages: 0 };
+  const names = Object.keys(spans) as readonly Counted[];
+  return {
+    count(name: Counted) {
+      counts[name] += 1;
+    },
+    start() {
+      for (const name of names) starts[name] += 1;
+    },
+    findExcess: () =>
+      names.flatMap((name) => {
+        const [length, limit] = spans[name];
+        const allowed = limit + PER_START[name] * (1 + starts[name]);
+        const count = counts[name];
+        if (now() - begun[name] >= length) [counts[name], starts[name], begun[name]] = [0, 0, now()];
+        return count > allowed ? [`${count} ${name} in ${length / HOUR} h; at most ${allowed}`] : [];
+      }),
+  };
+}

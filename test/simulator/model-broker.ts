@@ -1,0 +1,204 @@
+/** The MQTT broker of the simulated house: retained messages, last wills, lost acknowledgements, and links that come and go. */
+
+import type {
+  Broker,
+  BrokerCredentials,
+  BrokerMessage,
+  BrokerOptions,
+  BrokerState,
+  SubscriptionOptions,
+} from '../../src/domain/ports.ts';
+import type { SimClock } from './sim-clock.ts';
+
+type OnMessage = (topic: string, payload: string, retain: boolean) => void;
+
+export interface ModelBroker {
+  trouble: 'down' | 'refuses' | 'acks-lost' | undefined;
+  /** Ends and starts every link; forgets the retained messages where the broker keeps none. */
+  restart(options: { readonly forgets: boolean }): void;
+  /** Of any client, the agent included. */
+  onMessage(listen: OnMessage): void;
+  /** A message of a device or of a person. */
+  publish(topic: string, payload: string, options: { readonly retain: boolean }): void;
+  findRetained(topic: string): string | undefined;
+  connect(options: BrokerOptions, life: LinkLife): Broker;
+  /** The machine of this client is dead: the broker notices after a while. */
+  abandon(clientId: string): void;
+}
+
+/** The life of the agent that the link belongs to. */
+export interface LinkLife {
+  act<Result>(work: () => Promise<Result>): Promise<Result>;
+  isAlive(): boolean;
+}
+
+interface Subscription {
+  readonly filter: string;
+  readonly receive: (message: BrokerMessage) => void;
+  readonly wantsRetained: boolean;
+}
+
+interface Session {
+  readonly options: BrokerOptions;
+  subscriptions: Subscription[];
+  /** Ends it from the broker's side. */
+  drop(cause: string): void;
+}
+
+export interface ModelBrokerParts {
+  readonly clock: SimClock;
+  readonly version: 4 | 5;
+  /** Milliseconds from a client to the broker. */
+  readonly latency: number;
+  readonly onCredentials: (credentials: BrokerCredentials | undefined) => void;
+}
+
+const WILL_DELAY = 45_000;
+const RETRY_DELAY = 5_000;
+
+const isMatch = (filter: string, topic: string): boolean => {
+  const [wanted, found] = [filter.split('/'), topic.split('/')];
+  return wanted.length === found.length && wanted.every((level, i) => level === '+' || level === found[i]);
+};
+
+const toMessage = (topic: string, payload: string, retained: boolean): BrokerMessage => ({
+  topic,
+  payload: new TextEncoder().encode(payload),
+  retained,
+  duplicate: false,
+});
+
+export function createModelBroker({ clock, version, latency, onCredentials }: ModelBrokerParts): ModelBroker {
+  const retainedMessages = new Map<string, string>();
+  const listeners: OnMessage[] = [];
+  const sessions = new Map<string, Session>();
+
+  const accept = (topic: string, payload: string, retain: boolean): void => {
+    if (retain && payload === '') retainedMessages.delete(topic);
+    else if (retain) retainedMessages.set(topic, payload);
+    for (const listen of listeners) listen(topic, payload, retain);
+    for (const session of sessions.values())
+      for (const { filter, receive, wantsRetained } of session.subscriptions)
+        if (isMatch(filter, topic))
+          clock.runAt(clock.now() + latency, () => {
+            if (sessions.get(session.options.clientId) === session)
+              receive(toMessage(topic, payload, version === 5 && !wantsRetained && retain));
+          });
+  };
+  const end = (session: Session, cause: string): void => {
+    const { clientId, will } = session.options;
+    if (sessions.get(clientId) !== session) return;
+    sessions.delete(clientId);
+    session.drop(cause);
+    if (will !== undefined) accept(will.topic, will.payload, true);
+  };
+
+  const model: ModelBroker = {
+    trouble: undefined,
+    restart({ forgets }) {
+      if (forgets) retainedMessages.clear();
+      for (const session of [...sessions.values()]) end(session, 'the broker closed the connection');
+    },
+    onMessage: (listen) => void listeners.push(listen),
+    publish: (topic, payload, { retain }) => {
+      if (model.trouble !== 'down') accept(topic, payload, retain);
+    },
+    findRetained: (topic) => retainedMessages.get(topic),
+    abandon(clientId) {
+      const session = sessions.get(clientId);
+      if (session !== undefined) clock.runAt(clock.now() + WILL_DELAY, () => end(session, 'keep-alive timeout'));
+    },
+    connect: (options, life) => createLink(options, life),
+  };
+
+  function createLink(options: BrokerOptions, life: LinkLife): Broker {
+    let state: BrokerState = { kind: 'connecting' };
+    let isStopped = false;
+    let session: Session | undefined;
+    const watchers = new Set<(state: BrokerState) => void>();
+    const setState = (next: BrokerState): void => {
+      if (!life.isAlive()) return;
+      state = next;
+      for (const watcher of [...watchers]) watcher(next);
+    };
+    const attempt = async (): Promise<void> => {
+      if (isStopped || !life.isAlive()) return;
+      const credentials = await life.act(async () => options.credentials?.());
+      await clock.wait(2 * latency);
+      if (isStopped || !life.isAlive()) return;
+      if (options.credentials !== undefined) onCredentials(credentials);
+      if (model.trouble === 'down' || model.trouble === 'refuses') {
+        const refused = model.trouble === 'refuses';
+        const cause = refused ? 'the broker refuses the user name or password' : 'the broker refuses connections';
+        setState({ kind: 'offline', cause, refused });
+        clock.runAt(clock.now() + RETRY_DELAY, () => void attempt());
+        return;
+      }
+      const previous = sessions.get(options.clientId);
+      if (previous !== undefined) end(previous, 'another client took the id');
+      session = {
+        options,
+        subscriptions: [],
+        drop(cause) {
+          if (isStopped || !life.isAlive()) return;
+          setState({ kind: 'offline', cause, refused: false });
+          clock.runAt(clock.now() + RETRY_DELAY, () => void attempt());
+        },
+      };
+      sessions.set(options.clientId, session);
+      setState({ kind: 'online', version, denied: [] });
+    };
+    const isOnline = () => session !== undefined && sessions.get(options.clientId) === session && !isStopped;
+
+    const subscribe = async (
+      filter: string,
+      receive: Subscription['receive'],
+      { wantsRetained }: SubscriptionOptions,
+    ): Promise<boolean> => {
+      if (!isOnline()) return false;
+      await clock.wait(latency);
+      if (!isOnline() || session === undefined) return false;
+      const ifAlive: Subscription['receive'] = (message) => life.isAlive() && receive(message);
+      session.subscriptions = session.subscriptions.filter((one) => one.filter !== filter);
+      session.subscriptions.push({ filter, receive: ifAlive, wantsRetained });
+      const stored = wantsRetained || version === 4 ? [...retainedMessages] : [];
+      await clock.wait(latency);
+      if (!isOnline()) return false;
+      for (const [topic, payload] of stored) if (isMatch(filter, topic)) ifAlive(toMessage(topic, payload, true));
+      return true;
+    };
+
+    return {
+      start: () => void attempt(),
+      get state() {
+        return state;
+      },
+      watchState(report) {
+        watchers.add(report);
+        return () => void watchers.delete(report);
+      },
+      publish: (topic, payload, { retain }) =>
+        life.act(async () => {
+          if (!isOnline()) return false;
+          await clock.wait(latency);
+          if (!isOnline()) return false;
+          accept(topic, payload, retain);
+          const isAckLost = model.trouble === 'acks-lost';
+          await clock.wait(isAckLost ? 10_000 : latency);
+          return !isAckLost && isOnline();
+        }),
+      subscribe: (filter, receive, wants) => life.act(() => subscribe(filter, receive, wants)),
+      stop: (last) =>
+        life.act(async () => {
+          if (isOnline() && last !== undefined) {
+            await clock.wait(latency);
+            if (isOnline()) accept(last.topic, last.payload, true);
+          }
+          if (session !== undefined && sessions.get(options.clientId) === session) sessions.delete(options.clientId);
+          isStopped = true;
+        }),
+    };
+  }
+
+  return model;
+}

@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+// @ts-expect-error a script without types
+import { buildSimulator } from '../../scripts/build-simulator.mjs';
+
+const directory = mkdtempSync(join(tmpdir(), 'gridtide-simulator-test-'));
+const program = join(directory, 'simulate.mjs');
+
+const simulate = async (...args: readonly string[]) =>
+  (await promisify(execFile)(process.execPath, [program, ...args], { maxBuffer: 2 ** 26 })).stdout;
+
+describe('the simulator', () => {
+  beforeAll(() => buildSimulator(program));
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  it('lives through days of faults without breaking an invariant', async () => {
+    const output = await simulate('--seed', '100', '--hours', '96', '--house', '24');
+    expect(output).toMatch(/incident \w/);
+    expect(output).toMatch(/switches \d{2}/);
+  }, 600_000);
+
+  it('has the same history for the same seed', async () => {
+    const [first, second] = await Promise.all(
+      [1, 2].map(() => simulate('--seed', '107', '--hours', '6', '--house', '6')),
+    );
+    const withoutSpeed = (text = '') => text.replace(/, \d+ h a CPU minute/, '');
+    expect(withoutSpeed(second)).toBe(withoutSpeed(first));
+  }, 600_000);
+});
