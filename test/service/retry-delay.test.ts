@@ -54,6 +54,8 @@ describe('after a 429', () => {
     ['30 s', seconds(30), 1, 0, seconds(30)],
     ['30 s, spread', seconds(30), 1, 1, seconds(33)],
     ['Retry-After -1', milliseconds(-1_000), 1, 0.5, seconds(1)],
+    ['Retry-After -1, tenth', milliseconds(-1_000), 10, 1, minutes(10)],
+    ['30 s, told again', seconds(30), 2, 0, seconds(30)],
     ['Retry-After 1e9', seconds(1e9), 1, 0.5, hours(1)],
     ['nothing, first', undefined, 1, 1, seconds(15)],
     ['nothing, third', undefined, 3, 1, minutes(1)],

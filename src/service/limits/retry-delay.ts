@@ -56,9 +56,12 @@ export function computeRetryDelay(failure: Failure, inARow: number, fraction: nu
 
 /**
  * How long a lane is silent after a 429. Never less than told, and up to a tenth more, so that those told the same do not return
- * together; where nothing is told, by steps: the service counts over 5 minutes (specification 8).
+ * together; by steps where nothing is told (the service counts over 5 minutes, specification 8), or where the wait that was told
+ * did not help.
  */
-export const computeCooldown = (retryAfter: Duration | undefined, inARow: number, fraction: number): Duration =>
-  retryAfter === undefined
-    ? computeBackoff(seconds(15), minutes(10), { inARow, fraction })
-    : clampRetryAfter(milliseconds(retryAfter * (1 + fraction / 10)));
+export function computeCooldown(retryAfter: Duration | undefined, inARow: number, fraction: number): Duration {
+  const computeStep = (steps: number) => computeBackoff(seconds(15), minutes(10), { inARow: steps, fraction });
+  if (retryAfter === undefined) return computeStep(inARow);
+  const asked = clampRetryAfter(milliseconds(retryAfter * (1 + fraction / 10)));
+  return inARow > 1 && computeStep(inARow - 1) > asked ? computeStep(inARow - 1) : asked;
+}
