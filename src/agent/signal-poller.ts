@@ -58,11 +58,11 @@ export function createSignalPoller(parts: SignalPollerParts, handlers: SignalPol
   };
 
   /** Returns how many requests failed. */
-  const askSource = async (source: SignalSource, askedRegion: string): Promise<0 | 1> => {
+  const askSource = async (source: SignalSource, requestedRegion: string): Promise<0 | 1> => {
     schedule.recordRequest(source, clock.now());
-    const update = await requestUpdate(parts, { source, region: askedRegion, model, data });
+    const update = await requestUpdate(parts, { source, region: requestedRegion, model, data });
     // An answer that comes after the region has changed is of no use any more.
-    if (poller.signal.aborted || askedRegion !== region()) return 0;
+    if (poller.signal.aborted || requestedRegion !== region()) return 0;
     schedule.recordAnswer(source, update.failure, clock.now());
     onUpdate(source, update);
     return update.failure === undefined ? 0 : 1;
@@ -74,9 +74,9 @@ export function createSignalPoller(parts: SignalPollerParts, handlers: SignalPol
     async poll() {
       let failures = 0;
       for (const source of order) {
-        const asked = region();
-        if (!poller.signal.aborted && asked !== undefined && getWait(source) <= 0)
-          failures += await askSource(source, asked);
+        const current = region();
+        if (!poller.signal.aborted && current !== undefined && getWait(source) <= 0)
+          failures += await askSource(source, current);
       }
       // A source that answers 429 uses up the rate limit of both: the other one is first the next time.
       if (failures > 1) order = [...order].reverse();

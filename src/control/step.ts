@@ -42,8 +42,8 @@ export function step(
   const commands = outcomes
     .filter(({ load, state: one, permitted }) => needsCommand(load, one, permitted))
     .map(({ load, permitted }) => ({ load: load.name, level: permitted.level }));
-  const told = outcomes.map((one) => ({ ...one, state: applyLevel(one.load, one.state, one.permitted, now) }));
-  const first = recordDecisions(forced.context, told);
+  const switched = outcomes.map((one) => ({ ...one, state: applyLevel(one.load, one.state, one.permitted, now) }));
+  const first = recordDecisions(forced.context, switched);
   if (commands.length === 0)
     return buildResult(state, forced.context, { commands, decisions: first.decisions, outcomes: first.outcomes });
   // A switch may change the reasons: a load that was stopped for another now waits for its own pause.

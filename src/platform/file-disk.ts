@@ -31,7 +31,7 @@ const UNFINISHED_NAME = /^\..+\.(\d+)-([0-9a-z]+)-\d+\.new$/;
 
 /** Tells the files this process is making from those a dead one with the same number left. */
 const processToken = process.hrtime.bigint().toString(36);
-let filesMade = 0;
+let fileCount = 0;
 
 function requireFileName(name: string): string {
   if (!DISK_FILE_NAME.test(name)) throw new Error(`"${name}" is no name for a file of the state directory`);
@@ -68,7 +68,7 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 /** Whether the maker of an unfinished file may still be at work: `map update` runs beside the agent. */
-function isBeingMade(name: string): boolean {
+function isBeingWritten(name: string): boolean {
   const [, pid = '', maker] = UNFINISHED_NAME.exec(name) ?? [];
   if (Number(pid) === process.pid) return maker === processToken;
   try {
@@ -80,7 +80,7 @@ function isBeingMade(name: string): boolean {
 }
 
 async function removeUnfinished(path: string): Promise<void> {
-  const left = (await readdir(path)).filter((name) => UNFINISHED_NAME.test(name) && !isBeingMade(name));
+  const left = (await readdir(path)).filter((name) => UNFINISHED_NAME.test(name) && !isBeingWritten(name));
   // A disk that cannot be written can still be read: what is in the way stays.
   await Promise.all(left.map((name) => unlink(join(path, name)).catch(() => {})));
 }
@@ -141,7 +141,7 @@ async function appendOrTruncate(file: FileHandle, bytes: Uint8Array, sync: boole
 
 /** A file under a name nobody reads until `commit`. */
 async function createUnfinished(directory: string, name: string): Promise<NewFile> {
-  const path = join(directory, `.${name}.${process.pid}-${processToken}-${filesMade++}.new`);
+  const path = join(directory, `.${name}.${process.pid}-${processToken}-${fileCount++}.new`);
   const target = join(directory, name);
   let size = 0;
   let isFinished = false;

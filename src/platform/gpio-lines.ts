@@ -40,8 +40,8 @@ async function toPinFailure(error: unknown, found: HeaderLine, { gpio, holders }
       kind: 'missing',
       detail: `line ${found.offset} is not there (${code}): check the pin, or whether its chip is gone`,
     };
-  const said = error instanceof Error ? error.message : `${error}`;
-  return { kind: 'io', detail: `line ${found.offset} does not answer (${said}): check the wiring and the board` };
+  const cause = error instanceof Error ? error.message : `${error}`;
+  return { kind: 'io', detail: `line ${found.offset} does not answer (${cause}): check the wiring and the board` };
 }
 
 type Onoff = typeof import('onoff');
@@ -51,10 +51,10 @@ function loadOnoff(): Onoff | GpioFailure {
     // An `import` of CommonJS starts Node's WebAssembly lexer of exports: 4 MB that stay, and none under `--lite-mode`.
     return createRequire(import.meta.url)('onoff');
   } catch (error) {
-    const [said] = `${error instanceof Error ? error.message : error}`.split('\n');
+    const [cause] = `${error instanceof Error ? error.message : error}`.split('\n');
     return {
       kind: 'missing',
-      detail: `the package onoff cannot be loaded (${said}), so no line can be switched: apt install build-essential python3, then npm rebuild epoll`,
+      detail: `the package onoff cannot be loaded (${cause}), so no line can be switched: apt install build-essential python3, then npm rebuild epoll`,
     };
   }
 }

@@ -80,9 +80,9 @@ export async function resolveHome(disk: Disk, signalType: string, place: Place):
   const header = await readIndexHeader(disk, signalType);
   if (header === undefined || stored?.indexIdentity === header.identity) return stored?.home;
   try {
-    const looked = await findInStoredMap(disk, signalType, place);
-    if (looked === undefined) return stored?.home;
-    const change = compareRegions(place, stored?.home, looked.found);
+    const match = await findInStoredMap(disk, signalType, place);
+    if (match === undefined) return stored?.home;
+    const change = compareRegions(place, stored?.home, match.found);
     if (change !== undefined) await saveHome(disk, signalType, change.home);
     return change?.home;
   } catch (error) {

@@ -126,15 +126,15 @@ export function decodeSignalData(bytes: Uint8Array): DecodedSignalData {
 /** Reads the arrays in the order they were written; lengths come from the checksummed header. */
 function readSignalData(header: SignalHeader, body: Uint8Array): SignalData {
   let offset = 0;
-  const takeBytes = (length: number) => {
+  const readBytes = (length: number) => {
     if (offset + length > body.length) throw new RangeError('too short');
     const part = body.slice(offset, offset + length);
     offset += length;
     return part.buffer;
   };
   const count = header.forecast?.count ?? 0;
-  const times = new Float64Array(takeBytes(count * 8));
-  const values = new Float64Array(takeBytes(count * 8));
+  const times = new Float64Array(readBytes(count * 8));
+  const values = new Float64Array(readBytes(count * 8));
   const readSeriesModel = ({
     units,
     period,
@@ -143,13 +143,13 @@ function readSignalData(header: SignalHeader, body: Uint8Array): SignalData {
     lengths: [ring, sums, weights, spreads],
   }: SeriesModelHeader): SeriesModel => ({
     units,
-    history: { period: period as Duration, newestSlot: newest, ring: new Float32Array(takeBytes(ring * 4)) },
+    history: { period: period as Duration, newestSlot: newest, ring: new Float32Array(readBytes(ring * 4)) },
     correction: {
       origins: [],
       learnedToSlot: learnedTo,
-      sums: new Float64Array(takeBytes(sums * 8)),
-      weights: new Float64Array(takeBytes(weights * 8)),
-      deviations: new Float64Array(takeBytes(spreads * 8)),
+      sums: new Float64Array(readBytes(sums * 8)),
+      weights: new Float64Array(readBytes(weights * 8)),
+      deviations: new Float64Array(readBytes(spreads * 8)),
     },
   });
   const { forecast, live, rates, indexes } = header;

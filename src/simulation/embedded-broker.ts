@@ -50,7 +50,7 @@ export async function startEmbeddedBroker(): Promise<EmbeddedBroker> {
   return {
     url: `mqtt://127.0.0.1:${address.port}`,
     findRetained: (topic) => retainedMessages.get(topic),
-    onPublish: (hear) => void listeners.push(hear),
+    onPublish: (listener) => void listeners.push(listener),
     publish: (topic, payload, { retain }) =>
       new Promise((resolve, reject) =>
         aedes.publish({ cmd: 'publish', topic, payload, retain, qos: 0, dup: false }, (error) =>

@@ -160,7 +160,7 @@ describe('gridtide check', () => {
     const { ok, findings } = JSON.parse(out);
     const found = findings.filter((one: { state: string }) => one.state === 'wrong');
     expect(found.map((one: { at: string }) => one.at).filter((one: string) => one === at)).toEqual([at]);
-    expect(found.find((one: { at: string }) => one.at === at).words).toMatch(words);
+    expect(found.find((one: { at: string }) => one.at === at).text).toMatch(words);
     expect([code, ok]).toEqual([1, false]);
   });
 
@@ -343,7 +343,7 @@ describeWithMosquitto('gridtide test, with no agent on the broker', () => {
       const loads = `  plug: {type: generic, output: ${output}, minOn: 0s, minOff: 0s, failSafe: "${failSafe}"}`;
       const config = await house({ mqtt: mosquitto.url, loads });
       const { code, out } = await run(test, config, `plug --level ${level} --for 1s --json`);
-      expect(JSON.parse(out)).toMatchObject({ by: 'direct', read: level, left, words: expect.stringMatching(words) });
+      expect(JSON.parse(out)).toMatchObject({ by: 'direct', read: level, left, text: expect.stringMatching(words) });
       expect([code, spy.lastText('plug/state')]).toEqual([0, left]);
     },
   );

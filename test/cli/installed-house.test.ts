@@ -57,7 +57,7 @@ describe('a command of the installed house', () => {
     expect((await ask(report, `--config ${installed.config}`)).err).toContain(`${installed.state} has no ledger`));
   it('finds the credentials in the directory that the unit passes', async () => {
     const { findings } = JSON.parse((await ask(check, '--offline --json')).out);
-    expect(findings).toContainEqual({ at: 'service.passwordFile', state: 'ok', words: join(settings, 'password') });
+    expect(findings).toContainEqual({ at: 'service.passwordFile', state: 'ok', text: join(settings, 'password') });
   });
   it('does not send its account to an address that is given', async () => {
     const { err } = await ask(account, 'login --url http://127.0.0.1:1');

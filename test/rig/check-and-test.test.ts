@@ -28,7 +28,7 @@ describe.skipIf(!isRigReady())('the commands of one who tries it by hand, on a r
     formatSteps(run.eventsOf(name)).map((step) => step.replace(/^\d+/, (n) => `${Number(n) - HEADER}`));
 
   it('check finds the free lines, names the holder and the missing one, and touches none', () => {
-    const { said } = run.part('checked') as { said: { findings: { at: string; state: string; words: string }[] } };
+    const { said } = run.part('checked') as { said: { findings: { at: string; state: string; text: string }[] } };
     const found = said.findings.filter(({ at }) => at.startsWith('loads.'));
     expect(found.map(({ at, state }) => [at, state])).toEqual([
       ['loads.pump.output.pin', 'ok'],
@@ -37,8 +37,8 @@ describe.skipIf(!isRigReady())('the commands of one who tries it by hand, on a r
       ['loads.held.output.pin', 'wrong'],
       ['loads.absent.output.pin', 'wrong'],
     ]);
-    expect(found[3]?.words).toBe('line 7 is held by "spi0 CS1": end that, or wire the load to another line');
-    expect(found[4]?.words).toMatch(/line 25 is not on pinctrl-bcm2835: it has 0 to 23/);
+    expect(found[3]?.text).toBe('line 7 is held by "spi0 CS1": end that, or wire the load to another line');
+    expect(found[4]?.text).toMatch(/line 25 is not on pinctrl-bcm2835: it has 0 to 23/);
     expect(formatSteps(run.eventsOf('checked'))).toEqual([]);
   });
 

@@ -64,7 +64,7 @@ function printFindings(findings: readonly Finding[], json: boolean, { out }: Ter
     out(`${JSON.stringify({ ok: problems === 0, findings })}\n`);
     return;
   }
-  for (const { at, state, words } of findings) out(`${MARKS[state]}  ${at}: ${words}\n`);
+  for (const { at, state, text } of findings) out(`${MARKS[state]}  ${at}: ${text}\n`);
   out(problems === 0 ? 'no problems\n' : `${formatCount(problems, 'problem')}\n`);
 }
 
@@ -76,7 +76,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   } catch (error) {
     if (!json || !(error instanceof UsageError)) throw error;
     printFindings(
-      error.mistakes.map((words) => ({ at: 'config', state: 'wrong', words })),
+      error.mistakes.map((text) => ({ at: 'config', state: 'wrong', text })),
       json,
       terminal,
     );

@@ -25,7 +25,7 @@ export interface Finding {
   readonly at: string;
   readonly state: 'ok' | 'note' | 'wrong' | 'skipped';
   /** The result; of a problem also its meaning and its fix. */
-  readonly words: string;
+  readonly text: string;
 }
 
 export interface CheckContext {
@@ -36,10 +36,10 @@ export interface CheckContext {
 
 export type Check = (context: CheckContext) => Promise<readonly Finding[]>;
 
-export const ok = (at: string, words: string): Finding => ({ at, state: 'ok', words });
-export const note = (at: string, words: string): Finding => ({ at, state: 'note', words });
-export const wrong = (at: string, words: string): Finding => ({ at, state: 'wrong', words });
-export const skipped = (at: string, words: string): Finding => ({ at, state: 'skipped', words });
+export const ok = (at: string, text: string): Finding => ({ at, state: 'ok', text });
+export const note = (at: string, text: string): Finding => ({ at, state: 'note', text });
+export const wrong = (at: string, text: string): Finding => ({ at, state: 'wrong', text });
+export const skipped = (at: string, text: string): Finding => ({ at, state: 'skipped', text });
 
 const MIN_FREE_BYTES = 32 * 1024 * 1024;
 /** Zones follow borders, not the sun: the widest country of one zone is three hours off it. */
@@ -112,10 +112,10 @@ export const checkState: Check = async ({ config: { state } }) => {
 
 export const checkClock: Check = async () => {
   const { trusted } = createSystemClock().now();
-  const words = trusted
+  const text = trusted
     ? 'synchronised'
     : 'not synchronised (no time service, no battery clock): loads stay at their fail-safe level until the service has answered with its time';
-  return [trusted ? ok('clock', words) : note('clock', words)];
+  return [trusted ? ok('clock', text) : note('clock', text)];
 };
 
 const listGpioLines = ({ loads }: LocatedConfig) =>
@@ -138,7 +138,7 @@ export const checkLines: Check = async ({ config }) => {
   );
   // A problem of the whole chip appears at each line of a load and is reported once.
   return findings.filter(
-    ({ at, words }, i) => findings.findIndex((other) => other.at === at && other.words === words) === i,
+    ({ at, text }, i) => findings.findIndex((other) => other.at === at && other.text === text) === i,
   );
 };
 

@@ -25,7 +25,7 @@ export interface LoadTestResult {
   readonly read: Level | null;
   /** The level after the test. */
   readonly left: Level;
-  readonly words: string;
+  readonly text: string;
 }
 
 /** The load of the configuration; throws `UsageError`. */

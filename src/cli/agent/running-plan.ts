@@ -116,7 +116,7 @@ function buildBill({ powerKw }: LoadConfig, { plan }: LoadState, { bill }: Saved
 const roundToCents = (value: number) => Math.round(value * 100) / 100;
 
 /** A time of the JSON document as local time. */
-function formatHouseTime(timezone: string, time: string): string {
+function formatLocalDateTime(timezone: string, time: string): string {
   const at = Date.parse(time) as Instant;
   const day = formatInstant((toLocalDay(timezone, at) * days(1)) as Instant).slice(0, 10);
   return `${day} ${formatLocalTime(toLocalTime(timezone, at))}`;
@@ -140,7 +140,7 @@ function formatPlanEnd(plan: RunningPlan, local: (time: string) => string): stri
 /** One block of lines per load. */
 export function formatRunningPlans({ loads, timezone }: RunningPlans): string {
   if (loads.length === 0) return 'no load has a job\n';
-  const local = (time: string) => formatHouseTime(timezone, time);
+  const local = (time: string) => formatLocalDateTime(timezone, time);
   const blocks = loads.map((plan) => {
     const { load, by, needMinutes, doneMinutes, mustRun, slots } = plan;
     const share = `${formatDuration(minutes(doneMinutes))} of ${formatDuration(minutes(needMinutes))}`;

@@ -123,6 +123,6 @@ export async function testThroughAgent(
     by: 'agent',
     read: device.isConfirmed() ? level : null,
     left: left as Level,
-    words: `${load.name} was ${level} and its output reported no fault; now ${left}: ${text}`,
+    text: `${load.name} was ${level} and its output reported no fault; now ${left}: ${text}`,
   };
 }

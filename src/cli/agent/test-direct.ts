@@ -239,8 +239,8 @@ export async function testDirectly(
     if (testError !== undefined) throw testError;
     const isShort = isRunning(level) && !isRunning(left) && length < load.minOn;
     const remark = isShort ? `; it ran less than its minOn of ${formatDuration(load.minOn)}: give it a rest` : '';
-    const words = `${load.name} was ${level} and is now ${left}, ${why}${remark}`;
-    return { by: 'direct', read, left, words };
+    const text = `${load.name} was ${level} and is now ${left}, ${why}${remark}`;
+    return { by: 'direct', read, left, text };
   } finally {
     await output.close();
   }

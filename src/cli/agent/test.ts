@@ -101,7 +101,7 @@ export async function run(
   try {
     const outcome = await runLoadTest(loadTest, link, terminal);
     if (args.flag('json')) terminal.out(`${JSON.stringify({ load: load.name, level: loadTest.level, ...outcome })}\n`);
-    else terminal.out(`${outcome.words}\n`);
+    else terminal.out(`${outcome.text}\n`);
   } finally {
     await link?.close();
   }

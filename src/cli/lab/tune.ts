@@ -71,7 +71,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     files.length > 0
       ? await readRecordedFiles(files, units)
       : await readLedgerSeries(config?.state ?? locateStateDirectory(terminal, state));
-  const series = takeLastDays(recorded, dayCount);
+  const series = selectLastDays(recorded, dayCount);
   const to = ((series.slots.at(-1) ?? 0) + 1) * SLOT;
   const from = (to - days(dayCount)) as Instant;
   const timezone = config?.place.timezone ?? 'America/Los_Angeles';
@@ -116,7 +116,7 @@ async function readLedgerSeries(state: string): Promise<Series> {
 }
 
 /** The days to try and the training days before them. */
-function takeLastDays({ slots, values, forecasts }: Series, wanted: number): Series {
+function selectLastDays({ slots, values, forecasts }: Series, wanted: number): Series {
   const perDay = days(1) / SLOT;
   const whole = (wanted + LEAD_DAYS) * perDay;
   const end = (slots.at(-1) ?? 0) + 1;
@@ -191,7 +191,7 @@ function explainProposal(proposal: Exclude<Proposal, { kind: 'armed' }>): string
   if (tried.length === 0) return 'its window is the whole day already';
   if (proposed === undefined) return 'a wider window would have saved nothing';
   const less = now.kgPerJob - proposed.kgPerJob;
-  const what = proposed.earlierMinutes > 0 ? ['starting', 'earlier'] : ['ending', 'later'];
+  const change = proposed.earlierMinutes > 0 ? ['starting', 'earlier'] : ['ending', 'later'];
   const hours = (proposed.earlierMinutes + proposed.laterMinutes) / 60;
-  return `${what[0]} ${hours} h ${what[1]} would have saved ${less.toFixed(2)} kg a job`;
+  return `${change[0]} ${hours} h ${change[1]} would have saved ${less.toFixed(2)} kg a job`;
 }

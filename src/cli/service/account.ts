@@ -28,8 +28,8 @@ type Row = keyof typeof spec.options;
 
 type AccountAction = (args: Arguments<Row>, terminal: Terminal, access: ServiceAccess) => Promise<void>;
 
-const print = (terminal: Terminal, args: Arguments<Row>, document: unknown, words: string) =>
-  terminal.out(args.flag('json') ? `${JSON.stringify(document)}\n` : `${words}\n`);
+const print = (terminal: Terminal, args: Arguments<Row>, document: unknown, text: string) =>
+  terminal.out(args.flag('json') ? `${JSON.stringify(document)}\n` : `${text}\n`);
 
 async function requireUsername({ username }: ServiceAccess): Promise<string> {
   const name = await username();

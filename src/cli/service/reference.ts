@@ -84,13 +84,13 @@ function parseNumberFlag(
 function parseChoiceFlag<Word extends string>(
   { args, mistakes }: FlagReading,
   name: Row,
-  words: readonly [Word, ...Word[]],
+  values: readonly [Word, ...Word[]],
 ): Word {
-  const given = args.text(name) ?? words[0];
-  const found = words.find((word) => word === given);
+  const given = args.text(name) ?? values[0];
+  const found = values.find((word) => word === given);
   if (found === undefined)
-    mistakes.push(`--${name} ${given}: expected ${words.join(', ').replace(/, ([^,]*)$/, ' or $1')}`);
-  return found ?? words[0];
+    mistakes.push(`--${name} ${given}: expected ${values.join(', ').replace(/, ([^,]*)$/, ' or $1')}`);
+  return found ?? values[0];
 }
 
 function parseAccountFlags({ args, mistakes }: FlagReading) {

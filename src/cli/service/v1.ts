@@ -57,9 +57,9 @@ interface V1Context {
 
 async function printToken({ args, terminal, access }: V1Context): Promise<void> {
   const answer = unwrapOutcome(await access.service.v1.token());
-  const words =
+  const text =
     'the service accepts the credentials; the token of the earlier interface does not change (--json prints it)';
-  terminal.out(args.flag('json') ? `${JSON.stringify(answer)}\n` : `${words}\n`);
+  terminal.out(args.flag('json') ? `${JSON.stringify(answer)}\n` : `${text}\n`);
 }
 
 /** The document of specification 2.9. */

@@ -36,7 +36,7 @@ export interface JobRequest {
   /** Since the present mode began. */
   readonly age: Duration;
   /** Slots others have taken, by their start. */
-  readonly isTaken?: (slot: Instant) => boolean;
+  readonly isSlotOccupied?: (slot: Instant) => boolean;
 }
 
 /** Values by slot for any instant of a horizon. */
@@ -161,13 +161,13 @@ function completePlan(opening: Opening): OpenedPlan | undefined {
 
 /** The job from the next boundary on, as if the rest of the present slot did not matter. */
 function buildSlotRequest(job: JobRequest, { period, value }: HorizonGrid, first: number): SlotPlanRequest {
-  const { horizon, from, by, remaining, minOn, minOff, startCost, maxStarts, running, age, isTaken } = job;
+  const { horizon, from, by, remaining, minOn, minOff, startCost, maxStarts, running, age, isSlotOccupied } = job;
   const boundary = horizon.from + first * period;
   const count = Math.max(0, Math.ceil((by - boundary) / period));
   const weights = new Float64Array(count);
   for (let i = 0; i < count; i++) {
     const at = (boundary + i * period) as Instant;
-    weights[i] = at < from || isTaken?.(at) === true ? Number.NaN : value(first + i);
+    weights[i] = at < from || isSlotOccupied?.(at) === true ? Number.NaN : value(first + i);
   }
   return {
     weights,
@@ -197,12 +197,12 @@ interface RestOfSlot {
 
 /** Running for the rest of the present slot, where the minimum time, the starts and the window allow it. */
 function openRunning(job: JobRequest, slots: SlotPlanRequest, { grid, slot, length }: RestOfSlot): Opening | undefined {
-  const { now, from, remaining, running, age, minOn, minOff, maxStarts, horizon, isTaken } = job;
+  const { now, from, remaining, running, age, minOn, minOff, maxStarts, horizon, isSlotOccupied } = job;
   const { period } = grid;
   const weight = grid.value(slot);
   const forced = running && age < minOn;
-  const taken = isTaken?.((horizon.from + slot * period) as Instant) === true;
-  if (!forced && (now < from || Number.isNaN(weight) || taken)) return undefined;
+  const isOccupied = isSlotOccupied?.((horizon.from + slot * period) as Instant) === true;
+  if (!forced && (now < from || Number.isNaN(weight) || isOccupied)) return undefined;
   if (!running && (age < minOff || maxStarts < 1)) return undefined;
 
   const starts = running ? 0 : 1;

@@ -5,7 +5,7 @@ import { type JobRequest, planJob } from './schedule-job.ts';
 import type { JobPlan, PlannedRun } from './slot-plan.ts';
 
 export interface JobShare {
-  readonly job: Omit<JobRequest, 'isTaken'>;
+  readonly job: Omit<JobRequest, 'isSlotOccupied'>;
   readonly power: Kilowatt;
 }
 
@@ -95,11 +95,11 @@ function planAround(shares: readonly JobShare[], plans: readonly (JobPlan | unde
   if (share === undefined) return undefined;
   const { period } = share.job.horizon;
   const others = plans.flatMap((plan, j) => (j === i ? [] : toPoweredRuns(shares[j], plan)));
-  const isTaken = (slot: Instant) => {
+  const isSlotOccupied = (slot: Instant) => {
     const power = peakPowerWithin(others, slot, slot + period);
     return power + share.power > budget + 1e-9;
   };
-  return planJob({ ...share.job, isTaken });
+  return planJob({ ...share.job, isSlotOccupied });
 }
 
 export interface PoweredRun extends PlannedRun {

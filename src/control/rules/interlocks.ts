@@ -71,9 +71,9 @@ function fallbackLevel(context: StepContext, load: LoadConfig, state: LoadState)
 
 /** Keeps since when the shared signal asks for a start: the start spread counts from there. */
 export function withStartRequest({ now }: StepContext, state: LoadState, { level, priority }: LevelRequest): LoadState {
-  const asks = isRunning(level) && (priority === 7 || priority === 8) && !isRunning(presentLevel(state));
-  if (asks === (state.startRequestedAt !== undefined)) return state;
-  return { ...state, startRequestedAt: asks ? now.uptime : undefined };
+  const isRequested = isRunning(level) && (priority === 7 || priority === 8) && !isRunning(presentLevel(state));
+  if (isRequested === (state.startRequestedAt !== undefined)) return state;
+  return { ...state, startRequestedAt: isRequested ? now.uptime : undefined };
 }
 
 /** A block ends after `maxBlock`, and none is begun when the day's are used up. */

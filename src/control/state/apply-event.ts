@@ -81,9 +81,9 @@ export function applyEvent(load: LoadConfig, state: LoadState, event: LoadEvent,
     case 'arm':
       return { ...state, pendingArm: { need: event.need, by: event.by } };
     case 'clear': {
-      const kept = state.job?.source === 'command' ? dropJob(state) : state;
+      const current = state.job?.source === 'command' ? dropJob(state) : state;
       const staleOverride = state.staleOverride || hasOverride(state);
-      return { ...kept, local: undefined, remote: undefined, staleOverride, pendingArm: undefined };
+      return { ...current, local: undefined, remote: undefined, staleOverride, pendingArm: undefined };
     }
     case 'safety':
       return { ...state, tripped: event.tripped };

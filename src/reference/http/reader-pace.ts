@@ -18,13 +18,13 @@ const DEFAULT_PACE: ReaderPace = { bytesPerSecond: 8_192, interval: 15_000, pati
 export function watchReader(socket: Socket, { bytesPerSecond, interval, patience }: ReaderPace = DEFAULT_PACE): void {
   const countTaken = () => socket.bytesWritten - socket.writableLength;
   let taken = 0;
-  let slowLooks = 0;
+  let slowChecks = 0;
   const timer = setInterval(() => {
     const before = taken;
     taken = countTaken();
     const isSlow = socket.writableLength > 0 && taken - before < (bytesPerSecond * interval) / 1_000;
-    slowLooks = isSlow ? slowLooks + 1 : 0;
-    if (slowLooks >= patience) socket.destroy();
+    slowChecks = isSlow ? slowChecks + 1 : 0;
+    if (slowChecks >= patience) socket.destroy();
   }, interval);
   timer.unref();
   socket.once('close', () => clearInterval(timer));

@@ -35,7 +35,7 @@ function acceptsGzip(request: IncomingMessage): boolean {
 }
 
 /** Whether the client names the tag of this answer, by the weak comparison (RFC 9110, 13.1.2). */
-function isHeldByClient(request: IncomingMessage, { status, headers }: ApiResponse): boolean {
+function isCachedByClient(request: IncomingMessage, { status, headers }: ApiResponse): boolean {
   const known = request.headers['if-none-match'];
   const tag = headers?.etag;
   if (tag === undefined || known === undefined || status !== 200) return false;
@@ -66,7 +66,7 @@ export async function sendResponse(
   response.statusCode = answer.status;
   response.setHeader('vary', 'accept-encoding');
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
-  if (isHeldByClient(request, answer)) {
+  if (isCachedByClient(request, answer)) {
     response.statusCode = 304;
     response.end();
     return;

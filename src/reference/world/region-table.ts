@@ -252,9 +252,9 @@ export const findAuthority = (region: string) => region.split('_')[0] ?? region;
 /** `California ISO North`. */
 export function formatRegionName(region: string): string {
   const [authority = region, zone] = region.split('_');
-  const spoken = authorityNames[authority] ?? authority;
-  if (zone === undefined) return spoken;
-  return `${spoken} ${zone.length <= 4 ? zone : zone[0] + zone.slice(1).toLowerCase()}`;
+  const name = authorityNames[authority] ?? authority;
+  if (zone === undefined) return name;
+  return `${name} ${zone.length <= 4 ? zone : zone[0] + zone.slice(1).toLowerCase()}`;
 }
 
 /** How the grid behaves; undefined where the table does not say. */

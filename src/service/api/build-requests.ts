@@ -72,12 +72,12 @@ export function checkOrder({ start, end }: TimeRange) {
     : failInvalid('start', `${formatInstant(start)} is later than end ${formatInstant(end)}`);
 }
 
-function checkSpan(range: TimeRange, most: Duration, words: string) {
+function checkSpan(range: TimeRange, most: Duration, limitText: string) {
   const order = checkOrder(range);
   if (order !== undefined) return order;
   return durationBetween(range.start, range.end) <= most
     ? undefined
-    : failInvalid('end', `is more than ${words} after start`);
+    : failInvalid('end', `is more than ${limitText} after start`);
 }
 
 export function buildRegisterCall(account: Registration): Outcome<ApiCall<RegistrationResponse>> {

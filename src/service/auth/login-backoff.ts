@@ -51,12 +51,12 @@ function computeSpacing({ failures, refusals, lastFailure }: LoginBackoff): numb
   const inARow = Math.max(failures, refusals - 1);
   if (inARow <= 0) return 0;
   const step = Math.min(MAX_SPACING, FIRST_SPACING * 2 ** Math.min(30, inARow - 1));
-  const asked =
+  const requestedWait =
     lastFailure?.kind === 'server-error' || lastFailure?.kind === 'throttled' ? (lastFailure.retryAfter ?? 0) : 0;
   return Math.max(
     step,
     refusals < 2 ? 0 : MIN_SPACING_AFTER_REFUSALS,
-    asked > 0 ? clampRetryAfter(milliseconds(asked)) : 0,
+    requestedWait > 0 ? clampRetryAfter(milliseconds(requestedWait)) : 0,
   );
 }
 

@@ -10,44 +10,46 @@ export type RateLimitGroup = 'data' | 'login' | 'v1';
 
 interface Cooldown {
   readonly until: Uptime;
-  /** 429s since the lane was last answered. */
+  /** 429s since the group was last answered. */
   readonly inARow: number;
 }
 
 export interface Cooldowns {
-  /** How much longer the lane is silent; 0 when it is free. */
-  remaining(lane: RateLimitGroup): Duration;
-  /** A request started at `startedAt` was answered 429: the lane's failure until it is free. */
-  recordThrottled(lane: RateLimitGroup, startedAt: Uptime, retryAfter: Duration | undefined): Failure;
+  /** How much longer the group is silent; 0 when it is free. */
+  remaining(group: RateLimitGroup): Duration;
+  /** A request started at `startedAt` was answered 429: the failure of the group until it is free. */
+  recordThrottled(group: RateLimitGroup, startedAt: Uptime, retryAfter: Duration | undefined): Failure;
   /** A request started at `startedAt` was answered. */
-  recordAnswered(lane: RateLimitGroup, startedAt: Uptime): void;
+  recordAnswered(group: RateLimitGroup, startedAt: Uptime): void;
 }
 
 export function createCooldowns({ clock, random, log }: { clock: Clock; random: Random; log: Log }): Cooldowns {
   const cooldowns = new Map<RateLimitGroup, Cooldown>();
 
-  const remaining = (lane: RateLimitGroup): Duration => {
+  const remaining = (group: RateLimitGroup): Duration => {
     const { uptime } = clock.now();
-    const until = cooldowns.get(lane)?.until ?? uptime;
+    const until = cooldowns.get(group)?.until ?? uptime;
     return milliseconds(Math.max(0, durationBetween(uptime, until)));
   };
 
   return {
     remaining,
-    recordThrottled(lane, startedAt, retryAfter) {
-      const last = cooldowns.get(lane);
+    recordThrottled(group, startedAt, retryAfter) {
+      const last = cooldowns.get(group);
       // Those that were under way together are one 429.
-      if (last !== undefined && remaining(lane) > 0 && startedAt < last.until)
-        return { kind: 'throttled', retryAfter: remaining(lane) };
+      if (last !== undefined && remaining(group) > 0 && startedAt < last.until)
+        return { kind: 'throttled', retryAfter: remaining(group) };
       const inARow = (last?.inARow ?? 0) + 1;
       const wait = computeCooldown(retryAfter, inARow, random.fraction());
-      cooldowns.set(lane, { until: addDuration(clock.now().uptime, wait), inARow });
-      log('info', `the service has had too many requests; the next goes out in ${Math.ceil(wait / 1_000)} s`, { lane });
+      cooldowns.set(group, { until: addDuration(clock.now().uptime, wait), inARow });
+      log('info', `the service has had too many requests; the next goes out in ${Math.ceil(wait / 1_000)} s`, {
+        group,
+      });
       return { kind: 'throttled', retryAfter: wait };
     },
-    recordAnswered(lane, startedAt) {
-      const last = cooldowns.get(lane);
-      if (last !== undefined && startedAt >= last.until) cooldowns.delete(lane);
+    recordAnswered(group, startedAt) {
+      const last = cooldowns.get(group);
+      if (last !== undefined && startedAt >= last.until) cooldowns.delete(group);
     },
   };
 }

@@ -27,8 +27,8 @@ const findKnownError = (cause: string) => KNOWN_NETWORK_ERRORS.find(([code]) => 
 export const getTlsReason = (cause: string): UnreachableReason => findKnownError(cause)?.[2] ?? 'tls';
 
 export function formatNetworkError(cause: string): string {
-  const words = findKnownError(cause)?.[1];
-  if (words === undefined) return quoteReceived(cause.split('\n')[0]);
+  const text = findKnownError(cause)?.[1];
+  if (text === undefined) return quoteReceived(cause.split('\n')[0]);
   const code = /\(([A-Z][A-Z0-9_]+)\)\s*$/.exec(cause)?.[1];
-  return code === undefined ? words : `${words} (${code})`;
+  return code === undefined ? text : `${text} (${code})`;
 }
