@@ -19,7 +19,7 @@ export interface AgentClock extends Clock {
   applySkew(skew: Duration): boolean;
   /** What is added to the machine's wall time now. */
   correction(): Duration;
-  /** The machine's clock is vouched for and yet more than `LARGEST_SKEW` from the service's; steady while that stays about the same. */
+  /** The machine's clock counts as synchronised and yet is more than `LARGEST_SKEW` from the service's; steady while that stays about the same. */
   skewConflict(): Duration | undefined;
 }
 

@@ -20,7 +20,7 @@ export interface ClockMonitorParts {
 export interface ClockMonitor {
   /** Polls until the clock is synchronised. */
   start(): void;
-  /** After each answer of the service: what it says of the time. */
+  /** After each answer of the service: checks our clock against its `Date`. */
   checkSkew(): void;
   /** For placing data in time: trusted only while the two clocks agree. */
   readonly signalClock: Clock;

@@ -28,7 +28,7 @@ export interface ControlLoopParts<State> {
 }
 
 export interface ControlLoop<State> {
-  /** The first event: the levels the outputs were found at. A load that cannot be read is told its level once more. */
+  /** The first event: the levels found at the outputs. A load that cannot be read gets its level once more. */
   start(state: State, levels: Readonly<Record<string, Level>>): void;
   /** Without effect before `start` and after `stop`. */
   feed(event: ControlEvent): void;

@@ -10,7 +10,7 @@ interface LoadedDocument {
 }
 
 export interface DocumentStore {
-  /** Undefined when nothing readable is there. */
+  /** Undefined when no generation can be read. */
   load(name: string): Promise<LoadedDocument | undefined>;
   /** Resolves when these bytes, or later ones for the same name, are durable; false when the disk refused. */
   save(name: string, bytes: Uint8Array): Promise<boolean>;
@@ -47,14 +47,14 @@ function openDocument(bytes: Uint8Array): { readonly generation: number; readonl
 }
 
 interface DocumentWriter {
-  /** Of the newest on the disk; undefined until it has been looked for. */
+  /** Of the newest on the disk; undefined until it has been read. */
   generation: number | undefined;
   /** The newest content that no write has begun with. */
   pending?: Uint8Array;
   writing?: Promise<boolean>;
 }
 
-/** `onDiskResult` is given the error of each access to the disk, or nothing when it worked. */
+/** `onDiskResult` gets the error of each access to the disk, or undefined when it succeeded. */
 export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskError | undefined) => void): DocumentStore {
   const writers = new Map<string, DocumentWriter>();
   const appendedFiles = new Set<string>();
@@ -77,7 +77,7 @@ export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskErro
 
   const writePending = async (name: string, writer: DocumentWriter): Promise<boolean> => {
     let isDurable = true;
-    // A generation below one on the disk would be taken for the older of the two.
+    // A generation below one on the disk would count as the older of the two.
     if (writer.generation === undefined) await load(name);
     while (writer.pending !== undefined) {
       const content = writer.pending;

@@ -19,7 +19,7 @@ export function createEntitlementHandler(
 ): EntitlementPollerParts['onEntitlements'] {
   let previous: Entitlements | undefined;
 
-  /** A pinned model that makes no new data, or is not listed, becomes a problem and is not asked for (specification 3, 9). */
+  /** A pinned model without new data, or unlisted, becomes a problem and is not requested (specification 3, 9). */
   const applyPinnedModel = ({ models }: Entitlements): void => {
     const { model, note } = chooseModel(config.service.model, models, clock.now().wall);
     if (note === undefined) problems.resolve('service:model');
@@ -32,7 +32,7 @@ export function createEntitlementHandler(
     signalLoop.setGate('forecast', plan.forecast === 'closed' ? 'closed' : 'open');
     signalLoop.setGate('live-index', plan.index === 'closed' ? 'closed' : 'open');
     applyPinnedModel(plan);
-    // A region that was never listed is not missed: a free account may list nothing of it.
+    // A region that was never listed is not missing: a free account may list none of its region.
     if (!plan.isListed && previous?.region === plan.region && previous.isListed)
       regionLoop.requestEarlyRefresh('region-not-in-access');
     previous = plan;

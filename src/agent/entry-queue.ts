@@ -68,7 +68,7 @@ export function createEntryQueue({ store, disk, scratch }: EntryQueueParts): Ent
   };
 }
 
-/** A file that cannot be read holds nothing that would be counted twice. */
+/** A file that cannot be read has no entry that would be counted twice. */
 async function readFile(disk: Pick<Disk, 'read'>, file: string): Promise<Uint8Array | undefined> {
   try {
     return await disk.read(file);

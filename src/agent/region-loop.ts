@@ -35,7 +35,7 @@ export interface RegionLoopParts {
 }
 
 export interface RegionLoop {
-  /** Resolves when the disk has been asked; the service is asked in the background. */
+  /** Resolves when the disk has been read; the service is requested in the background. */
   start(): Promise<void>;
   requestEarlyRefresh(why: EarlyReason): void;
   home(): HomeRegion | undefined;
@@ -163,13 +163,13 @@ const formatRegionInUse = (home: HomeRegion | undefined) =>
     ? 'no region is known, so the loads stay at their fail-safe level'
     : `region ${home.region} stays in use`;
 
-/** Whether subscribers would learn nothing new. */
+/** Whether subscribers would see no difference. */
 const hasSameInfo = (one: HomeRegion, other: HomeRegion | undefined) =>
   one.region === other?.region &&
   one.regionFullName === other.regionFullName &&
   one.mapLastUpdated === other.mapLastUpdated;
 
-/** When the map, or the service in its stead, was last asked with success. */
+/** The time of the last successful check of the map, or of the service in its stead. */
 export async function loadRegionCheckedAt(store: Pick<DocumentStore, 'load'>): Promise<Instant | undefined> {
   const stored = await store.load(REGION_DOCUMENT);
   if (stored === undefined) return undefined;

@@ -59,7 +59,7 @@ export function createSettlement(parts: SettlementParts): Settlement {
       failures = failure === undefined ? 0 : failures + 1;
       if (failure === undefined) return clock.now().trusted ? untilDailyMoment(clock, phase) : MIN_RETRY_DELAY;
       parts.onFailure(failure);
-      // Nothing hurries: whatever else fails is tried more often.
+      // Nothing is urgent here: the wait after any other failure is longer.
       return milliseconds(Math.max(MIN_RETRY_DELAY, computeRetryDelay(failure, failures, random.fraction())));
     },
   });
@@ -104,12 +104,12 @@ async function settleRegions(
   return undefined;
 }
 
-/** Files that the disk does not give are asked about the next day. */
+/** Files that cannot be read are tried again the next day. */
 async function readLedgerEntries(disk: SettlementParts['disk'], now: Instant): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   try {
     const names = listLedgerFiles(await disk.list(), now);
-    // One by one: a month may hold more entries than a call takes arguments.
+    // One by one: a month may have more entries than a call takes arguments.
     for await (const month of readLedgerMonths(disk, names)) for (const one of month.entries) entries.push(one);
   } catch (error) {
     if (!(error instanceof DiskError)) throw error;

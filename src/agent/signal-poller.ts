@@ -19,27 +19,27 @@ export interface SignalPollerParts {
   readonly signalType: SignalType;
   /** This device's own moment within a period, in [0, 1). */
   readonly phase: number;
-  /** The data model the forecast is asked of; the service's default when absent. */
+  /** The data model of the forecast; the service's default when absent. */
   readonly model: string | undefined;
 }
 
 type RequestedUpdate = SignalUpdate & { readonly failure?: Failure };
 
 export interface SignalPollerHandlers {
-  /** Undefined while there is nothing to ask for. */
+  /** Undefined while no region is known. */
   readonly region: () => string | undefined;
   readonly data: () => SignalData;
   readonly onUpdate: (source: SignalSource, update: RequestedUpdate) => void;
-  /** Every source has been asked that was due. */
+  /** Every source that was due has been polled. */
   readonly onRoundEnd: () => void;
 }
 
 export interface SignalPoller {
-  /** For another region: both sources after `wait`, whatever was closed. */
+  /** For another region: polls both sources after `wait`, also closed ones. */
   restart(wait: Duration): void;
-  /** What the account's plan has of a source: a closed one is asked once a day, an opened one at once. */
+  /** By the account's entitlements: a closed source is polled once a day, an opened one at once. */
   setGate(source: SignalSource, gate: 'open' | 'closed'): void;
-  /** The forecast is asked of this model from now on, at once when it is another one. */
+  /** Requests the forecast of this model from now on, at once when it is another one. */
   setModel(model: string | undefined): void;
   stop(): void;
 }

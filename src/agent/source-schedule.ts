@@ -15,9 +15,9 @@ export interface SourceSchedule {
   /** A request begins, or has ended in `failure`. */
   recordRequest(source: SignalSource, now: ClockReading): void;
   recordAnswer(source: SignalSource, failure: Failure | undefined, now: ClockReading): void;
-  /** For another region: both sources after `wait`, whatever was closed. */
+  /** For another region: polls both sources after `wait`, also closed ones. */
   restart(wait: Duration, now: ClockReading): void;
-  /** A closed source is asked once a day, an opened one at once. False when that is so already. */
+  /** A closed source is polled once a day, an opened one at once. False when the gate was so already. */
   setGate(source: SignalSource, gate: 'open' | 'closed', now: ClockReading): boolean;
   /** Asks at once, unless the source is closed. */
   hurry(source: SignalSource): void;

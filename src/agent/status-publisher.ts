@@ -60,7 +60,7 @@ export function createStatusPublisher(context: AgentContext, parts: StatusPublis
   };
 }
 
-/** Shows the service manager that the program lives, as often as it wants to know. */
+/** Notifies the service manager that the program is alive, as often as it requires. */
 export function createWatchdog({ clock, serviceManager }: AgentContext['world'], beforeBeat: () => void): Part {
   const { watchdogInterval } = serviceManager;
   const poller = createPoller({

@@ -68,14 +68,14 @@ export function createStepRecorder({
   };
 }
 
-/** What the index says of a load that stays as it is. */
+/** The index as a remark on a load that stays at its level. */
 const isIndexReason = (why: Decision['why']) => why === 'clean' || why === 'between' || why === 'dirty';
 
 /** A plan that moves its next start, or an index that hovers, is for those who watch, not for a log on a memory card. */
 const isNoteworthy = ({ level, why }: Decision, before: Decision | undefined): boolean =>
   before?.level !== level || (before.why !== why && !(isIndexReason(before.why) && isIndexReason(why)));
 
-/** A switch and a command are saved at once: losing one would switch a load twice, or forget its owner's wish. */
+/** A switch and a command are saved at once: losing one would switch a load twice, or forget its owner's command. */
 function getSaveInterval({ event, hasCommands }: StepReport<ControlState>): Duration {
   if (hasCommands) return AT_ONCE;
   switch (event.kind) {

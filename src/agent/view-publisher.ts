@@ -6,7 +6,7 @@ import type { SignalView } from '../signal/signal-view.ts';
 
 export interface ViewPublisherParts {
   readonly clock: Clock;
-  /** Undefined while there is nothing to say yet. */
+  /** Undefined while there is no view yet. */
   readonly buildView: () => SignalView | undefined;
   readonly onView: (view: SignalView) => void;
 }

@@ -27,14 +27,14 @@ const isWithin = (n: number, low: number, high: number) => n >= low && n <= high
 function parseDateAndMinute(text: string): number {
   const [year, month, day] = [parseDigits(text, 0, 4), parseDigits(text, 5, 7), parseDigits(text, 8, 10)];
   const [hour, minute] = [parseDigits(text, 11, 13), parseDigits(text, 14, 16)];
-  // `Date.UTC` takes the years before 100 for those of the last century.
+  // `Date.UTC` reads the years before 100 as years of the last century.
   const isDate = year >= 100 && isWithin(month, 1, 12) && isWithin(day, 1, countDaysInMonth(month, year));
   const isSpelled = text[4] === '-' && text[7] === '-' && text[13] === ':';
   if (!isDate || !isSpelled || !isWithin(hour, 0, 23) || !isWithin(minute, 0, 59)) return Number.NaN;
   return Date.UTC(year, month - 1, day, hour, minute);
 }
 
-/** Minutes east of UTC that the end of the text says; NaN without a zone. */
+/** Minutes east of UTC by the end of the text; NaN without a zone. */
 function parseZoneMinutes(text: string): number {
   if (text.endsWith('Z') || text.endsWith('+00:00')) return 0;
   const [, sign, hours, minutes] = /([+-])(\d\d):?(\d\d)$/.exec(text) ?? [];

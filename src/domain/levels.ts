@@ -8,7 +8,7 @@ export const isSgReady = ({ output }: LoadConfig) =>
 /** The level of a load that is left alone. */
 export const idleLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'normal' : 'off');
 
-/** The level of a load that is asked to run. */
+/** The level with which a load runs. */
 export const runLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'recommend' : 'on');
 
 export const isRunning = (level: Level | undefined) => level === 'on' || level === 'recommend' || level === 'force';

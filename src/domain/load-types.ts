@@ -5,7 +5,7 @@ import type { Duration, Kilowatt, KilowattHour, Percentile } from './units.ts';
 /** Which signal of the service decides (specification 1.1). */
 export type SignalType = 'co2_moer' | 'co2_aoer' | 'health_damage';
 
-/** A level a load can be told. Relays and chargers know `off` and `on`, SG-Ready inputs the four states of the label. */
+/** A level of a load. Relays and chargers have `off` and `on`, SG-Ready inputs the four states of the label. */
 export type Level = 'off' | 'on' | 'block' | 'normal' | 'recommend' | 'force';
 
 /** What a plan makes small: emissions, the bill, or emissions at a bill that is bounded. */
@@ -18,12 +18,12 @@ export type OutputConfig =
   /** Lines A and B of the SG-Ready label, in this order. */
   | { readonly kind: 'sg-ready'; readonly pins: readonly [number, number]; readonly activeLow: boolean }
   | MqttOutputConfig
-  /** Says what it would do and switches nothing. `levels` are those of the output it stands for. */
+  /** Logs what it would do and switches nothing. `levels` are those of the output that it replaces. */
   | { readonly kind: 'dry-run'; readonly as: 'relay' | 'sg-ready' };
 
 export interface MqttOutputConfig {
   readonly kind: 'mqtt';
-  /** What the payloads mean: a preset fills in what is not said. */
+  /** The meaning of the payloads; a preset fills in what the configuration leaves out. */
   readonly preset: string;
   readonly commandTopic: string;
   readonly onPayload: string;
@@ -79,7 +79,7 @@ export interface VehicleState {
   readonly charging?: boolean;
 }
 
-/** Where a device's last will is, and what it says there. */
+/** The topic and the payload of a device's last will. */
 export interface DeviceAvailability {
   readonly topic: string;
   /** Of the value in a JSON payload; a payload that is no JSON is the value itself. */
@@ -140,7 +140,7 @@ export interface LoadConfig {
   readonly alsoBelow?: Percentile;
   readonly minOn: Duration;
   readonly minOff: Duration;
-  /** Least time any SG-Ready state is held. */
+  /** Minimum time in any SG-Ready state. */
   readonly minStateTime: Duration;
   readonly maxStartsPerHour: number;
   readonly maxStartsPerDay: number;
@@ -154,7 +154,7 @@ export interface LoadConfig {
   readonly startSpread: Duration;
   /** When it runs with no signal at all. */
   readonly window?: LocalWindow;
-  /** The level when nothing valid is known and no window holds. */
+  /** The level without valid data and outside every window. */
   readonly failSafe: Level;
   /** The level at start until something is known. */
   readonly initialLevel: Level;

@@ -13,7 +13,7 @@ export const createDayFormatter =
   (at) =>
     formatLocalDate(timezone, at);
 
-/** First instant of the local day that holds `at`, to the quarter hour. */
+/** First instant of the local day that contains `at`, to the quarter hour. */
 export function findDayStart(formatDay: DayFormatter, at: Instant): Instant {
   const day = formatDay(at);
   let late = Math.floor(at / QUARTER_HOUR);
@@ -26,6 +26,6 @@ export function findDayStart(formatDay: DayFormatter, at: Instant): Instant {
   return (late * QUARTER_HOUR) as Instant;
 }
 
-/** First instant of the local day after the one that holds `at`. */
+/** First instant of the local day after the one that contains `at`. */
 export const findNextDayStart = (formatDay: DayFormatter, at: Instant): Instant =>
   findDayStart(formatDay, (findDayStart(formatDay, at) + days(1) + hours(3)) as Instant);

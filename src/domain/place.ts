@@ -6,7 +6,7 @@ import { type Place, toLatitude, toLongitude } from './units.ts';
 const hintIfSwapped = (north: number, east: number) =>
   toLatitude(east) !== undefined && toLongitude(north) !== undefined ? '; are latitude and longitude swapped?' : '';
 
-/** A sentence when the numbers are no place. Longitudes to ±360 are taken as the same meridian within ±180. */
+/** A sentence when the numbers are no place. Longitudes up to ±360 are read as the same meridian within ±180. */
 export function toPlace(north: number, east: number): Place | string {
   const lat = toLatitude(north);
   if (lat === undefined) return `latitude ${north} is not within -90 to 90${hintIfSwapped(north, east)}`;

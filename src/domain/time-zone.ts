@@ -9,7 +9,7 @@ type OffsetFinder = (at: number) => number;
 const offsetFinders = new Map<string, OffsetFinder>();
 const offsetCaches = new Map<string, Map<number, number>>();
 
-/** By Node's Intl, which knows every zone; it takes 8 MiB of memory to say the first word. */
+/** By Node's Intl, which has every zone and costs 8 MiB of memory at its first use. */
 function createIntlOffsetFinder(timezone: string): OffsetFinder {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: timezone,
@@ -29,12 +29,12 @@ function createIntlOffsetFinder(timezone: string): OffsetFinder {
   };
 }
 
-/** A cheaper way to know one zone, from a program that lives in it. */
+/** A cheaper source of one zone, for a process that runs in it. */
 export function registerOffsetFinder(timezone: string, findOffset: OffsetFinder): void {
   offsetFinders.set(timezone, findOffset);
 }
 
-/** Milliseconds to add to `at` for the local clock of `timezone`. Throws on a zone nobody knows. */
+/** Milliseconds to add to `at` for the local clock of `timezone`. Throws on an unknown zone. */
 export function getZoneOffset(timezone: string, at: number): number {
   // Every change of offset in use falls on a quarter hour of UTC.
   const quarter = Math.floor(at / QUARTER_HOUR);
@@ -63,7 +63,7 @@ export const formatLocalDate = (timezone: string, at: number) =>
 /** Whether the name is that of a zone. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
-  // The list is cheap, but has one name for each zone; Intl knows the others as well.
+  // The list is cheap, but has one name for each zone; Intl has the others as well.
   if (Intl.supportedValuesOf('timeZone').includes(name)) return true;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });

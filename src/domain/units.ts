@@ -50,7 +50,7 @@ export const subtractDuration = <Clock extends Instant | Uptime>(at: Clock, d: D
 export const durationBetween = <Clock extends Instant | Uptime>(from: Clock, to: NoInfer<Clock>) =>
   (to - from) as Duration;
 
-/** The start of the period of length `period` that holds `at`, counted from 1970 (all service periods are). */
+/** The start of the period of `length` that contains `at`, counted from 1970 like all periods of the service. */
 export const floorTo = (at: Instant, period: Duration) => (Math.floor(at / period) * period) as Instant;
 
 const isInRange = (n: number, low: number, high: number) => Number.isFinite(n) && n >= low && n <= high;
@@ -67,7 +67,7 @@ const KILOGRAMS_PER_POUND = 0.45359237;
 /** The CO2 of `energy` at `rate`: kWh × lb/MWh × 0.45359237 / 1000. */
 export const computeEmissions = (energy: KilowattHour, rate: LbsPerMwh) =>
   ((energy * rate * KILOGRAMS_PER_POUND) / 1_000) as Kilogram;
-/** The energy of `power` held for `d`. */
+/** The energy of `power` over `d`. */
 export const computeEnergy = (power: Kilowatt, d: Duration) => (power * inHours(d)) as KilowattHour;
 
 /** ISO 8601 in UTC without fraction, as the service writes it: `2026-03-01T07:05:00+00:00`. */

@@ -13,16 +13,16 @@ function readTrimmed(path: string): string | undefined {
   }
 }
 
-/** A name of our own, kept in a directory that the next boot empties. */
+/** An id of our own, stored in a directory that the next boot empties. */
 function readOrCreateBootId(directory: string): string | undefined {
   const path = join(directory, 'boot');
   const temporaryPath = `${path}.${process.pid}`;
   try {
-    // Loaded only where the kernel does not tell.
+    // Loaded only where the kernel has no id to read.
     writeFileSync(temporaryPath, process.getBuiltinModule('node:crypto').randomUUID());
     linkSync(temporaryPath, path); // whole or not at all, and the first one stays
   } catch {
-    // It is there already, or cannot be: the reading tells.
+    // It exists already, or cannot be created: reading it decides.
   }
   rmSync(temporaryPath, { force: true });
   return readTrimmed(path);

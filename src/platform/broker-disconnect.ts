@@ -20,7 +20,7 @@ export interface ReconnectAdvice {
   readonly cause: string;
   /** Only a change of credentials, certificates or names helps. */
   readonly refused: boolean;
-  /** The next attempt speaks the other version of the protocol; `certain` when the broker said so. */
+  /** The next attempt uses the other version of the protocol; `certain` when the broker demanded it. */
   readonly otherVersion: 'no' | 'maybe' | 'certain';
 }
 

@@ -27,7 +27,7 @@ const DISK_CURES: Readonly<Record<DiskFailure['kind'], string>> = {
 
 const NO_DESCRIPTOR = 'no file can be opened, for too many are open already';
 const FILE_IN_THE_WAY = 'a file stands in the way; take it away, or name another state directory';
-/** Not the device's doing, whatever it is called. */
+/** Not an error of the storage, whatever its code is. */
 const CURES_BY_CODE: Readonly<Record<string, string>> = {
   EMFILE: NO_DESCRIPTOR,
   ENFILE: NO_DESCRIPTOR,

@@ -12,7 +12,7 @@ const FAILSAFE_HEADER =
 export const formatFailsafe = (lines: readonly FailsafeLine[]): string =>
   FAILSAFE_HEADER + lines.map(({ line, high }) => `${line} ${high ? 'high' : 'low'}\n`).join('');
 
-/** In `$RUNTIME_DIRECTORY`, which is in memory; without one nobody would read it, and nothing is written. */
+/** In `$RUNTIME_DIRECTORY`, which is in memory; without one no program would read it, and nothing is written. */
 export function createFailsafeFile(runtimeDirectory: string | undefined): Failsafe {
   if (runtimeDirectory === undefined) return { save: async () => false, clear: async () => {} };
   const path = join(runtimeDirectory, FAILSAFE_FILE);

@@ -75,7 +75,7 @@ function isBeingWritten(name: string): boolean {
     process.kill(Number(pid), 0);
     return true;
   } catch {
-    return false; // gone, or of another user, who could not write here
+    return false; // ended, or of another user, who could not write here
   }
 }
 
@@ -127,7 +127,7 @@ function createTaskQueues() {
   };
 }
 
-/** What was added by a failed append is taken back, so that the next record starts where a reader expects it. */
+/** Removes what a failed append has added, so that the next record starts where a reader expects it. */
 async function appendOrTruncate(file: FileHandle, bytes: Uint8Array, sync: boolean): Promise<void> {
   const { size } = await file.stat();
   try {
@@ -139,7 +139,7 @@ async function appendOrTruncate(file: FileHandle, bytes: Uint8Array, sync: boole
   }
 }
 
-/** A file under a name nobody reads until `commit`. */
+/** A file under a temporary name until `commit`. */
 async function createUnfinished(directory: string, name: string): Promise<NewFile> {
   const path = join(directory, `.${name}.${process.pid}-${processToken}-${fileCount++}.new`);
   const target = join(directory, name);

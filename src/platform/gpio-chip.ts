@@ -21,7 +21,7 @@ interface Chip {
 }
 
 export interface HeaderLine {
-  /** By which the kernel knows the line: base plus offset. */
+  /** The kernel's number of the line: base plus offset. */
   readonly number: number;
   readonly offset: number;
   /** Label of its chip. */
@@ -38,7 +38,7 @@ async function readChip(directory: string): Promise<Chip | undefined> {
     const chip = { label: label ?? '', base: Number(base), lines: Number(lines) };
     return Number.isSafeInteger(chip.base) && Number.isSafeInteger(chip.lines) ? chip : undefined;
   } catch {
-    return undefined; // it went while it was looked at
+    return undefined; // it disappeared during the search
   }
 }
 
@@ -79,7 +79,7 @@ export async function findHeaderLine(line: number, gpio: string): Promise<Header
 const findChipSection = (text: string, chip: string) =>
   text.split(/^(?=gpiochip)/m).find((section) => section.split('\n', 1)[0]?.includes(chip)) ?? '';
 
-/** The word the kernel keeps with a line that is taken, such as `spi0 CS0`; undefined where it may not be read. */
+/** The kernel's name for the user of a line, such as `spi0 CS0`; undefined where it may not be read. */
 export async function findLineHolder(
   { number, offset, chip }: HeaderLine,
   holders: string,

@@ -71,7 +71,7 @@ async function exportLine(number: number, gpio: string): Promise<void> {
   try {
     await writeFile(join(gpio, 'export'), `${number}`);
   } catch (error) {
-    if (getLineErrorCode(error) === 'EBUSY' && (await isThere())) return; // another asked at the same moment
+    if (getLineErrorCode(error) === 'EBUSY' && (await isThere())) return; // another process exported it at the same moment
     throw error;
   }
 }
@@ -99,7 +99,7 @@ async function openLine(onoff: Onoff, number: number, gpio: string, initiallyHig
     reconfigureDirection: false,
     activeLow: false,
   });
-  // onoff keeps quiet about what it could not set on a line that it found.
+  // onoff reports no error when it cannot set a line that it found.
   const [direction, inverted] = await Promise.all(
     ['direction', 'active_low'].map((name) => readFile(join(gpio, `gpio${number}`, name), 'utf8')),
   );

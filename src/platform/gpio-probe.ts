@@ -14,7 +14,7 @@ const hasAccess = (path: string, mode: number) =>
     () => false,
   );
 
-/** Undefined when `line` could be opened as far as can be told without asking the kernel for it. */
+/** Undefined when `line` can probably be opened, judged without opening it. */
 export async function probeLine(line: number, paths: GpioPaths = PROBE_PATHS): Promise<GpioFailure | undefined> {
   const found = await findHeaderLine(line, paths.gpio);
   if ('kind' in found) return found;

@@ -59,7 +59,7 @@ interface RequestAbort {
 function createRequestAbort({ deadline }: HttpRequest, outer: AbortSignal | undefined): RequestAbort {
   const controller = new AbortController();
   const end = (failure: HttpFailure) => {
-    // An answer that nobody reads is never released: its deadline must not keep a process that ends.
+    // An answer without a reader is never released: its deadline must not keep an ending process alive.
     clearTimeout(timer);
     controller.abort(new HttpError(failure));
   };
@@ -106,7 +106,7 @@ async function sendRequest(agent: Agent, request: HttpRequest, signal: AbortSign
     ...(request.body === undefined ? {} : { body: request.body }),
     signal,
   });
-  // A body that nobody reads to its end must not bring the process down.
+  // A body that is not read to its end must not end the process.
   const quiet = answer.then(
     ({ body }) => body.on('error', () => {}),
     () => undefined,

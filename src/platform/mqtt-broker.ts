@@ -9,7 +9,7 @@ import { type ClientEnd, getErrorMessage, type MqttVersion, openMqttClient, watc
 import { createMqttLink, type MqttLink } from './mqtt-link.ts';
 
 const LEAVE_TIMEOUT = seconds(1);
-/** A link that lives this long was a good one: the next back-off begins anew. */
+/** A link that lasted this long was good: the next back-off begins anew. */
 const STABLE_AFTER = minutes(1);
 const FIRST_RECONNECT_WAIT = milliseconds(500);
 const LONGEST_RECONNECT_WAIT = minutes(1);
@@ -17,7 +17,7 @@ const LONGEST_RECONNECT_WAIT = minutes(1);
 const REFUSED_RECONNECT_WAIT = minutes(5);
 
 export interface BrokerParts {
-  /** The real clock: links live in real time, also while the agent's time is accelerated. */
+  /** The real clock: links run in real time, also while the agent's time is accelerated. */
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -146,7 +146,7 @@ class ReconnectingBroker implements Broker {
     if (advice.otherVersion !== 'no') this.version = this.version === 5 ? 4 : 5;
     const wait = getReconnectWait(advice, this.failures, random.fraction());
     this.cancelRetry = clock.wakeAt(addDuration(clock.now().uptime, wait), 'broker', () => void this.connect());
-    // A change of version at once is no news for anybody.
+    // An immediate change of version is not reported.
     if (wait > 0) this.setState({ kind: 'offline', cause: advice.cause, refused: advice.refused });
   }
 

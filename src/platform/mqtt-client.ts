@@ -11,7 +11,7 @@ export type MqttVersion = 5 | 4;
 /** A pulled cable is noticed after one and a half of it. */
 const KEEPALIVE = seconds(20);
 const CONNECT_TIMEOUT = seconds(10);
-/** Largest packet accepted; the broker of version 5 is told so. */
+/** Largest packet accepted; a broker of version 5 learns of it. */
 const MAX_PACKET = 65_536;
 
 /** Parsed here: mqtt.js would use Node's old address parser, which warns on standard error from Node 24 on. */
@@ -68,7 +68,7 @@ function buildClientOptions(
   };
 }
 
-/** A client that connects once. Loads mqtt.js; throws what it says of a bad address or certificate. */
+/** A client that connects once. Loads mqtt.js; throws its error on a bad address or certificate. */
 export async function openMqttClient(
   options: BrokerOptions,
   credentials: BrokerCredentials,

@@ -17,7 +17,7 @@ export interface MqttLink {
   /** True once the broker has accepted it. */
   publish(topic: string, payload: string, options: PublishOptions): Promise<boolean>;
   subscribe(filter: string, receive: Receive, options: SubscriptionOptions): Promise<boolean>;
-  /** The link has ended: whoever waits for an answer gets none. */
+  /** The link has ended: pending requests get no answer. */
   end(): void;
 }
 

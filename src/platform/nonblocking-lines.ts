@@ -8,20 +8,20 @@ const { constants, fstatSync, openSync, writeSync } = process.getBuiltinModule('
 
 export interface NonblockingLines {
   write(line: string): void;
-  /** Gives a slow reader a last moment, in which nothing else happens: for the end of the process. */
+  /** Waits briefly for a slow reader and blocks everything else: for the end of the process. */
   flush(): void;
 }
 
-/** Bytes kept for a reader that is away: some thousand lines. */
+/** Bytes stored for a reader that is away: some thousand lines. */
 const CAPACITY = 256 * 1024;
 const RETRY_INTERVAL = milliseconds(250);
 /** The end of the process waits no longer for its last lines: the loads' safe levels come right after it. */
 const FLUSH_LIMIT = milliseconds(500);
 const FLUSH_POLL_INTERVAL = milliseconds(10);
-/** The room may come back; after anything else nobody will ever read again. */
+/** The reader may come back; after any other error it never does. */
 const NO_ROOM_CODES = new Set(['EAGAIN', 'EINTR', 'ENOSPC', 'EDQUOT']);
 
-/** A descriptor of the same reader on which a write takes what has room and returns. */
+/** A second descriptor of the same reader, on which a write returns after what has room. */
 function openNonblocking(fd: number): number {
   try {
     const kind = fstatSync(fd);
@@ -35,7 +35,7 @@ function openNonblocking(fd: number): number {
   }
 }
 
-/** `lost` is told, once the reader is back, how many lines there was no room for. */
+/** Calls `lost` with the number of dropped lines once the reader is back. */
 export function createNonblockingLines(fd: number, onLost: (lines: number) => void): NonblockingLines {
   const target = openNonblocking(fd);
   /** The first may have gone out in part. */
@@ -88,7 +88,7 @@ export function createNonblockingLines(fd: number, onLost: (lines: number) => vo
       waiting.push(line);
       bytes += line.length;
       if (retryTimer === undefined) drain();
-      // The newest tell most of what goes on; the first is not torn off in its middle.
+      // The newest lines matter most; the first stays, because part of it may be out already.
       while (bytes > CAPACITY && waiting.length > 1) {
         bytes -= waiting.splice(1, 1)[0]?.length ?? 0;
         dropped += 1;

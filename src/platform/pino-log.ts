@@ -9,7 +9,7 @@ export interface Logging {
   readonly log: Log;
   /** From now on `secret` is written nowhere, also not percent-encoded or in base64. */
   hideSecret(secret: string): void;
-  /** At the end of the process: gives whoever reads slowly a last moment for what was said. */
+  /** At the end of the process: gives a slow reader a last moment for the pending lines. */
   flush(): void;
 }
 
@@ -17,14 +17,14 @@ export interface LogOptions {
   readonly level: LogLevel;
   /** People read along: colours instead of JSON. */
   readonly interactive?: boolean;
-  /** File descriptor: 1, standard output, unless said otherwise. */
+  /** File descriptor; 1, standard output, when absent. */
   readonly fd?: number;
   /** Time of the events, where it is not the machine's. */
   readonly now?: () => Instant;
 }
 
 const HIDDEN_TEXT = '[hidden]';
-/** Fields of these names are hidden whatever they hold, in the event and one level below. */
+/** Fields of these names are hidden whatever their value, in the event and one level below. */
 const SECRET_FIELDS = ['password', 'token', 'authorization', 'Authorization', 'secret', 'credentials'];
 /** A shorter text is too common in honest words to be hidden wherever it stands. */
 const SHORTEST_SECRET = 4;

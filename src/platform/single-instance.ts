@@ -29,7 +29,7 @@ export function identifyProcess(pid: number): string | undefined {
   return `${pid} ${start} ${command.replaceAll('\0', ' ').trim()}`;
 }
 
-/** The number of the other process whose agent lives on this directory. */
+/** The process id of another agent that uses this directory. */
 export async function findOtherAgent(disk: Pick<Disk, 'read'>): Promise<number | undefined> {
   const bytes = await disk.read(PROCESS_FILE).catch(ignoreDiskError);
   if (bytes === undefined) return undefined;
@@ -38,7 +38,7 @@ export async function findOtherAgent(disk: Pick<Disk, 'read'>): Promise<number |
   return pid > 0 && pid !== process.pid && identifyProcess(pid) === identity ? pid : undefined;
 }
 
-/** From now on `otherAgentOn` tells of this process. A disk that refuses is told of by all else that is kept there. */
+/** From now on `findOtherAgent` finds this process. Other writes report a disk that refuses this one. */
 export async function registerAgent(disk: Pick<Disk, 'replace'>): Promise<void> {
   const identity = identifyProcess(process.pid);
   if (identity !== undefined)

@@ -17,7 +17,7 @@ export interface MachineClock extends Clock {
   waiting(): readonly string[];
 }
 
-/** Files by which the system says that its time is right. */
+/** Files that show whether the system's time is right. */
 export interface TimeSources {
   /** Made by systemd-timesyncd once it has synchronised in this boot. */
   readonly synchronized: string;
@@ -30,14 +30,14 @@ const DEFAULT_TIME_SOURCES: TimeSources = {
   fromBattery: '/sys/class/rtc/rtc0/hctosys',
 };
 
-/** A battery clock that says less than this has lost its battery. */
+/** A battery clock that shows an earlier time has lost its battery. */
 const EARLIEST_PLAUSIBLE_TIME = Date.parse('2026-01-01T00:00:00Z');
-/** How long an unfavourable look at the sources holds. */
+/** How long a negative result of the sources is reused. */
 const TRUST_CHECK_INTERVAL = seconds(5);
 /** Timers of Node take 31 bits of milliseconds; longer ones would run at once. */
 const LONGEST_TIMER = milliseconds(2 ** 31 - 1);
 
-/** CLOCK_MONOTONIC: it counts from boot, so two lives of the program in one boot share it. */
+/** CLOCK_MONOTONIC counts from boot, so two runs of the program in one boot share it. */
 const readMonotonic = () => (Number(process.hrtime.bigint() / 1_000n) / 1_000) as Uptime;
 
 function hasFileText(path: string, text: string): boolean {
@@ -83,7 +83,7 @@ function createWakeUps(uptime: () => Uptime, speed: number): Pick<MachineClock, 
   };
 }
 
-/** The machine's own time. `uptime` counts from boot; the wall clock is trusted once one of the sources says so, and from then on. */
+/** The machine's own time. `uptime` counts from boot; the wall clock is trusted from the first moment a source confirms it. */
 export function createSystemClock(sources: TimeSources = DEFAULT_TIME_SOURCES): MachineClock {
   let trusted = false;
   let checkedAt: Uptime | undefined;

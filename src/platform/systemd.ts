@@ -5,7 +5,7 @@ import { type Duration, milliseconds, seconds } from '../domain/units.ts';
 
 type SystemdEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** A notification that takes longer than this is given up. */
+/** A notification is given up after this. */
 const NOTIFY_TIMEOUT = seconds(10);
 const LONGEST_STATUS = 200;
 
@@ -29,7 +29,7 @@ function createNotifier(socket: string, env: SystemdEnvironment) {
     const assignments = [...pending].map(([key, value]) => `${key}=${value}`);
     pending = new Map();
     isBusy = true;
-    // Without --no-block: the child lives until systemd has found the unit it belongs to; else the message may be lost.
+    // Without --no-block: the child stays until systemd has found its unit; else the message may be lost.
     const child = process.getBuiltinModule('node:child_process').spawn('systemd-notify', assignments, {
       env: { NOTIFY_SOCKET: socket, PATH: env.PATH },
       stdio: 'ignore',

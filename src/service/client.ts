@@ -58,7 +58,7 @@ export interface ServiceClientOptions {
   readonly credentials: () => Promise<Credentials | undefined>;
   /** How many devices share the account's rate limits; 1 when absent. */
   readonly fleet?: number;
-  /** How long any answer may take, in real time; 30 s, and 10 min for a map, when absent. */
+  /** The deadline of any answer, in real time; 30 s, and 10 min for a map, when absent. */
   readonly deadline?: Duration;
   readonly log: Log;
 }
@@ -86,7 +86,7 @@ export interface ServiceClient {
   /** One request: `end` at most 32 d after `start`. */
   history(query: HistoryQuery): Promise<Outcome<History>>;
   signalIndex(query: SignalQuery): Promise<Outcome<LiveIndex>>;
-  /** Any length, piece by piece in order, no point twice; asked for only as it is read; ends after the first failure. */
+  /** Any length, chunk by chunk in order, no point twice; each chunk is requested when it is read; ends after the first failure. */
   historyRange(query: HistoryQuery, reading?: RangeReadOptions): AsyncIterable<Outcome<History>>;
   pastForecastsRange(query: PastForecastsQuery, reading?: RangeReadOptions): AsyncIterable<Outcome<PastForecasts>>;
   readonly v1: V1Client;
@@ -102,14 +102,14 @@ const LOGIN_CALL = { method: 'GET', path: '/login', query: {}, deadline: seconds
 const buildLoginRequest = (base: string, credentials: Credentials): HttpRequest =>
   buildHttpRequest(base, LOGIN_CALL, formatBasicAuthorization(credentials));
 
-/** A tag of one service says nothing at another. */
+/** A tag of one service means nothing at another. */
 const formatMapVersion = (tag: string, baseUrl: string) => `${tag} ${baseUrl}`;
 function parseMapVersion(version: string | undefined, baseUrl: string): string | undefined {
   const end = ` ${baseUrl}`;
   return version?.endsWith(end) ? version.slice(0, -end.length) : undefined;
 }
 
-/** The length is that of the bytes to come only where nothing inflates them on the way. */
+/** The length counts the bytes to come only where nothing inflates them on the way. */
 function toMapResponse(stream: Outcome<HttpStream>, baseUrl: string): Outcome<MapStream | UnchangedMap> {
   if (!stream.ok) return stream;
   const { status, headers, chunks } = stream.value;

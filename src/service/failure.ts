@@ -29,11 +29,11 @@ export type Failure =
       readonly rejected?: 'fresh-token';
       readonly retryAfter?: Duration;
     }
-  /** No user name or no password is configured: nothing was sent. */
+  /** The configuration has no user name or no password: nothing was sent. */
   | { readonly kind: 'no-credentials' }
   /** A JSON 403: the plan does not include this. Never a reason to log in. `path` is the endpoint's. */
   | { readonly kind: 'not-entitled'; readonly message: string; readonly path?: string }
-  /** 429, or the own rate limit is used up; nothing is sent before `retryAfter` has passed. */
+  /** 429, or our own rate limit is used up; nothing is sent before `retryAfter` has passed. */
   | { readonly kind: 'throttled'; readonly retryAfter: Duration }
   /** 400, 404, 422: the request is wrong and stays wrong. */
   | { readonly kind: 'rejected'; readonly status: number; readonly message: string }
@@ -45,7 +45,7 @@ export type Failure =
   | { readonly kind: 'server-error'; readonly status: number; readonly message: string; readonly retryAfter?: Duration }
   /** An answer that breaks the specification: `where` in the body, what was `expected`, what was `received`. */
   | { readonly kind: 'invalid-response'; readonly where: string; readonly expected: string; readonly received: string }
-  /** The configuration asks for something that may never be done, such as plain HTTP off loopback. */
+  /** The configuration requires something forbidden, such as plain HTTP off loopback. */
   | { readonly kind: 'forbidden'; readonly cause: string }
   /** The caller ended it. */
   | { readonly kind: 'stopped' };

@@ -35,7 +35,7 @@ export function parseBody<Schema extends v.GenericSchema>(
 
 const textSchema = v.pipe(v.string(), v.maxLength(2_000));
 export const nonEmptyTextSchema = v.pipe(textSchema, v.minLength(1));
-/** Absent, null and of another type are all the same: nothing was said. */
+/** Absent, null and of another type count alike as missing. */
 export const optionalTextSchema = v.fallback(
   v.optional(
     v.union([

@@ -3,7 +3,7 @@
 import type { SignalType } from '../../domain/load-types.ts';
 import type { Duration, Instant, Percentile } from '../../domain/units.ts';
 
-/** Specification 2.6. A text of any kind is kept: the full set is not documented. */
+/** Specification 2.6. Any text is accepted, because the full set is not documented. */
 export interface ServiceWarning {
   readonly type: string;
   readonly message: string;
@@ -94,22 +94,22 @@ export interface RegistrationResponse {
   readonly user: string;
 }
 
-/** A fresh access token; it lives 30 minutes (specification 3). */
+/** A fresh access token, valid for 30 minutes (specification 3). */
 export interface Login {
   readonly token: string;
   readonly expiresIn: Duration;
 }
 
-/** `/v3/maps`: tens of megabytes, never held. Reading may throw `HttpError`; leaving the loop ends the request. */
+/** `/v3/maps`: tens of megabytes, never in memory at once. Reading may throw `HttpError`; leaving the loop ends the request. */
 export interface MapStream {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Bytes to come, where the service says so and nothing is compressed. */
+  /** Bytes to come, where the service gives their number and compresses nothing. */
   readonly contentLength?: number;
   /** Names this map at this service; the next call may send it as `knownVersion`. */
   readonly version?: string;
 }
 
-/** The map is the one of `knownVersion`: nothing was sent. */
+/** The service still has the map of `knownVersion` and sent none. */
 export interface UnchangedMap {
   readonly unchanged: true;
 }
@@ -156,7 +156,7 @@ export interface V1MarginalPoint extends V1PointFields {
 export interface V1Page<P> {
   readonly count: number;
   readonly isLast: boolean;
-  /** Links of the service to the pages beside this one; told, and never followed. */
+  /** Links of the service to the neighbouring pages; reported, never followed. */
   readonly next?: string;
   readonly previous?: string;
   readonly results: readonly P[];

@@ -62,7 +62,7 @@ function buildPageCall<P>(
   };
 }
 
-/** A v1 token does not expire; it is asked for once and again only when it is refused. */
+/** A v1 token does not expire; it is requested once, and again only after a refusal. */
 function createV1TokenSource(obtain: () => Promise<Outcome<{ readonly token: string }>>): TokenSource {
   let pending: ReturnType<typeof obtain> | undefined;
   const obtainOnce = async () => {
@@ -130,7 +130,7 @@ export function createV1Client({ base, transport, credentials, clock, random, st
         if (!outcome.ok || outcome.value.isLast) return;
         const { count } = outcome.value;
         if (page > count) {
-          // Each page but the last holds a point at least: a service that goes on beyond turns in a circle.
+          // Each page but the last has at least one point: a service that continues further repeats itself.
           yield invalidResponse(
             'next',
             `the end, after ${formatCount(count, 'point')}`,

@@ -45,7 +45,7 @@ const findTokenRefusal = (sent: SendResult) =>
 
 const toNotEntitled = (message: string): SendResult => toFailedResult({ kind: 'not-entitled', message });
 
-/** Whether the service itself has looked at the token and accepted it. */
+/** Whether the service itself has checked the token and accepted it. */
 function isTokenAccepted(sent: SendResult): boolean {
   if ('stream' in sent || sent.verdict.kind === 'answer') return true;
   return (
@@ -132,7 +132,7 @@ export interface AuthorizedCalls {
   openStream(call: ApiCall<never>): Promise<Outcome<HttpStream>>;
 }
 
-/** How one interface version is asked. */
+/** The authorization and rate limit group of one interface version. */
 export interface ApiVersion {
   readonly base: string;
   readonly rateLimitGroup: RateLimitGroup;

@@ -13,7 +13,7 @@ const PASSWORD_RULES: readonly (readonly [string, (password: string) => boolean]
   ['at least one special character', (password) => /[^A-Za-z0-9]/.test(password)],
 ];
 
-/** The first rule the password breaks, in words; undefined when it keeps all. */
+/** The first rule that the password breaks, as a sentence; undefined when it breaks none. */
 const findBrokenPasswordRule = (password: string) => PASSWORD_RULES.find(([, holds]) => !holds(password))?.[0];
 
 const EMAIL_PATTERN = /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/;

@@ -19,12 +19,12 @@ import {
   resetForNewCredentials,
 } from './login-backoff.ts';
 
-/** Specification 3: a token lives 30 minutes; it is renewed when a request is due and less than a minute is left. */
+/** Specification 3: a token is valid for 30 minutes; it is renewed when a request is due and less than a minute is left. */
 const TOKEN_LIFETIME = minutes(30);
 const RENEWAL_MARGIN = minutes(1);
 
 export interface Session {
-  /** A token to send; from a new login when none is held or its life ends. */
+  /** A token to send; from a new login when there is none or it expires soon. */
   obtainToken(): Promise<Outcome<string>>;
   /** The service refused `token`: another one, by one new login that all callers share. */
   replaceToken(token: string): Promise<Outcome<string>>;
@@ -54,7 +54,7 @@ const toUnauthorised = (cause: string, retryAfter: Duration) => ({
   ...(retryAfter > 0 ? { retryAfter } : {}),
 });
 
-/** Logs in when the back-off lets it; keeps count of what the logins met. */
+/** Logs in when the back-off allows it, and counts the results of the logins. */
 class LoginGate {
   private backoff = NO_LOGIN_BACKOFF;
   private readonly options: SessionOptions;
@@ -106,7 +106,7 @@ class LoginGate {
   }
 
   private readToken(verdict: FinalVerdict): Outcome<{ readonly token: string }> {
-    // At the login itself a 403 says the same as a 401.
+    // At the login itself a 403 means the same as a 401.
     if (verdict.kind === 'token-refused') return failed(this.recordRefusedLogin(verdict.cause));
     if (verdict.kind === 'failed' && verdict.failure.kind === 'not-entitled')
       return failed(this.recordRefusedLogin(verdict.failure.message));

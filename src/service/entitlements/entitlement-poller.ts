@@ -25,9 +25,9 @@ export interface EntitlementPollerParts {
   readonly service: Pick<ServiceClient, 'myAccess'>;
   readonly clock: Clock;
   readonly random: Random;
-  /** After each look, and after each request that met a gate or passed one: the plan, and a sentence for each change. */
+  /** After each poll, and after each request that was refused or newly accepted: the entitlements, and a sentence for each change. */
   readonly onEntitlements: (plan: Entitlements, changes: readonly string[]) => void;
-  /** A look that failed; the plan before it stays. */
+  /** A failed poll; the earlier entitlements stay. */
   readonly onFailure: (failure: Failure) => void;
 }
 
@@ -49,7 +49,7 @@ export function createEntitlementPoller({
   onFailure,
 }: EntitlementPollerParts): EntitlementPoller {
   let current: Entitlements | undefined;
-  /** As the service described it last, whatever requests have met since. */
+  /** The service's last description, without what requests have shown since. */
   let described: Entitlements | undefined;
   let failures = 0;
 

@@ -3,7 +3,7 @@
 import type { Access, AccessModel } from '../api/response-types.ts';
 import { findIncludingPlan } from '../failure-text.ts';
 
-/** `unknown`: not listed, which proves nothing, for no list is complete; the first request shows, and a refusal holds for a day. */
+/** `unknown`: not listed, which proves nothing because no list is complete; the first request decides, and a refusal counts for a day. */
 type Gate = 'open' | 'closed' | 'unknown';
 
 /** Parts of a plan that the service may refuse. */
@@ -13,7 +13,7 @@ export type GatedPart = 'forecast' | 'pastForecasts' | 'history' | 'map';
 export interface Entitlements extends Readonly<Record<GatedPart | 'index', Gate>> {
   readonly region: string;
   readonly signalType: string;
-  /** Models of the forecast, or of whatever else is open. */
+  /** Models of the forecast, or of another open endpoint. */
   readonly models: readonly AccessModel[];
   /** Whether the description names the region: one that it named before may have been renamed. */
   readonly isListed: boolean;
@@ -89,7 +89,7 @@ export function applyDescription(
 export const applyGate = (entitlements: Entitlements, part: GatedPart, gate: 'open' | 'closed'): Entitlements =>
   entitlements[part] === gate ? entitlements : { ...entitlements, [part]: gate };
 
-/** What the account opens for the region, for people; undefined while nothing of it is known. */
+/** The endpoints that the account may use for the region, for people; undefined while all are unknown. */
 export function formatEntitlements(entitlements: Entitlements): string | undefined {
   const listParts = (gate: Gate) =>
     PART_KEYS.filter((part) => entitlements[part] === gate).map((part) => PARTS[part].name);

@@ -11,7 +11,7 @@ export interface ModelChoice {
   readonly note?: string;
 }
 
-/** A model that goes on ends today, in whatever zone the service dates it. */
+/** A model that continues has today as its end, in whatever zone the service dates it. */
 function isDiscontinued({ dataEnd }: AccessModel, now: Instant): boolean {
   const end = parseInstant(`${dataEnd}T23:59:59Z`);
   return end !== undefined && end < subtractDuration(now, days(1));

@@ -13,7 +13,7 @@ export interface RequestWindow {
   reserve(now: Uptime): { readonly ended: (at: Uptime) => void };
 }
 
-/** While all places are under way nothing says when one ends. */
+/** While all places are in use by pending requests, the end of none is known. */
 const RECHECK_DELAY = seconds(1);
 
 export function createRequestWindow(limit: number, window: Duration): RequestWindow {

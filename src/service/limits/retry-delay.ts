@@ -7,7 +7,7 @@ const MIN_DELAY = seconds(1);
 /** A service that names an absurd wait is obeyed within this. */
 const MAX_RETRY_AFTER = hours(1);
 
-/** The wait a `Retry-After` asks for, within 1 s and 1 h. */
+/** The wait of a `Retry-After`, within 1 s and 1 h. */
 export const clampRetryAfter = (retryAfter: Duration) =>
   milliseconds(Math.min(MAX_RETRY_AFTER, Math.max(MIN_DELAY, Math.ceil(retryAfter))));
 
@@ -41,7 +41,7 @@ export function computeRetryDelay(failure: Failure, inARow: number, fraction: nu
       // The files may be there by then; looking costs no request.
       return minutes(5);
     case 'unauthorised':
-      // While the breaker is open a call only looks whether the credentials have changed.
+      // While logins are paused a call only checks whether the credentials have changed.
       return milliseconds(Math.min(minutes(5), clampRetryAfter(failure.retryAfter ?? minutes(5))));
     case 'rejected':
     case 'invalid':

@@ -22,11 +22,11 @@ export interface ChunkReaderParts<Answer> {
   /** The longest piece (specification 8). */
   readonly maxSpan: Duration;
   readonly fetchChunk: (piece: TimeRange) => Promise<Outcome<Answer>>;
-  /** The spacing the pieces were cut by must hold for the answer. */
+  /** The spacing by which the range was split must fit the answer. */
   readonly periodOf: (answer: Answer) => Duration | undefined;
 }
 
-/** A piece that was asked for in one request, and its answer. */
+/** The part of a chunk sent as one request, and its answer. */
 export interface ReadPiece<Answer> {
   readonly piece: TimeRange;
   readonly outcome: Outcome<Answer>;

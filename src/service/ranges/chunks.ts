@@ -19,7 +19,7 @@ const roundToSteps = (span: Duration) => milliseconds(Math.max(1, Math.floor(spa
 
 /**
  * The first piece of `range`, at most `span` long and ending one step before a cut on the grid, and the rest of it.
- * Both ends of a request are inclusive, so that no point is asked for twice and none is left out.
+ * Both ends of a request are inclusive, so that no point is requested twice and none is left out.
  */
 function splitFirstChunk(range: TimeRange, span: Duration): { readonly piece: TimeRange; readonly rest?: TimeRange } {
   const cut = addDuration(floorTo(range.start, CHUNK_STEP), roundToSteps(span));
@@ -28,7 +28,7 @@ function splitFirstChunk(range: TimeRange, span: Duration): { readonly piece: Ti
   return { piece: { start: range.start, end: last }, rest: { start: cut, end: range.end } };
 }
 
-/** The pieces of a range in order, each made only when it is asked for. */
+/** The chunks of a range in order, each created on demand. */
 export function* splitIntoChunks(range: TimeRange, span: () => Duration): Generator<TimeRange> {
   for (let remaining: TimeRange | undefined = range; remaining !== undefined; ) {
     const { piece, rest } = splitFirstChunk(remaining, span());

@@ -118,7 +118,7 @@ export function classifyResponse(reply: HttpResponse, now: Instant): ResponseVer
         reason: 'captive-portal',
         cause: 'the answer is a page, expected JSON',
       });
-    // Not quoted: the half answer to a login holds most of a token.
+    // Not quoted: a partial answer to a login contains most of a token.
     return toFailedVerdict({
       kind: 'invalid-response',
       where: 'body',

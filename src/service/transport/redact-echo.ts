@@ -26,7 +26,7 @@ const listEncodings = (secret: string) => [
   Buffer.from(secret).toString('base64'),
 ];
 
-/** As `reply`, but for the words of an answer that is none: its body and what is said of it in the headers. */
+/** As `reply`, with the same removed from the body and headers of an answer without JSON. */
 export function redactEcho(reply: HttpResponse, request: HttpRequest): HttpResponse {
   const encodings = findSecrets(request).flatMap(listEncodings);
   const redact = (text: string) => encodings.reduce((left, form) => left.replaceAll(form, REDACTED), text);

@@ -25,7 +25,7 @@ import {
 import { createClockSkew } from './clock-skew.ts';
 import { redactEcho } from './redact-echo.ts';
 
-/** An error body beyond this says nothing more. */
+/** The rest of a longer error body adds nothing. */
 const MAX_ERROR_BYTES = 65_536;
 
 export interface OutgoingRequest {
@@ -40,7 +40,7 @@ export type FinalVerdict = Exclude<ResponseVerdict, { readonly kind: 'throttled'
 export type SendResult = { readonly verdict: FinalVerdict } | { readonly stream: HttpStream };
 
 export interface Transport {
-  /** Why nothing of this group may be sent now, if so. */
+  /** The reason why no request of this group may be sent now. */
   checkBlocked(group: RateLimitGroup): Failure | undefined;
   send(sending: OutgoingRequest): Promise<FinalVerdict>;
   /** As `send`; a 200 with JSON, and a 304 to a request that names a version, comes back as a stream instead. */
@@ -51,7 +51,7 @@ export interface Transport {
 
 export interface TransportOptions extends RateLimitOptions {
   readonly http: Http;
-  /** Ends what is under way; nothing is sent after it. */
+  /** Ends pending requests; nothing is sent after it. */
   readonly stopSignal: AbortSignal;
   /** Instead of each call's own. */
   readonly deadline?: Duration | undefined;
@@ -103,7 +103,7 @@ export function createTransport(options: TransportOptions): Transport {
     return wait > 0 ? { kind: 'throttled', retryAfter: wait } : undefined;
   }
 
-  /** One request within the limits, and what its answer means; `judge` is asked unless it failed. */
+  /** Sends one request within the limits and classifies its answer by `judge` unless it failed. */
   async function attempt<Answer extends HttpResponseHead, Result>(
     outgoing: OutgoingRequest,
     go: (request: HttpRequest) => Promise<Answer | HttpFailure>,
