@@ -36,7 +36,7 @@ export interface LoadControl extends MonitorHandlers {
 /** Of a stop: for the switching that is under way, for the levels that loads are left at, and for devices to be given back. */
 const STOP_STEP_LIMIT = seconds(1);
 const STOP_LEVEL_LIMIT = milliseconds(1_500);
-/** The output has told a device its level often enough: the core counts it as given up. */
+/** The output has repeated the command to a device often enough: the core counts the device as given up. */
 const GIVEN_UP_DISAGREEMENTS = 3;
 
 export function createLoadControl(context: AgentContext, parts: LoadControlParts): LoadControl {
@@ -67,11 +67,11 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
     controlLoop.start(initialState(site, saved?.state, isSameBoot), levels);
     outputs.reportVehicles();
   };
-  /** A device that does not answer holds up neither the others nor the end. */
+  /** A device that does not answer delays neither the others nor the stop. */
   const limit = <Value>(wait: Duration, work: Promise<Value>) =>
     waitAtMost({ clock: world.clock, wait, name: 'stop' }, work);
   const stopOutputs = async (): Promise<void> => {
-    // Where a load did not take its level, the fail-safe program that runs after this one tries once more.
+    // Where a load did not reach its level, the fail-safe program that runs after this one tries once more.
     if (await limit(STOP_LEVEL_LIMIT, outputs.applyStopLevels(controlLoop.recordFinalLevel)))
       await world.failsafe?.clear();
     await limit(STOP_STEP_LIMIT, outputs.close());

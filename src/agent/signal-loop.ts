@@ -57,7 +57,7 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
   const buildView = (): SignalView | undefined => {
     if (region === undefined) return undefined;
     const view = buildSignalView(getData(), clock.now(), { ties, ownRegion: region });
-    // A restart must not be taken for a lack of signal: nothing is said before the first answers are in.
+    // A restart is no lack of signal: no view is published before the first answers have arrived.
     return isFirstRound && view.index === undefined && view.horizon === undefined ? undefined : addPrices(parts, view);
   };
   const publisher = createViewPublisher({ clock, buildView, onView });

@@ -130,7 +130,7 @@ export function listType<T>(item: ValueType<T>, most: number): ValueType<readonl
   };
 }
 
-/** One of several sections, told apart by their key `kind`. */
+/** One of several sections, distinguished by their key `kind`. */
 export function sectionVariantsType<T>(kinds: Readonly<Record<string, ValueType<T>>>): ValueType<T> {
   const names = Object.keys(kinds);
   const expects = `a section with kind: ${names.join(' | ')}`;

@@ -61,7 +61,7 @@ export function parseMonths(key: string): readonly number[] | undefined {
 
 export const formatMonth = (month: number) => MONTH_NAMES[month - 1] ?? '';
 
-/** The same time on each of the days, or what `timeOn` says for each. */
+/** The same time on each of the days, or the result of `timeOn` for each. */
 export const buildWeekTimes = (timeOn: (day: number) => LocalTime | undefined): WeekTimes => [
   timeOn(0),
   timeOn(1),

@@ -16,7 +16,7 @@ export interface Total {
   /** The part by the devices' own meters, and the part that no device confirmed. */
   readonly metered: KilowattHour;
   readonly unconfirmed: KilowattHour;
-  /** The part whose rates, and whose counterfactual's rates, are known: all kilograms speak of it alone. */
+  /** The part with known rates, also of its counterfactual: all kilograms are those of this part. */
   readonly priced: KilowattHour;
   readonly emitted: Kilogram;
   /** Of the counterfactual. */
@@ -86,7 +86,7 @@ export interface LedgerTotals {
   readonly timezones: ReadonlySet<string>;
 }
 
-/** The totals of a ledger of any length, of which only a few months are at hand at a time. */
+/** The totals of a ledger of any length, with only a few months in memory at a time. */
 export async function computeTotalsByMonth(
   months: AsyncIterable<LedgerMonth>,
   options: TallyOptions,
@@ -107,7 +107,7 @@ export async function computeTotalsByMonth(
     for (const one of month.entries)
       if (one.kind === 'header' && one.timezone !== undefined) timezones.add(one.timezone);
     tally.learn(month.entries);
-    // What has been learned is not kept: most entries are rates.
+    // Rates are not kept beyond their month, because most entries are rates.
     waiting.push({ from: month.from, entries: month.entries.filter(isCounted) });
     if (waiting.length > MONTHS_AHEAD) countOldest();
   }

@@ -129,7 +129,7 @@ function planTogether(
 ): PlansByLoad {
   const priced = pending.map((one) => ({ one, ...buildPricedRequest(context, horizon, one) }));
   const shares = priced.map(({ one: { load, job }, request }) => {
-    // A forced job takes its power from now on, whatever it costs.
+    // A forced job uses its power from now on, at any cost.
     return { job: job.forcedByDeadline ? { ...request, by: forcedEnd(context, job) } : request, power: load.powerKw };
   });
   const { plans, cost, lowerBound } = planSite(shares, budget);
@@ -180,7 +180,7 @@ function buildLoadPlan(
   };
 }
 
-/** The job as the planner needs it, from the present level and the guards as they stand. */
+/** The job as the planner needs it, from the present level and the interlocks. */
 function buildJobRequest(
   context: StepContext,
   horizon: Horizon,

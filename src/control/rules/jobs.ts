@@ -26,7 +26,7 @@ export const isDone = (job: Job) => job.done >= job.need;
 /** Whether the job waits for its vehicle: none is there, or it takes no more. */
 export const isSuspended = ({ vehicle }: LoadState) => vehicle === 'away' || vehicle === 'full';
 
-/** Ends a job at its deadline, begins one that was ordered, and arms what the week's goals say. */
+/** Ends a job at its deadline, begins one that a command ordered, and arms the goals of the week. */
 export function armJob(context: StepContext, load: LoadConfig, state: LoadState): LoadState {
   const { wall, trusted } = context.now;
   if (!trusted) return state;
@@ -144,10 +144,10 @@ export function computeShortfall(context: StepContext, load: LoadConfig, state: 
   return Math.max(0, remainingNeed(job) - Math.max(0, job.by - Math.max(job.from, start))) as Duration;
 }
 
-/** Confirmed running, and not told to stop. */
+/** Confirmed running, with no stop pending. */
 const isConfirmedRunning = (state: LoadState) => isRunning(state.level) && isRunning(presentLevel(state));
 
-/** Counts the running time since the last step, none of it before the job begins; what a stop takes to be carried out is not counted. */
+/** Counts the running time since the last step from the beginning of the job; the time until a stop is carried out does not count. */
 export function countProgress(
   state: LoadState,
   passed: Duration,

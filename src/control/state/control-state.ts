@@ -73,7 +73,7 @@ export interface LoadState {
   readonly blocks: readonly Uptime[];
   readonly local: ActiveOverride | undefined;
   readonly remote: ActiveOverride | undefined;
-  /** Its present level is that of an override which is over, and no rule has asked for it since. */
+  /** Its present level is that of an ended override, and no rule has requested it since. */
   readonly staleOverride: boolean;
   readonly tripped: boolean;
   /** Undefined where no device has reported one. */
@@ -88,7 +88,7 @@ export interface LoadState {
   readonly plan: LoadPlan | undefined;
   /** What past jobs have left of the bound of their bills, price times hours of one kilowatt. */
   readonly savedBill: number | undefined;
-  /** Since when the signal has asked for a start: the start spread counts from here. */
+  /** Since when the signal requests a start: the start spread counts from here. */
   readonly startRequestedAt: Uptime | undefined;
   /** The last one made; the owner may show it at any time. */
   readonly decision: Decision | undefined;
@@ -98,7 +98,7 @@ export interface ControlState {
   readonly version: typeof STATE_VERSION;
   /** The moment of the last step. */
   readonly lastMoment: ClockReading | undefined;
-  /** How the first step after a start must treat the times kept here. */
+  /** How the first step after a start must treat these times. */
   readonly restart: 'no' | 'same-boot' | 'other-boot';
   readonly startedAt: Uptime;
   /** A signal event has come since the start. */

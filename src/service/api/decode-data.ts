@@ -47,7 +47,7 @@ const generatedPeriodSchema = v.object({
 
 type EnvelopeQuery = SignalQuery & { readonly model?: string };
 
-/** A percentile is never taken for a rate, nor the reverse (specification 2.5). */
+/** A percentile never counts as a rate, nor the reverse (specification 2.5). */
 function findExpectedUnit(signalType: string, quantity: 'rate' | 'percentile', units: string): string | undefined {
   if (quantity === 'percentile') return units === PERCENTILE_UNITS ? undefined : PERCENTILE_UNITS;
   if (signalType === 'co2_moer' || signalType === 'co2_aoer') return units === RATE_UNITS ? undefined : RATE_UNITS;
@@ -115,7 +115,7 @@ export function decodeForecast(body: unknown, query: EnvelopeQuery | ForecastQue
   });
 }
 
-/** A forecast answer from a file: it says itself which region and signal it is about. */
+/** A forecast answer from a file, with its own region and signal. */
 export function decodeSavedForecast(body: unknown): Outcome<Forecast> {
   const parsed = parseBody(
     v.object({ meta: v.object({ region: optionalTextSchema, signal_type: optionalTextSchema }) }),
@@ -136,7 +136,7 @@ function findSinglePoint(data: readonly unknown[]): RawPoint | undefined {
   return data.every(isSame) ? first : undefined;
 }
 
-/** Exactly one point, of a percentile (known: an index is 0 to 100). No model is asked of it, so that any may answer (specification 4.4). */
+/** Exactly one point, of a percentile: 0 to 100. The request names no model, so any may answer (specification 4.4). */
 export function decodeIndex(body: unknown, { region, signalType }: SignalQuery): Outcome<LiveIndex> {
   const parsed = parseEnvelope(body, { region, signalType }, 'percentile');
   if (!parsed.ok) return parsed;
@@ -165,7 +165,7 @@ const createRangeFilter =
   (at: number) =>
     at >= start && at <= end;
 
-/** Points outside the asked range are left out: a range read in pieces must not repeat one. */
+/** Drops points outside the requested range: a range read in chunks must not repeat one. */
 export function decodeHistory(body: unknown, query: HistoryQuery): Outcome<History> {
   const parsed = parseEnvelope(body, query, 'rate');
   if (!parsed.ok) return parsed;

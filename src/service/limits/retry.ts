@@ -12,7 +12,7 @@ const MAX_WAITS = 20;
 /** A window of the rate limit and a bare 429 are waited out; a longer wait is reported. */
 const MAX_WAIT = minutes(15);
 
-/** Rate-limit waits and other failures count apart: neither says anything of the other. */
+/** Rate-limit waits and other failures count apart, because they have different causes. */
 interface RetryCounts {
   readonly failures: number;
   readonly waits: number;
@@ -23,7 +23,7 @@ const isBrokenBody = (failure: Failure) => failure.kind === 'invalid-response' &
 /** It passes as quickly as a connection that broke. */
 const CUT_SHORT: Failure = { kind: 'unreachable', reason: 'cut-short', cause: 'a broken body' };
 
-/** Whether the call is tried again; without a connection only where something was ever answered, so that a wrong address is told at once. */
+/** Whether to try again; after a failed connection only where the service has answered before, so that a wrong address is reported at once. */
 function shouldRetry(failure: Failure, { failures, waits }: RetryCounts, isAnswering: boolean): boolean {
   if (failure.kind === 'throttled') return waits < MAX_WAITS && failure.retryAfter <= MAX_WAIT;
   if (failures >= MAX_FAILURES) return false;
