@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { build, transform } from 'esbuild';
 import { lean } from './lean.mjs';
 import { buildLibrary } from './library.mjs';
+import { writeNotices } from './notices.mjs';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
@@ -102,7 +103,7 @@ const buildLaunch = (out) =>
 /** Builds the program into `out`, which is emptied first; gives the number of files and their bytes. */
 export async function buildProgram(out) {
   await rm(out, { recursive: true, force: true });
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     ...BASE,
     entryPoints: { program: BASE.entryPoints[0] },
     write: false,
@@ -110,6 +111,7 @@ export async function buildProgram(out) {
     minifySyntax: true,
     legalComments: 'none',
     sourcemap: false,
+    metafile: true,
     plugins: [sharedChunk, lean],
     logLevel: 'warning',
   });
@@ -118,12 +120,12 @@ export async function buildProgram(out) {
   await buildLaunch(out);
   await writeFile(join(out, 'package.json'), '{"type":"commonjs"}\n');
   await chmod(join(out, 'main.js'), 0o755);
-  return { files: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
+  return { files: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), metafile };
 }
 
 if (process.argv[1] === import.meta.filename) {
   const out = resolve(process.argv[2] ?? 'dist');
-  const { files, bytes } = await buildProgram(out);
-  await buildLibrary(out);
+  const { files, bytes, metafile } = await buildProgram(out);
+  await writeNotices(out, ROOT, [metafile, await buildLibrary(out)]);
   console.log(`built ${files} files, ${Math.round(bytes / 1024)} KiB, in dist/`);
 }

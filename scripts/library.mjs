@@ -38,9 +38,10 @@ async function writeDeclarations(out) {
   }
 }
 
-/** Adds the bundles and the declarations to `out`, the directory of the built program. */
+/** Adds the bundles and the declarations to `out`, the directory of the built program; gives what the bundler read. */
 export async function buildLibrary(out) {
-  await build({
+  const { metafile } = await build({
+    metafile: true,
     absWorkingDir: ROOT,
     entryPoints: ENTRIES,
     bundle: true,
@@ -63,4 +64,5 @@ export async function buildLibrary(out) {
   await writeDeclarations(join(out, 'types'));
   // The program beside them is CommonJS.
   for (const part of ['library', 'types']) await writeFile(join(out, part, 'package.json'), '{"type":"module"}\n');
+  return metafile;
 }
