@@ -62,6 +62,8 @@ export interface ReferenceOptions {
   readonly extras?: boolean;
   /** Is called with what the service failed at, such as a full disk; the client gets a 500. */
   readonly onError?: (error: unknown) => void;
+  /** How long a request may take to arrive, milliseconds; shorter in tests. */
+  readonly timeouts?: Partial<typeof SERVER_LIMITS>;
   /** Each border of the map is made of 2 to this power pieces, 5 by default. */
   readonly mapDetail?: number;
 }
@@ -205,10 +207,11 @@ export async function createReferenceService(options: ReferenceOptions): Promise
   const { clock, onError = () => {} } = options;
   let origin: string | undefined;
   const listener = createListener(service, { clock, onError, activeFaults: () => faults, origin: () => origin });
+  const limits = { ...SERVER_LIMITS, ...options.timeouts };
   const server: Server =
     options.tls === undefined
-      ? createServer(SERVER_LIMITS, listener)
-      : createTlsServer({ ...SERVER_LIMITS, ...options.tls }, listener);
+      ? createServer(limits, listener)
+      : createTlsServer({ ...limits, ...options.tls }, listener);
   server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => watchReader(socket));
   return {
     listen({ host = '127.0.0.1', port = 0 } = {}) {

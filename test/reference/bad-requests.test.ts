@@ -1,0 +1,123 @@
+/** Requests as no honest client sends them: what the RFCs say, in bounded time and memory, while others are served. */
+
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { encodeQuery, NOW, type PlainService, startPlainService } from '../contract/plain-http.ts';
+
+const INDEX = `/v3/signal-index?${encodeQuery({ region: 'PSCO', signal_type: 'co2_moer' })}`;
+const HEADERS_TIMEOUT = 1_000;
+const REQUEST_TIMEOUT = 1_500;
+
+let service: PlainService;
+let authorization = '';
+beforeAll(async () => {
+  service = await startPlainService({
+    timeouts: { headersTimeout: HEADERS_TIMEOUT, requestTimeout: REQUEST_TIMEOUT, connectionsCheckingInterval: 200 },
+  });
+  service.setTime(NOW);
+  authorization = `Authorization: Bearer ${await service.login('pro')}`;
+});
+afterAll(() => service.close());
+
+async function open(): Promise<Socket> {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** What comes back for some bytes, until the service ends the connection. */
+async function exchange(text: string): Promise<string> {
+  const socket = await open();
+  let received = '';
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.toString('latin1');
+  });
+  socket.write(text);
+  await once(socket, 'close');
+  return received;
+}
+
+const statusesOf = (received: string) => [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status);
+const request = (line: string, ...headers: readonly string[]) =>
+  [`${line} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n');
+const buildLast = () => request(`GET ${INDEX}`, authorization, 'Connection: close');
+
+/** Another client is served meanwhile. */
+const expectService = async () => expect((await service.get(INDEX)).status).toBe(200);
+
+it('pipelined requests are answered in their order (RFC 9112, 9.3.2)', async () => {
+  const received = await exchange(
+    request(`GET ${INDEX}`, authorization) + request('GET /nowhere') + request('OPTIONS /login') + buildLast(),
+  );
+  expect(statusesOf(received)).toEqual(['200', '404', '204', '200']);
+});
+
+it('a thousand pipelined requests are answered, each once', async () => {
+  const received = await exchange(request('OPTIONS /login').repeat(1_000) + buildLast());
+  expect(statusesOf(received)).toEqual([...Array(1_000).fill('204'), '200']);
+});
+
+it('a body both chunked and with a length is refused and the connection ended (RFC 9112, 6.1)', async () => {
+  const smuggled = request('POST /register', 'Transfer-Encoding: chunked', 'Content-Length: 4');
+  const received = await exchange(`${smuggled}0\r\n\r\n${request('GET /nowhere')}`);
+  expect(statusesOf(received)).toEqual(['400']);
+  await expectService();
+});
+
+it.each([
+  ['HEAD', INDEX, '200'],
+  ['GET', INDEX, '200'],
+  ['OPTIONS', '/login', '204'],
+])('%s with a body: the body is read and is no request of its own', async (method, path, status) => {
+  const body = request('GET /nowhere');
+  const received = await exchange(
+    request(`${method} ${path}`, authorization, `Content-Length: ${body.length}`) + body + buildLast(),
+  );
+  expect(statusesOf(received)).toEqual([status, '200']);
+});
+
+it('800 half-open connections keep nobody waiting, and each is ended with 408', async () => {
+  const sockets = await Promise.all(Array.from({ length: 800 }, open));
+  const ended = sockets.map(async (socket) => {
+    let received = '';
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.toString('latin1');
+    });
+    socket.write(`GET ${INDEX} HTTP/1.1\r\nHo`);
+    await once(socket, 'close');
+    return statusesOf(received)[0];
+  });
+  await expectService();
+  const statuses = await Promise.all(ended);
+  expect(new Set(statuses)).toEqual(new Set(['408']));
+  await expectService();
+});
+
+it('a body that drips is ended with 408, whatever length it names', async () => {
+  const socket = await open();
+  let received = '';
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.toString('latin1');
+  });
+  socket.write(request('POST /register', 'Content-Type: application/json', 'Content-Length: 60000'));
+  const drip = setInterval(() => socket.write(' '), 100);
+  await once(socket, 'close');
+  clearInterval(drip);
+  expect(statusesOf(received)).toEqual(['408']);
+  await expectService();
+});
+
+//  what                         the request                                                          status
+const long: readonly (readonly [string, () => string, string])[] = [
+  ['an address of 9 kB', () => request(`GET /v3/maps?x=${'y'.repeat(9_000)}`, 'Connection: close'), '414'],
+  ['headers of 40 kB', () => request(`GET ${INDEX}`, `X-Long: ${'y'.repeat(40_000)}`), '431'],
+  ['no host', () => `GET ${INDEX} HTTP/1.1\r\n\r\n`, '400'],
+  ['a line that is no request', () => 'hello\r\n\r\n', '400'],
+];
+it.each(long)('%s', async (_, build, status) => {
+  expect(statusesOf(await exchange(build()))).toEqual([status]);
+  await expectService();
+});
