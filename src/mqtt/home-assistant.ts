@@ -1,4 +1,4 @@
-/** The discovery message of Home Assistant: the device and its entities, in keys that every release accepts. */
+/** The discovery messages of Home Assistant: the device and its entities, in keys that every release accepts. */
 
 import type { Config } from '../config/config.ts';
 import type { LoadConfig, SignalType } from '../domain/load-types.ts';
@@ -11,8 +11,12 @@ export interface DiscoveryMessage {
   readonly payload: string;
 }
 
-/** Longest stored message that is read. */
+/** Longest stored message that is read: the limit of the agent's own link. */
 const MAX_STORED_BYTES = 65_536;
+/** What a message holds at most: the limit, less its topic and what removes old entities. */
+const MAX_MESSAGE_BYTES = 56_000;
+/** Messages that the longest names of the most loads need, and one more. */
+const MAX_MESSAGES = 4;
 
 type Topics = ReturnType<typeof buildTopics>;
 type Entity = Readonly<Record<string, unknown>> & { readonly platform: string };
@@ -24,16 +28,17 @@ const MAX_STATE_LENGTH = 255;
 
 const DIAGNOSTIC = { entity_category: 'diagnostic' } as const;
 
-/** The topic of the discovery message; undefined when the configuration wants none. */
-export function buildDiscoveryTopic(config: Config): string | undefined {
+/** All topics that discovery messages may be on; none when the configuration wants no discovery. */
+export function listDiscoveryTopics(config: Config): readonly string[] {
   const prefix = config.mqtt?.discovery;
-  return prefix === undefined ? undefined : `${prefix}/device/${buildDiscoveryId(config)}/config`;
+  if (prefix === undefined) return [];
+  const id = buildDiscoveryId(config);
+  const ids = Array.from({ length: MAX_MESSAGES }, (_, i) => (i === 0 ? id : `${id}_${i + 1}`));
+  return ids.map((one) => `${prefix}/device/${one}/config`);
 }
 
-/** `takesCommands`: whether Home Assistant may override loads. */
-export function buildDiscovery(config: Config, version: string, takesCommands: boolean): DiscoveryMessage | undefined {
-  const topic = buildDiscoveryTopic(config);
-  if (topic === undefined) return undefined;
+/** One message, or several of the same device where one would be too long; `takesCommands`: whether Home Assistant may override loads. */
+export function buildDiscovery(config: Config, version: string, takesCommands: boolean): readonly DiscoveryMessage[] {
   const id = buildDiscoveryId(config);
   const topics = buildTopics(config);
   const entities = {
@@ -41,18 +46,39 @@ export function buildDiscovery(config: Config, version: string, takesCommands: b
     ...buildHealthEntities(topics),
     ...Object.assign({}, ...config.loads.map((load) => buildLoadEntities(load, topics, takesCommands))),
   };
-  const components = Object.entries<Entity>(entities).map(([name, entity]) => [
-    name,
-    { ...entity, unique_id: `${id}_${name}` },
-  ]);
-  const payload = {
+  const components = Object.entries<Entity>(entities).map(
+    ([name, entity]): NamedEntity => [name, { ...entity, unique_id: `${id}_${name}` }],
+  );
+  const common = {
     device: { identifiers: [id], name: `gridtide ${config.device}`, manufacturer: 'gridtide', sw_version: version },
     origin: { name: 'gridtide', sw_version: version },
     availability: [{ topic: topics.availability }],
     qos: 1,
-    components: Object.fromEntries(components),
   };
-  return { topic, payload: JSON.stringify(payload) };
+  const parts = splitComponents(components);
+  return listDiscoveryTopics(config).flatMap((topic, i) => {
+    const part = parts[i];
+    if (part === undefined) return [];
+    return [{ topic, payload: JSON.stringify({ ...common, components: Object.fromEntries(part) }) }];
+  });
+}
+
+type NamedEntity = readonly [string, Entity];
+
+/** In their order, as many as fit into a message. */
+function splitComponents(components: readonly NamedEntity[]): readonly (readonly NamedEntity[])[] {
+  const parts: NamedEntity[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const component of components) {
+    const size = Buffer.byteLength(JSON.stringify(component));
+    if (bytes + size > MAX_MESSAGE_BYTES) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(component);
+    bytes += size;
+  }
+  return parts;
 }
 
 /** Unavailable when no fresh data drives the loads, and after `expire_after` without a message. */
@@ -111,9 +137,10 @@ function buildHealthEntities(topics: Topics): Record<string, Entity> {
   };
 }
 
-function buildLoadEntities({ name }: LoadConfig, topics: Topics, takesCommands: boolean): Record<string, Entity> {
+function buildLoadEntities(load: LoadConfig, topics: Topics, takesCommands: boolean): Record<string, Entity> {
+  const { name } = load;
   const topic = topics.load(name);
-  const common = { state_topic: topic };
+  const common = { state_topic: topic, ...buildDeviceAvailability(load, topics) };
   const override: Record<string, Entity> = {
     [`load_${name}_override`]: {
       ...common,
@@ -149,6 +176,16 @@ function buildLoadEntities({ name }: LoadConfig, topics: Topics, takesCommands: 
       value_template: '{{ value_json.next.at if value_json.next else None }}',
     },
     ...(takesCommands ? override : {}),
+  };
+}
+
+/** A load whose device says when it is gone goes with it. */
+function buildDeviceAvailability({ name, output }: LoadConfig, topics: Topics) {
+  if (output.kind !== 'mqtt' || output.availability === undefined) return {};
+  const value_template = "{{ 'offline' if value_json.available == false else 'online' }}";
+  return {
+    availability_mode: 'all',
+    availability: [{ topic: topics.availability }, { topic: topics.load(name), value_template }],
   };
 }
 

@@ -8,10 +8,11 @@ import type { DeviceStatus } from '../outputs/output.ts';
 import type { Horizon, SignalView } from '../signal/signal-view.ts';
 import { type CommandHandler, createCommandIntake } from './command-intake.ts';
 import { buildHealthPayload, type Health } from './health.ts';
-import { buildDiscovery, buildRemovedEntities, type DiscoveryMessage } from './home-assistant.ts';
+import { buildDiscovery } from './home-assistant.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { acceptsCommands } from './parse-command.ts';
 import { buildInfoPayload, buildLoadPayload, buildSignalPayload, getRateUnit, type Info } from './payloads.ts';
+import { removeOldEntities, removeOldLoads } from './remove-old.ts';
 import { buildTopics, buildWill } from './topics.ts';
 import {
   buildForecastPayload,
@@ -73,7 +74,7 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
   let hasRemovedOldEntities = false;
 
   const discovery = buildDiscovery(config, version, takesCommands);
-  if (discovery !== undefined) outbox.setRetained(discovery.topic, discovery.payload);
+  for (const { topic, payload } of discovery) outbox.setRetained(topic, payload);
   const commandIntake = createCommandIntake({
     config,
     broker,
@@ -94,9 +95,10 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
 
   /** All documents, then the subscriptions, then `online`: whoever sees that may rely on the state and send commands. */
   const onLinkUp = async (): Promise<void> => {
-    if (discovery !== undefined && !hasRemovedOldEntities) {
+    if (!hasRemovedOldEntities) {
       hasRemovedOldEntities = true;
-      await removeOldEntities(broker, discovery);
+      await removeOldEntities(broker, config, discovery);
+      await removeOldLoads(broker, config);
     }
     if (!(await outbox.republish())) return;
     if (takesCommands) await commandIntake.subscribe();
@@ -212,18 +214,4 @@ function watchLinkUp(broker: Broker, onUp: () => void): Cancel {
   const unwatch = broker.watchState(onState);
   onState(broker.state);
   return unwatch;
-}
-
-/** Takes the entities of an earlier configuration out of Home Assistant, before the present ones are published. */
-async function removeOldEntities(broker: Broker, discovery: DiscoveryMessage): Promise<void> {
-  let last: BrokerMessage | undefined;
-  const receiveDiscovery = (message: BrokerMessage) => {
-    if (message.retained) last = message;
-  };
-  await broker.subscribe(discovery.topic, receiveDiscovery, { wantsRetained: true });
-  // The answer to the second comes after the stored message of the first.
-  await broker.subscribe(discovery.topic, receiveDiscovery, { wantsRetained: true });
-  const found = last as BrokerMessage | undefined;
-  const removal = found === undefined ? undefined : buildRemovedEntities(found.payload, discovery);
-  if (removal !== undefined) await broker.publish(removal.topic, removal.payload, { retain: true });
 }

@@ -153,6 +153,7 @@ export function buildInfoPayload(
       name: load.name,
       type: load.type,
       output: load.output.kind,
+      commandTopic: load.output.kind === 'mqtt' ? load.output.commandTopic : null,
       levels: listCommandLevels(load),
       powerKw: load.powerKw,
       onBelow: load.onBelow,

@@ -12,7 +12,8 @@ const LEAVE_TIMEOUT = seconds(1);
 /** A link that lasted this long was good: the next back-off begins anew. */
 const STABLE_AFTER = minutes(1);
 const FIRST_RECONNECT_WAIT = milliseconds(500);
-const LONGEST_RECONNECT_WAIT = minutes(1);
+/** A broker on the home network is back soon. */
+const LONGEST_RECONNECT_WAIT = seconds(10);
 /** Between attempts that only a change of credentials, certificates or names can help. */
 const REFUSED_RECONNECT_WAIT = minutes(5);
 

@@ -1,13 +1,14 @@
 /** The Home Assistant message against the rules that make it refuse a whole device. */
 
 import { describe, expect, it } from 'vitest';
+import { buildMqttOutput } from '../../src/config/presets.ts';
 import type { SignalType } from '../../src/domain/load-types.ts';
 import { buildDiscovery, buildRemovedEntities } from '../../src/mqtt/home-assistant.ts';
 import { buildMonitorConfig } from './monitor-fixture.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const made = (commands: boolean) => {
-  const discovery = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', commands);
+  const [discovery] = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', commands);
   if (discovery === undefined) throw new Error('no discovery');
   return { topic: discovery.topic, payload: JSON.parse(discovery.payload) as Json };
 };
@@ -114,12 +115,53 @@ describe('the discovery message', () => {
 
   it('is not sent where none is wanted', () => {
     const mqtt = { url: 'mqtt://127.0.0.1', commands: 'auto' } as const;
-    expect(buildDiscovery(buildMonitorConfig(mqtt.url, { mqtt }), '0.1.0', true)).toBeUndefined();
+    expect(buildDiscovery(buildMonitorConfig(mqtt.url, { mqtt }), '0.1.0', true)).toEqual([]);
+  });
+});
+
+describe('the entities of 32 loads with the longest names', () => {
+  const load = buildMonitorConfig('mqtt://127.0.0.1').loads[0];
+  if (load === undefined) throw new Error('no load');
+  const loads = Array.from({ length: 32 }, (_, i) => ({ ...load, name: `${i}`.padEnd(64, 'x') }));
+  const device = 'd'.repeat(64);
+  const messages = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1', { loads, device }), '0.1.0', true);
+  const parsed = messages.map(({ payload }) => JSON.parse(payload) as Json);
+
+  it('are in messages below the limit of a packet, all of one device', () => {
+    for (const { topic, payload } of messages) expect(Buffer.byteLength(topic + payload)).toBeLessThan(65_536);
+    expect(messages.length).toBeGreaterThan(1);
+    expect(new Set(parsed.map((one) => JSON.stringify(one.device))).size).toBe(1);
+    expect(new Set(messages.map(({ topic }) => topic)).size).toBe(messages.length);
+  });
+
+  it('are each in one of them', () => {
+    const names = parsed.flatMap(({ components }) => Object.keys(components as Json));
+    expect(names.filter((name) => name.startsWith('load_')).length).toBe(32 * 4);
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('a load whose device says when it is gone', () => {
+  it('goes with it, and no other does', () => {
+    const [car, heating] = buildMonitorConfig('mqtt://127.0.0.1').loads;
+    if (car === undefined || heating === undefined) throw new Error('two loads are wanted');
+    const output = buildMqttOutput({ preset: 'tasmota', topic: 'plug' });
+    if (typeof output === 'string') throw new Error(output);
+    const config = buildMonitorConfig('mqtt://127.0.0.1', { loads: [{ ...car, output }, heating] });
+    const [message] = buildDiscovery(config, '0.1.0', true);
+    const entities = Object.entries(JSON.parse(message?.payload ?? '').components as Readonly<Record<string, Json>>);
+    const topics = (name: string) =>
+      entities
+        .filter(([key]) => key.startsWith(`load_${name}`))
+        .map(([, { availability }]) => ((availability ?? []) as Json[]).map(({ topic }) => topic));
+    for (const found of topics(car.name))
+      expect(found).toEqual(['gridtide/cellar/availability', `gridtide/cellar/loads/${car.name}`]);
+    for (const found of topics(heating.name)) expect(found).toEqual([]);
   });
 });
 
 describe('entities that are gone', () => {
-  const now = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', false);
+  const [now] = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', false);
   if (now === undefined) throw new Error('no discovery');
   const said = (stored: string) => {
     const goodbye = buildRemovedEntities(Buffer.from(stored), now);
@@ -137,7 +179,7 @@ describe('entities that are gone', () => {
   });
 
   it('an override that is no longer offered goes', () => {
-    const before = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', true);
+    const [before] = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', true);
     expect(said(before?.payload ?? '')?.load_car_override).toEqual({ platform: 'select' });
   });
 

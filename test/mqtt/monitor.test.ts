@@ -86,6 +86,27 @@ const tree = (start: () => Promise<{ readonly url: string; stop(): Promise<void>
     expect(told.at(-1).load_car_running).toMatchObject({ name: 'car running' });
   });
 
+  it('erases the documents of a load that is gone from the configuration, and of no other', async () => {
+    const { url } = stopAfterTest(await start());
+    const spy = stopAfterTest(await startMqttSpy(url));
+    const first = startMonitorFixture(url);
+    await online(spy);
+    await first.stop();
+    for (const load of ['car', 'heating']) await spy.publish(`gridtide/cellar/loads/${load}`, '{}', { retain: true });
+    await spy.publish('gridtide/cellar/info', '{"loads":[{"name":"car"},{"name":"heating"},{"name":"../x"}]}', {
+      retain: true,
+    });
+    spy.clear();
+    const [car] = first.config.loads;
+    stopAfterTest(startMonitorFixture(url, { config: { loads: car === undefined ? [] : [car] } }));
+    await online(spy);
+    const erased = spy.messages.filter(({ text, topic }) => text === '' && !topic.endsWith('/set'));
+    expect(erased.map(({ topic }) => topic)).toEqual([
+      'gridtide/cellar/loads/heating',
+      'gridtide/cellar/loads/heating/plan',
+    ]);
+  });
+
   it('leaves offline behind when it stops', async () => {
     const { spy, monitor } = await house();
     await monitor.stop();

@@ -3,7 +3,7 @@
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import type { Broker, BrokerMessage } from '../../domain/ports.ts';
 import { formatCount } from '../../domain/units.ts';
-import { buildDiscoveryTopic } from '../../mqtt/home-assistant.ts';
+import { listDiscoveryTopics } from '../../mqtt/home-assistant.ts';
 import { buildLeaseTopic, buildTopics } from '../../mqtt/topics.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
@@ -29,8 +29,7 @@ export const spec: CommandSpec<Row> = {
 /** The filters under which a device's retained messages lie. They share no topic. */
 function listFilters(config: LocatedConfig): string[] {
   const { base, load } = buildTopics(config);
-  const discovery = buildDiscoveryTopic(config);
-  return [`${base}/+`, load('+'), `${load('+')}/+`, ...(discovery === undefined ? [] : [discovery])];
+  return [`${base}/+`, load('+'), `${load('+')}/+`, ...listDiscoveryTopics(config)];
 }
 
 /** The stored messages under a filter. Throws `JobError` when the broker refuses to let this user read them. */

@@ -1,0 +1,74 @@
+/** Removes what an earlier configuration has left at the broker: documents and Home Assistant entities of loads that are gone. */
+
+import type { Config } from '../config/config.ts';
+import type { Broker, BrokerMessage } from '../domain/ports.ts';
+import { buildRemovedEntities, type DiscoveryMessage, listDiscoveryTopics } from './home-assistant.ts';
+import { buildLeaseTopic, buildTopics } from './topics.ts';
+
+/** The stored messages under a filter; none where the broker lets nobody read them. */
+async function readStored(broker: Broker, filter: string): Promise<ReadonlyMap<string, BrokerMessage>> {
+  const stored = new Map<string, BrokerMessage>();
+  const receive = (message: BrokerMessage) => {
+    if (message.retained && message.payload.byteLength > 0) stored.set(message.topic, message);
+  };
+  if (!(await broker.subscribe(filter, receive, { wantsRetained: true }))) return stored;
+  // The answer to the second comes after the stored messages of the first.
+  await broker.subscribe(filter, () => {}, { wantsRetained: true });
+  return stored;
+}
+
+/** Takes the entities of an earlier configuration out of Home Assistant, before the present ones are published. */
+export async function removeOldEntities(
+  broker: Broker,
+  config: Config,
+  discovery: readonly DiscoveryMessage[],
+): Promise<void> {
+  for (const topic of listDiscoveryTopics(config)) {
+    const stored = (await readStored(broker, topic)).get(topic);
+    if (stored === undefined) continue;
+    const now = discovery.find((message) => message.topic === topic);
+    const removal = now === undefined ? { topic, payload: '' } : buildRemovedEntities(stored.payload, now);
+    if (removal !== undefined) await broker.publish(removal.topic, removal.payload, { retain: true });
+  }
+}
+
+/** Erases what `info` says that an earlier configuration had: the documents of loads, and the claims of their devices. */
+export async function removeOldLoads(broker: Broker, config: Config): Promise<void> {
+  const { info, load, plan } = buildTopics(config);
+  const stored = parseInfo((await readStored(broker, info)).get(info));
+  const names = new Set<unknown>(config.loads.map(({ name }) => name));
+  const commandTopics = new Set<unknown>(
+    config.loads.map(({ output }) => (output.kind === 'mqtt' ? output.commandTopic : undefined)),
+  );
+  for (const { name, commandTopic } of stored) {
+    if (isLoadName(name) && !names.has(name))
+      for (const topic of [load(name), plan(name)]) await broker.publish(topic, '', { retain: true });
+    if (typeof commandTopic === 'string' && !commandTopics.has(commandTopic))
+      await removeClaim(broker, config, commandTopic);
+  }
+}
+
+const isLoadName = (name: unknown): name is string => typeof name === 'string' && /^[a-z0-9_-]{1,64}$/.test(name);
+
+/** Another agent's claim of the device stays. */
+async function removeClaim(broker: Broker, { device }: Config, commandTopic: string): Promise<void> {
+  const topic = buildLeaseTopic(commandTopic);
+  const claim = (await readStored(broker, topic)).get(topic);
+  if (claim !== undefined && new TextDecoder().decode(claim.payload) === device)
+    await broker.publish(topic, '', { retain: true });
+}
+
+interface StoredLoad {
+  readonly name?: unknown;
+  readonly commandTopic?: unknown;
+}
+
+/** The loads of a stored `info`; none of anything else. */
+function parseInfo(message: BrokerMessage | undefined): readonly StoredLoad[] {
+  try {
+    const { loads } = JSON.parse(new TextDecoder().decode(message?.payload)) as { readonly loads?: unknown };
+    return Array.isArray(loads) ? loads.filter((load) => typeof load === 'object' && load !== null) : [];
+  } catch {
+    return [];
+  }
+}
