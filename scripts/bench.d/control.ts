@@ -10,7 +10,6 @@ import { initialState, step } from '../../src/control/step.ts';
 import type { ClockReading } from '../../src/domain/ports.ts';
 import { hours, type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
 import { findBestSchedule } from '../../test/control/brute-force.ts';
-import { buildInstance, createSeededFractions, isBeyondPatterns } from '../../test/control/instances.ts';
 import {
   buildHorizon,
   buildSite,
@@ -19,7 +18,8 @@ import {
   heatingLoad,
   instantFrom,
   tankLoad,
-} from '../../test/control/site.ts';
+} from '../../test/control/control-setup.ts';
+import { buildInstance, createSeededFractions, isBeyondPatterns } from '../../test/control/planner-instances.ts';
 
 const missed: string[] = [];
 

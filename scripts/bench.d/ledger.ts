@@ -10,7 +10,7 @@ import { getLedgerFile } from '../../src/ledger/ledger-files.ts';
 import { formatEntries } from '../../src/ledger/ledger-lines.ts';
 import { tidyLedger } from '../../src/ledger/tidy-ledger.ts';
 import { createFileDisk } from '../../src/platform/file-disk.ts';
-import { listHouseEntries } from '../../test/ledger/ledger-house.ts';
+import { listHouseEntries } from '../../test/ledger/random-ledger.ts';
 import { judge } from './idle/house.ts';
 
 const YEARS = Number(process.argv[2] ?? 10);

@@ -4,9 +4,9 @@ import type { EntitlementPoller } from '../service/entitlements/entitlement-poll
 import type { AgentContext } from './agent-context.ts';
 import type { ClockMonitor } from './clock-monitor.ts';
 import { formatServiceFailure, getFailureKind } from './health-report.ts';
+import type { SignalSource } from './poll-state.ts';
 import type { RegionLoop } from './region-loop.ts';
 import type { SignalAnswer } from './signal-loop.ts';
-import type { SignalSource } from './source-schedule.ts';
 
 export interface AnswerReportsParts {
   readonly clockMonitor: Pick<ClockMonitor, 'checkSkew'>;

@@ -8,13 +8,13 @@ import { type Duration, floorTo, formatInstant, type Instant, type KilowattHour,
 import type { SettledEntry } from '../ledger/entries.ts';
 import type { RunCause } from '../ledger/run-meter.ts';
 import type { SignalView } from '../signal/signal-view.ts';
-import { createEntryQueue, type EntryQueueParts } from './entry-queue.ts';
+import { createLedgerQueue, type LedgerQueueParts } from './ledger-queue.ts';
 import { createRunMeters } from './run-meters.ts';
 
 /** The last job of each load that has its entry, so that a restart does not freeze its counterfactual anew. */
 export type RecordedJobs = Readonly<Record<string, string>>;
 
-export interface LedgerWriterParts extends EntryQueueParts {
+export interface LedgerWriterParts extends LedgerQueueParts {
   readonly loads: readonly LoadConfig[];
   readonly clock: Clock;
 }
@@ -45,7 +45,7 @@ const FLUSH_INTERVAL = minutes(15);
 
 export function createLedgerWriter(parts: LedgerWriterParts): LedgerWriter {
   const { loads, clock } = parts;
-  const queue = createEntryQueue(parts);
+  const queue = createLedgerQueue(parts);
   const decisions = new Map<string, Decision>();
   let jobs: RecordedJobs = {};
   let lastRateAt: Instant | undefined;
@@ -117,7 +117,7 @@ function createProofs(loads: readonly LoadConfig[]) {
   };
 }
 
-type Queue = ReturnType<typeof createEntryQueue>;
+type Queue = ReturnType<typeof createLedgerQueue>;
 type Meters = ReturnType<typeof createRunMeters>;
 
 /** Brings running time to safety while anything runs; an idle agent sleeps. */

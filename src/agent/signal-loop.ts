@@ -8,8 +8,8 @@ import { buildSignalView, coveredUntil } from '../signal/freshness.ts';
 import type { TieRule } from '../signal/percentile-index.ts';
 import { emptySignalData, type SignalData, type SignalNote, withHistory, withRegion } from '../signal/signal-store.ts';
 import type { SignalView } from '../signal/signal-view.ts';
+import type { SignalSource } from './poll-state.ts';
 import { createSignalPoller, type SignalPoller, type SignalPollerParts } from './signal-poller.ts';
-import type { SignalSource } from './source-schedule.ts';
 import { createViewPublisher } from './view-publisher.ts';
 
 const NO_WAIT = milliseconds(0);

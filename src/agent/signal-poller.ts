@@ -7,7 +7,7 @@ import type { Duration } from '../domain/units.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
 import { type SignalData, type SignalUpdate, withForecast, withLiveIndex } from '../signal/signal-store.ts';
-import { createSourceSchedule, SIGNAL_SOURCES, type SignalSource } from './source-schedule.ts';
+import { createPollState, SIGNAL_SOURCES, type SignalSource } from './poll-state.ts';
 
 /** Two days of autonomy from one answer, and a day more. */
 const HORIZON_HOURS = 72;
@@ -47,11 +47,11 @@ export interface SignalPoller {
 export function createSignalPoller(parts: SignalPollerParts, handlers: SignalPollerHandlers): SignalPoller {
   const { clock, random, phase } = parts;
   const { region, data, onUpdate, onRoundEnd } = handlers;
-  const schedule = createSourceSchedule(random, phase);
+  const pollState = createPollState(random, phase);
   let model = parts.model;
   let order: readonly SignalSource[] = SIGNAL_SOURCES;
 
-  const getWait = (source: SignalSource) => schedule.getWait(source, data(), clock.now());
+  const getWait = (source: SignalSource) => pollState.getWait(source, data(), clock.now());
   const getShortestWait = () => Math.min(...SIGNAL_SOURCES.map(getWait)) as Duration;
   const reschedule = () => {
     if (region() !== undefined) poller.pollAfter(getShortestWait());
@@ -59,11 +59,11 @@ export function createSignalPoller(parts: SignalPollerParts, handlers: SignalPol
 
   /** Returns how many requests failed. */
   const askSource = async (source: SignalSource, requestedRegion: string): Promise<0 | 1> => {
-    schedule.recordRequest(source, clock.now());
+    pollState.recordRequest(source, clock.now());
     const update = await requestUpdate(parts, { source, region: requestedRegion, model, data });
     // An answer that comes after the region has changed is of no use any more.
     if (poller.signal.aborted || requestedRegion !== region()) return 0;
-    schedule.recordAnswer(source, update.failure, clock.now());
+    pollState.recordAnswer(source, update.failure, clock.now());
     onUpdate(source, update);
     return update.failure === undefined ? 0 : 1;
   };
@@ -87,16 +87,16 @@ export function createSignalPoller(parts: SignalPollerParts, handlers: SignalPol
 
   return {
     restart(wait) {
-      schedule.restart(wait, clock.now());
+      pollState.restart(wait, clock.now());
       reschedule();
     },
     setGate(source, gate) {
-      if (schedule.setGate(source, gate, clock.now())) reschedule();
+      if (pollState.setGate(source, gate, clock.now())) reschedule();
     },
     setModel(next) {
       if (next === model) return;
       model = next;
-      schedule.hurry('forecast');
+      pollState.pollNow('forecast');
       reschedule();
     },
     stop: poller.stop,

@@ -19,10 +19,10 @@ import { formatServiceFailure } from './health-report.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import type { Part } from './lifecycle.ts';
 import type { Persistence } from './persistence.ts';
+import type { SignalSource } from './poll-state.ts';
 import { createRegionLoop } from './region-loop.ts';
 import { createSettlement } from './settlement.ts';
 import { createSignalLoop, type SignalAnswer, type SignalLoop } from './signal-loop.ts';
-import type { SignalSource } from './source-schedule.ts';
 
 export interface SignalSupplyParts {
   readonly store: DocumentStore;

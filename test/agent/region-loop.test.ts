@@ -10,8 +10,8 @@ import type { HomeRegion } from '../../src/region/region-types.ts';
 import type { Failure } from '../../src/service/failure.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
-import { importText, NOW, placeAt, splitChunks } from '../region/doubles.ts';
-import { createMapText, feature, MAP_META, square, TWO_REGIONS } from '../region/texts.ts';
+import { createMapText, feature, MAP_META, square, TWO_REGIONS } from '../region/map-texts.ts';
+import { importText, NOW, placeAt, splitChunks } from '../region/region-setup.ts';
 
 const MAP = 'map.co2_moer.idx';
 /** In WEST of the pair. */

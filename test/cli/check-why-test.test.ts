@@ -20,8 +20,8 @@ import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../double
 import { startMqttSpy } from '../doubles/mqtt-spy.ts';
 import { runCommand } from '../doubles/run-command.ts';
 import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
-import { importText } from '../region/doubles.ts';
-import { TWO_REGIONS } from '../region/texts.ts';
+import { TWO_REGIONS } from '../region/map-texts.ts';
+import { importText } from '../region/region-setup.ts';
 
 let folder = '';
 let reference: ReferenceService;

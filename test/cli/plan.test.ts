@@ -8,7 +8,7 @@ import { formatRunningPlans } from '../../src/cli/agent/running-plan.ts';
 import { run, spec } from '../../src/cli/lab/plan.ts';
 import { minutes } from '../../src/domain/units.ts';
 import { createFileDisk } from '../../src/platform/file-disk.ts';
-import { buildHorizon, buildSite, ControlBench, carLoad, instantFrom } from '../control/site.ts';
+import { buildHorizon, buildSite, ControlBench, carLoad, instantFrom } from '../control/control-setup.ts';
 import { runCommand } from '../doubles/run-command.ts';
 
 let folder = '';

@@ -10,7 +10,7 @@ import * as map from '../../src/cli/service/map.ts';
 import { openMapSource } from '../../src/cli/service/map-source.ts';
 import * as region from '../../src/cli/service/region.ts';
 import { runCommand } from '../doubles/run-command.ts';
-import { createMapText, feature, square, TWO_REGIONS } from '../region/texts.ts';
+import { createMapText, feature, square, TWO_REGIONS } from '../region/map-texts.ts';
 
 let directory = '';
 let state: readonly string[] = [];

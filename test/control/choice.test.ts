@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { planJob } from '../../src/control/planning/schedule-job.ts';
 import { hours, type Instant, minutes } from '../../src/domain/units.ts';
-import { buildHorizon, instantFrom } from './site.ts';
+import { buildHorizon, instantFrom } from './control-setup.ts';
 
 const START = instantFrom('2026-06-04T00:00:00Z');
 const DAY = 24;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeControlState, encodeControlState, initialState } from '../../src/control/step.ts';
 import { hours, minutes } from '../../src/domain/units.ts';
-import { buildHorizon, buildSite, ControlBench, carLoad, heatingLoad, instantFrom, tankLoad } from './site.ts';
+import { buildHorizon, buildSite, ControlBench, carLoad, heatingLoad, instantFrom, tankLoad } from './control-setup.ts';
 
 function livedThrough() {
   const bench = new ControlBench(buildSite(carLoad(), heatingLoad(), tankLoad()), instantFrom('2026-06-04T01:00:00Z'));

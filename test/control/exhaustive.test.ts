@@ -12,7 +12,7 @@ import { isRunning } from '../../src/domain/levels.ts';
 import type { Level } from '../../src/domain/load-types.ts';
 import type { ClockReading } from '../../src/domain/ports.ts';
 import { hours, type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
-import { buildIndex, buildSite, buildView, instantFrom, tankLoad } from './site.ts';
+import { buildIndex, buildSite, buildView, instantFrom, tankLoad } from './control-setup.ts';
 
 /**
  * Every state a small load can be in: time stands still at NOW and the state is moved back five minutes a step instead, so that

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/control/control-types.ts';
 import { explainDecision } from '../../src/control/explain.ts';
 import { type Duration, hours, minutes } from '../../src/domain/units.ts';
-import { asPercentile, instantFrom, ZONE } from './site.ts';
+import { asPercentile, instantFrom, ZONE } from './control-setup.ts';
 
 const signal = {
   index: { value: asPercentile(21), age: minutes(2) },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hashFraction } from '../../src/domain/hash-fraction.ts';
 import { hours, type Instant, minutes, seconds } from '../../src/domain/units.ts';
-import { buildSite, ControlBench, carLoad, heatingLoad, instantFrom, tankLoad } from './site.ts';
+import { buildSite, ControlBench, carLoad, heatingLoad, instantFrom, tankLoad } from './control-setup.ts';
 
 const NOON = instantFrom('2026-06-03T19:00:00Z');
 

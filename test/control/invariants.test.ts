@@ -1,10 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Duration, hours, type Instant, type Kilowatt, minutes } from '../../src/domain/units.ts';
-import { regressionHistories } from './found.ts';
-import { generateHistories, HISTORY_START, type HistoryProgress, historySites, horizonValues } from './history.ts';
-import { SimulatedSite } from './plant.ts';
-import { buildHorizon, buildIndex, buildSite, ControlBench, carLoad, daily, instantFrom, tankLoad } from './site.ts';
+import {
+  buildHorizon,
+  buildIndex,
+  buildSite,
+  ControlBench,
+  carLoad,
+  daily,
+  instantFrom,
+  tankLoad,
+} from './control-setup.ts';
+import {
+  generateHistories,
+  HISTORY_START,
+  type HistoryProgress,
+  historySites,
+  horizonValues,
+} from './random-histories.ts';
+import { regressionHistories } from './regression-histories.ts';
+import { SimulatedSite } from './simulated-site.ts';
 
 const RUNS = Number(process.env.GRIDTIDE_RUNS ?? 1_000);
 const EVENTS = 200;

@@ -10,7 +10,7 @@ import {
   daily,
   instantFrom,
   tankLoad,
-} from './site.ts';
+} from './control-setup.ts';
 
 /** 18:00 local; the deadline 07:00 is 13 hours away. */
 const EVENING = instantFrom('2026-06-04T01:00:00Z');

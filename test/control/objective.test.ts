@@ -5,7 +5,7 @@ import { explainDecision } from '../../src/control/explain.ts';
 import type { LoadConfig } from '../../src/domain/load-types.ts';
 import type { PriceSpan, Prices } from '../../src/domain/tariff.ts';
 import { addDuration, hours, type Instant } from '../../src/domain/units.ts';
-import { buildHorizon, buildSite, ControlBench, carLoad, instantFrom, ZONE } from './site.ts';
+import { buildHorizon, buildSite, ControlBench, carLoad, instantFrom, ZONE } from './control-setup.ts';
 
 /** 18:00 local; the deadline 07:00 is 13 hours away. */
 const EVENING = instantFrom('2026-06-04T01:00:00Z');

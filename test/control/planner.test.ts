@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { planSlots } from '../../src/control/planning/planner.ts';
 import type { SlotPlan, SlotPlanRequest } from '../../src/control/planning/slot-plan.ts';
 import { findBestSchedule } from './brute-force.ts';
-import { buildInstance, createSeededFractions, isBeyondPatterns } from './instances.ts';
+import { buildInstance, createSeededFractions, isBeyondPatterns } from './planner-instances.ts';
 
 const TRIES = 20_000;
 

@@ -8,7 +8,16 @@ import {
   step,
 } from '../../src/control/step.ts';
 import { type Duration, hours, type Instant, type Kilowatt, minutes, type Uptime } from '../../src/domain/units.ts';
-import { buildHorizon, buildIndex, buildSite, ControlBench, carLoad, daily, instantFrom, tankLoad } from './site.ts';
+import {
+  buildHorizon,
+  buildIndex,
+  buildSite,
+  ControlBench,
+  carLoad,
+  daily,
+  instantFrom,
+  tankLoad,
+} from './control-setup.ts';
 
 const NOON = instantFrom('2026-06-03T19:00:00Z');
 const lasting = { startsUntil: (NOON + hours(9)) as Instant, validUntil: (NOON + hours(9)) as Instant };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type JobShare, planSite } from '../../src/control/planning/site-planner.ts';
 import { type Duration, hours, type Instant, type Kilowatt, minutes } from '../../src/domain/units.ts';
-import { createSeededFractions } from './instances.ts';
-import { buildHorizon, instantFrom } from './site.ts';
+import { buildHorizon, instantFrom } from './control-setup.ts';
+import { createSeededFractions } from './planner-instances.ts';
 
 const START = instantFrom('2026-06-04T00:00:00Z');
 

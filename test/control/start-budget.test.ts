@@ -5,7 +5,7 @@ import { planJob } from '../../src/control/planning/schedule-job.ts';
 import { computeStartAllowance } from '../../src/control/rules/start-budget.ts';
 import { initialState } from '../../src/control/state/control-state.ts';
 import { hours, type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
-import { buildHorizon, buildSite, heatingLoad, instantFrom } from './site.ts';
+import { buildHorizon, buildSite, heatingLoad, instantFrom } from './control-setup.ts';
 
 const NOW = hours(100) as number as Uptime;
 const pump = heatingLoad({ maxStartsPerDay: 4 });

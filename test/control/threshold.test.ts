@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hours, type Instant, minutes } from '../../src/domain/units.ts';
-import { buildSite, ControlBench, heatingLoad, instantFrom, tankLoad } from './site.ts';
+import { buildSite, ControlBench, heatingLoad, instantFrom, tankLoad } from './control-setup.ts';
 
 /** 12:00 and 06:00 local. */
 const NOON = instantFrom('2026-06-03T19:00:00Z');

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeControlState, encodeControlState } from '../../src/control/step.ts';
 import { hours, minutes } from '../../src/domain/units.ts';
-import { buildHorizon, buildSite, ControlBench, carLoad, daily, instantFrom } from './site.ts';
+import { buildHorizon, buildSite, ControlBench, carLoad, daily, instantFrom } from './control-setup.ts';
 
 /** 18:00 local; the deadline 07:00 is 13 hours away. */
 const EVENING = instantFrom('2026-06-04T01:00:00Z');

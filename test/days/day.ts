@@ -20,7 +20,7 @@ import {
   heatingLoad,
   tankLoad,
   ZONE,
-} from '../control/site.ts';
+} from '../control/control-setup.ts';
 
 const { window: _carWindow, ...bareCar } = carLoad();
 const { window: _heatingWindow, ...bareHeating } = heatingLoad();

@@ -9,7 +9,7 @@ import {
 } from '../../src/domain/local-time.ts';
 import { toLocalDay } from '../../src/domain/time-zone.ts';
 import { days, type Instant } from '../../src/domain/units.ts';
-import { daily, instantFrom } from '../control/site.ts';
+import { daily, instantFrom } from '../control/control-setup.ts';
 
 const dayOf = (date: string) => Date.parse(`${date}T00:00:00Z`) / days(1);
 const clock = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));

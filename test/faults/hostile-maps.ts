@@ -1,7 +1,7 @@
 /** Maps that are too much, for the tests of row 26. */
 
 import type { ScriptedResponse } from '../doubles/scripted-service.ts';
-import { createMapText, feature, square } from '../region/texts.ts';
+import { createMapText, feature, square } from '../region/map-texts.ts';
 import { REGION } from './scripted-signal-service.ts';
 
 export const JSON_HEADERS = { 'content-type': 'application/json' };

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { days, hours, type Instant, minutes } from '../../src/domain/units.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
 import type { ScriptedResponse } from '../doubles/scripted-service.ts';
-import { createMapText, feature, hole, square } from '../region/texts.ts';
+import { createMapText, feature, hole, square } from '../region/map-texts.ts';
 import { HOME, HOSTILE_MAPS, JSON_HEADERS } from './hostile-maps.ts';
 import { REGION, scriptedJson, startSignalService } from './scripted-signal-service.ts';
 import { createVirtualAgent, type VirtualAgent, type VirtualAgentOptions } from './virtual-agent.ts';

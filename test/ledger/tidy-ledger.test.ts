@@ -10,8 +10,8 @@ import type { TallyOptions } from '../../src/ledger/tally.ts';
 import { tidyLedger } from '../../src/ledger/tidy-ledger.ts';
 import { computeTotals, computeTotalsByMonth, type Total } from '../../src/ledger/totals.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-disk.ts';
-import { listHouseEntries } from './ledger-house.ts';
 import { jobEntry, ledgerInstant, seenEntries, settledEntry, slotEntries } from './ledger-samples.ts';
+import { listHouseEntries } from './random-ledger.ts';
 
 const START = Date.UTC(2025, 0, 20) as Instant;
 /** Uniform in [0, 1), the same for the same seed. */

@@ -19,8 +19,8 @@ import { isIndexIntact, readMapInfo } from '../../src/region/index/index-reader.
 import { openMap } from '../../src/region/lookup.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { chance } from '../fixtures/region-map.ts';
-import { importText, placeAt } from './doubles.ts';
-import { createMapText, feature, hole, square } from './texts.ts';
+import { createMapText, feature, hole, square } from './map-texts.ts';
+import { importText, placeAt } from './region-setup.ts';
 
 const FILE = 'map.co2_moer.idx';
 /** A ring with a hole, so that borders are asked; numbers that need all their digits, and so many features that names stand in two blocks. */

@@ -7,8 +7,8 @@ import { compareRegions, confirmRegion, resolveHome } from '../../src/region/hom
 import { saveHome } from '../../src/region/home-store.ts';
 import type { HomeRegion } from '../../src/region/region-types.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
-import { importText, NOW, placeAt } from './doubles.ts';
-import { createMapText, feature, MAP_META, square, TWO_REGIONS } from './texts.ts';
+import { createMapText, feature, MAP_META, square, TWO_REGIONS } from './map-texts.ts';
+import { importText, NOW, placeAt } from './region-setup.ts';
 
 const FILE = 'place.co2_moer.json';
 const home = placeAt(5, 5);

@@ -6,8 +6,17 @@ import { openMap } from '../../src/region/lookup.ts';
 import type { ImportLimits } from '../../src/region/region-types.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { geojsonOf } from '../fixtures/region-map.ts';
-import { importAndOpen, importText, placeAt } from './doubles.ts';
-import { createMapDocument, createMapText, feature, hole, MAP_META, properties, square, TWO_REGIONS } from './texts.ts';
+import {
+  createMapDocument,
+  createMapText,
+  feature,
+  hole,
+  MAP_META,
+  properties,
+  square,
+  TWO_REGIONS,
+} from './map-texts.ts';
+import { importAndOpen, importText, placeAt } from './region-setup.ts';
 
 /** A disk that holds the pair already. */
 async function holdingPair(): Promise<MemoryDisk> {

@@ -10,7 +10,7 @@ import { createFileDisk } from '../../src/platform/file-disk.ts';
 import { openMap } from '../../src/region/lookup.ts';
 import { type BundledProgram, bundleProgram } from '../doubles/bundle-program.ts';
 import { chance, featuresOf, geojsonOf, type MapShape } from '../fixtures/region-map.ts';
-import { importText, placeAt } from './doubles.ts';
+import { importText, placeAt } from './region-setup.ts';
 
 const SHAPE: MapShape = { seed: 3, columns: 30, rows: 20, regions: 60, depth: 5 };
 const OLD = '2026-01-01T00:00:00+00:00';

@@ -2,8 +2,8 @@
 
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { expect, it } from 'vitest';
-import { importAndOpen, placeAt } from './doubles.ts';
-import { createMapText, feature } from './texts.ts';
+import { createMapText, feature } from './map-texts.ts';
+import { importAndOpen, placeAt } from './region-setup.ts';
 
 const VERTICES = 300_000;
 const HOLES = 40;

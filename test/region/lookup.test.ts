@@ -3,8 +3,8 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { describe, expect, it } from 'vitest';
 import { chance, featuresOf, geojsonOf, type MapShape } from '../fixtures/region-map.ts';
-import { createTurfLookup, importAndOpen, placeAt } from './doubles.ts';
-import { createMapText, feature, square } from './texts.ts';
+import { createMapText, feature, square } from './map-texts.ts';
+import { createTurfLookup, importAndOpen, placeAt } from './region-setup.ts';
 
 /** Anywhere, near a vertex, at a vertex, near and on an edge. */
 function* placesOf(shape: MapShape, count: number) {

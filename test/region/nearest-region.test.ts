@@ -6,8 +6,8 @@ import { openMap } from '../../src/region/lookup.ts';
 import { findNearestRegion } from '../../src/region/nearest-region.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { chance, featuresOf, geojsonOf, type MapShape } from '../fixtures/region-map.ts';
-import { importText, placeAt } from './doubles.ts';
-import { createMapText, feature, hole, square } from './texts.ts';
+import { createMapText, feature, hole, square } from './map-texts.ts';
+import { importText, placeAt } from './region-setup.ts';
 
 const KM_A_DEGREE = 111.195;
 const sin = (degrees: number) => Math.sin((degrees * Math.PI) / 180);

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { addDuration, days, hours, type Instant, subtractDuration } from '../../src/domain/units.ts';
 import { isCheckOverdue, type RefreshState, scheduleMapRefresh } from '../../src/region/refresh-policy.ts';
-import { NOW } from './doubles.ts';
+import { NOW } from './region-setup.ts';
 
 const state = (more: Partial<RefreshState>): RefreshState => ({ device: 'cellar', now: NOW, failures: 0, ...more });
 const inDays = (instant: Instant) => (instant - NOW) / 86_400_000;

@@ -16,8 +16,8 @@ import { isIndexIntact } from '../../src/region/index/index-reader.ts';
 import { openMap } from '../../src/region/lookup.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { geojsonOf } from '../fixtures/region-map.ts';
-import { importAndOpen, importText, NOW, placeAt } from './doubles.ts';
-import { createMapText, feature, hole, square, TWO_REGIONS } from './texts.ts';
+import { createMapText, feature, hole, square, TWO_REGIONS } from './map-texts.ts';
+import { importAndOpen, importText, NOW, placeAt } from './region-setup.ts';
 
 const candidatesIn = async (text: string, latitude: number, longitude: number) =>
   (await (await importAndOpen(text)).findRegion(placeAt(latitude, longitude)))?.candidates;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { minutes } from '../../src/domain/units.ts';
 import { buildDailyProfile, profileUsableUntil, profileValueAt } from '../../src/signal/daily-profile.ts';
 import { createValueHistory, recordValues } from '../../src/signal/value-history.ts';
-import { atSampleHour, hourlyPoints } from './samples.ts';
+import { atSampleHour, hourlyPoints } from './signal-samples.ts';
 
 const FIVE = minutes(5);
 const SLOT0 = atSampleHour(0) / FIVE;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { profileValueAt } from '../../src/signal/daily-profile.ts';
 import { buildSignalView } from '../../src/signal/freshness.ts';
 import { emptySignalData, type SignalData, withForecast } from '../../src/signal/signal-store.ts';
-import { atSampleHour, buildForecast, momentAt } from './samples.ts';
+import { atSampleHour, buildForecast, momentAt } from './signal-samples.ts';
 
 const OWN = { ties: 'mid', ownRegion: 'CAISO_NORTH' } as const;
 

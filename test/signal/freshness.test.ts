@@ -9,7 +9,7 @@ import {
   withHistory,
   withLiveIndex,
 } from '../../src/signal/signal-store.ts';
-import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, risingValues } from './samples.ts';
+import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, risingValues } from './signal-samples.ts';
 
 const OWN = { ties: 'mid', ownRegion: 'CAISO_NORTH' } as const;
 const empty = emptySignalData('CAISO_NORTH');

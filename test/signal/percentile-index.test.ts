@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Instant, minutes } from '../../src/domain/units.ts';
 import { computeLocalIndex } from '../../src/signal/percentile-index.ts';
-import { atSampleHour, hourlyPoints } from './samples.ts';
+import { atSampleHour, hourlyPoints } from './signal-samples.ts';
 
 const HOUR = minutes(60);
 const points = (values: readonly number[], from = 0) =>

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { days, inMinutes, minutes } from '../../src/domain/units.ts';
 import { nextPoll } from '../../src/signal/poll-schedule.ts';
 import { emptySignalData, withForecast } from '../../src/signal/signal-store.ts';
-import { buildForecast, momentAt, risingValues } from './samples.ts';
+import { buildForecast, momentAt, risingValues } from './signal-samples.ts';
 
 const held = withForecast(emptySignalData('CAISO_NORTH'), buildForecast(0, risingValues(24)), momentAt(0)).signal;
 const hourlyIssues = withForecast(

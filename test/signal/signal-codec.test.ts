@@ -12,7 +12,7 @@ import {
   withHistory,
   withLiveIndex,
 } from '../../src/signal/signal-store.ts';
-import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, risingValues } from './samples.ts';
+import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, risingValues } from './signal-samples.ts';
 
 /** Four days of forecasts, an index, and what was learned from them. */
 function seenForDays() {

@@ -10,7 +10,7 @@ import {
   withRegion,
 } from '../../src/signal/signal-store.ts';
 import { seenValueAt, toSlot } from '../../src/signal/value-history.ts';
-import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, risingValues } from './samples.ts';
+import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, risingValues } from './signal-samples.ts';
 
 const empty = emptySignalData('CAISO_NORTH');
 const held = withForecast(empty, buildForecast(1, risingValues(24)), momentAt(1)).signal;

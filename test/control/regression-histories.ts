@@ -1,6 +1,6 @@
 /** Histories that once broke an invariant, as short as they could be made. */
 
-import type { SiteAction } from './plant.ts';
+import type { SiteAction } from './simulated-site.ts';
 
 interface RegressionHistory {
   readonly name: string;

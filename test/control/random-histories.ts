@@ -5,8 +5,8 @@ import { expect } from 'vitest';
 import type { Site } from '../../src/control/control-types.ts';
 import type { LoadConfig } from '../../src/domain/load-types.ts';
 import { hours, type Kilowatt, minutes } from '../../src/domain/units.ts';
-import type { SimulatedSite, SiteAction } from './plant.ts';
-import { asPercentile, buildSite, carLoad, daily, heatingLoad, instantFrom, tankLoad } from './site.ts';
+import { asPercentile, buildSite, carLoad, daily, heatingLoad, instantFrom, tankLoad } from './control-setup.ts';
+import type { SimulatedSite, SiteAction } from './simulated-site.ts';
 
 const HOUR = hours(1) as number;
 export const HISTORY_START = instantFrom('2026-03-07T20:00:00Z');
@@ -120,7 +120,7 @@ class ActionCommand implements fc.Command<HistoryProgress, SimulatedSite> {
     expect(plant.violations).toEqual([]);
   }
 
-  /** As a row of `found.ts`. */
+  /** As a row of `regression-histories.ts`. */
   toString(): string {
     return fc.stringify(this.action);
   }

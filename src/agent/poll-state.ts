@@ -1,4 +1,4 @@
-/** When to poll each signal source next: its schedule, the wait after a failure, and the account's entitlements. */
+/** The polls of each signal source: the last one, its failures, the account's entitlements, and the wait until the next. */
 
 import type { ClockReading, Random } from '../domain/ports.ts';
 import { type Duration, days } from '../domain/units.ts';
@@ -10,7 +10,7 @@ import type { SignalData } from '../signal/signal-store.ts';
 export const SIGNAL_SOURCES = ['live-index', 'forecast'] as const;
 export type SignalSource = (typeof SIGNAL_SOURCES)[number];
 
-export interface SourceSchedule {
+export interface PollState {
   getWait(source: SignalSource, data: SignalData, now: ClockReading): Duration;
   /** A request begins, or has ended in `failure`. */
   recordRequest(source: SignalSource, now: ClockReading): void;
@@ -20,13 +20,13 @@ export interface SourceSchedule {
   /** A closed source is polled once a day, an opened one at once. False when the gate was so already. */
   setGate(source: SignalSource, gate: 'open' | 'closed', now: ClockReading): boolean;
   /** Asks at once, unless the source is closed. */
-  hurry(source: SignalSource): void;
+  pollNow(source: SignalSource): void;
 }
 
 /** A closed source is still tried so often: the access description may not be readable, or list other than the service opens. */
 const CLOSED_PROBE_INTERVAL = days(1);
 
-export function createSourceSchedule(random: Random, phase: number): SourceSchedule {
+export function createPollState(random: Random, phase: number): PollState {
   const last = new Map<SignalSource, LastPoll>();
   const failures = new Map<SignalSource, number>();
   const closed = new Set<SignalSource>();
@@ -53,7 +53,7 @@ export function createSourceSchedule(random: Random, phase: number): SourceSched
       }
       return true;
     },
-    hurry(source) {
+    pollNow(source) {
       if (!closed.has(source)) last.delete(source);
     },
   };

@@ -6,7 +6,7 @@ import { getLedgerFile } from '../ledger/ledger-files.ts';
 import { formatEntries, parseLedger } from '../ledger/ledger-lines.ts';
 import type { DocumentStore } from './document-store.ts';
 
-export interface EntryQueueParts {
+export interface LedgerQueueParts {
   readonly store: Pick<DocumentStore, 'append'>;
   /** Where the files of the ledger are. */
   readonly disk: Pick<Disk, 'read'>;
@@ -14,7 +14,7 @@ export interface EntryQueueParts {
   readonly scratch: DocumentStore | undefined;
 }
 
-export interface EntryQueue {
+export interface LedgerQueue {
   add(...entries: readonly RecordedEntry[]): void;
   /** Whether running time has gathered. */
   hasRuns(): boolean;
@@ -32,7 +32,7 @@ const MAX_WAITING_ENTRIES = 1_000;
 const APPEND_BATCH = 12;
 const SCRATCH_DOCUMENT = 'ledger';
 
-export function createEntryQueue({ store, disk, scratch }: EntryQueueParts): EntryQueue {
+export function createLedgerQueue({ store, disk, scratch }: LedgerQueueParts): LedgerQueue {
   let waiting: readonly RecordedEntry[] = [];
   let gathered = 0;
 
