@@ -25,6 +25,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   backtest: command('months in seconds: savings against perfect hindsight', () => import('./lab/backtest.ts')),
   tune: command('proposes thresholds and goals from recent days; writes nothing', () => import('./lab/tune.ts')),
   report: command('energy, emissions and savings by day or month', () => import('./agent/report.ts')),
+  state: command('moves the state of a house to another card or board', () => import('./agent/state.ts')),
   forget: command("erases an agent's retained topics and Home Assistant entities", () => import('./agent/forget.ts')),
   fleet: command('all agents of a broker in one table', () => import('./agent/fleet.ts')),
   completion: command('prints the completion script of a shell: bash, zsh, fish', async () =>

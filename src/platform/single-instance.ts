@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { type Disk, DiskError } from '../domain/ports.ts';
 
-const PROCESS_FILE = 'agent.process';
+export const PROCESS_FILE = 'agent.process';
 
 function readProcText(path: string): string | undefined {
   try {
