@@ -1,6 +1,7 @@
 /** Records running times, and the rates known at the time, in the ledger. */
 
 import type { Decision } from '../control/control-types.ts';
+import { listMqttDevices } from '../domain/levels.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import { createPoller } from '../domain/poller.ts';
 import type { Clock, ClockReading } from '../domain/ports.ts';
@@ -108,7 +109,7 @@ export function createLedgerWriter(parts: LedgerWriterParts): LedgerWriter {
 
 /** Which loads' levels are only sent: a relay is read back at once, a device on MQTT confirms by itself or not at all. */
 function createProofs(loads: readonly LoadConfig[]) {
-  const unconfirmed = new Set(loads.flatMap(({ name, output }) => (output.kind === 'mqtt' ? [name] : [])));
+  const unconfirmed = new Set(loads.flatMap(({ name, output }) => (listMqttDevices(output).length > 0 ? [name] : [])));
   return {
     read: (load: string): Pick<RunCause, 'unconfirmed'> => (unconfirmed.has(load) ? { unconfirmed: true } : {}),
     /** True when that is news. */

@@ -1,6 +1,7 @@
 /** The rules between options; a draft may lack options that could not be read. */
 
 import { formatDuration } from '../domain/duration-text.ts';
+import { listMqttDevices, listOutputLines } from '../domain/levels.ts';
 import type { Goal } from '../domain/load-types.ts';
 import { countMinutesUntil, formatLocalTime } from '../domain/text-format.ts';
 import { type Duration, hours, inHours, minutes } from '../domain/units.ts';
@@ -99,16 +100,13 @@ function checkPlug({ goal, output }: LoadDraft, report: ReportMistake): void {
 /** The lines and topics that a load uses, each with its key. */
 function listResources({ output }: LoadDraft): readonly (readonly [string, string])[] {
   if (output === undefined) return [];
-  switch (output.kind) {
-    case 'relay':
-      return [[`GPIO ${output.pin}`, 'pin']];
-    case 'sg-ready':
-      return output.pins.map((line) => [`GPIO ${line}`, 'pins'] as const);
-    case 'mqtt':
-      return [[`the command topic ${output.commandTopic}`, 'topic']];
-    case 'dry-run':
-      return [];
-  }
+  const lines = listOutputLines(output).map(
+    (line) => [`GPIO ${line}`, output.kind === 'relay' ? 'pin' : 'pins'] as const,
+  );
+  const topics = listMqttDevices(output).map(
+    ({ commandTopic }) => [`the command topic ${commandTopic}`, output.kind === 'mqtt' ? 'topic' : 'switches'] as const,
+  );
+  return [...lines, ...topics];
 }
 
 function checkSharedResources(loads: readonly LoadDraft[], report: ReportMistake): void {
@@ -133,7 +131,7 @@ function checkSite(
         `${budgetKw} is below loads.${name}.powerKw ${powerKw}; that load could never run: raise budgetKw`,
         'budgetKw',
       );
-    if (output?.kind === 'mqtt' && !writtenKeys.has('mqtt'))
+    if (output !== undefined && listMqttDevices(output).length > 0 && !writtenKeys.has('mqtt'))
       report('an MQTT output needs the section mqtt with the url of a broker', 'loads', name, 'output');
   }
   if (mqtt?.passwordFile !== undefined && mqtt.usernameFile === undefined)

@@ -36,6 +36,7 @@ import {
   NAME_PATTERN,
   nameType,
   needType,
+  pairType,
   pathType,
   payloadType,
   percentileType,
@@ -99,7 +100,6 @@ export const MQTT = {
 const activeLow = defaulted(booleanType, false, 'True for relay boards that close at a low line.');
 
 const RELAY = { pin: required(gpioLineType, 'GPIO number of the line.'), activeLow };
-const SG_READY = { pins: required(gpioPairType, 'GPIO numbers of the contacts A and B.'), activeLow };
 const DRY_RUN = { as: defaulted(enumType('relay', 'sg-ready'), 'relay', 'The kind of output that it simulates.') };
 const MQTT_OUTPUT = {
   preset: defaulted(enumType(...presetNames), 'switch', 'The kind of device: sets topics and payloads.'),
@@ -115,15 +115,31 @@ const MQTT_OUTPUT = {
   stateOff: optional(textType, 'State that means off; default: offPayload.'),
 };
 
+const mqttOutputType = sectionType(MQTT_OUTPUT, (said, report): MqttOutputConfig | undefined => {
+  const made = buildMqttOutput(said);
+  if (typeof made !== 'string') return made;
+  report(made);
+  return undefined;
+});
+
+const SG_READY = {
+  pins: optional(gpioPairType, 'GPIO numbers of the contacts A and B.'),
+  switches: optional(pairType(mqttOutputType), 'In place of pins: two devices on MQTT as contacts A and B.'),
+  activeLow,
+};
+
+const sgReadyType = sectionType(SG_READY, ({ pins, switches, activeLow }, report): OutputConfig | undefined => {
+  if (pins !== undefined && switches === undefined) return { kind: 'sg-ready', pins, activeLow };
+  if (switches !== undefined && pins === undefined) return { kind: 'sg-ready', switches };
+  if (pins === undefined) report(`missing; expected ${gpioPairType.expects}, or switches`, 'pins');
+  else report('given beside pins; remove one of them', 'switches');
+  return undefined;
+});
+
 const outputType = sectionVariantsType<OutputConfig>({
   relay: sectionType(RELAY, (values): OutputConfig => ({ kind: 'relay', ...values })),
-  'sg-ready': sectionType(SG_READY, (values): OutputConfig => ({ kind: 'sg-ready', ...values })),
-  mqtt: sectionType(MQTT_OUTPUT, (said, report): MqttOutputConfig | undefined => {
-    const made = buildMqttOutput(said);
-    if (typeof made !== 'string') return made;
-    report(made);
-    return undefined;
-  }),
+  'sg-ready': sgReadyType,
+  mqtt: mqttOutputType,
   'dry-run': sectionType(DRY_RUN, (values): OutputConfig => ({ kind: 'dry-run', ...values })),
 });
 

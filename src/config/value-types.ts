@@ -96,18 +96,27 @@ export const gpioLineType: ValueType<number> = {
   ),
 };
 
-export const gpioPairType: ValueType<readonly [number, number]> = {
-  expects: 'a list of two GPIO numbers, such as [17, 27]',
-  schema: { type: 'array', items: gpioLineType.schema, minItems: 2, maxItems: 2, uniqueItems: true },
+/** Two values of one type. */
+export const pairType = <T>(one: ValueType<T>): ValueType<readonly [T, T]> => ({
+  expects: `a list of two: ${one.expects}`,
+  schema: { type: 'array', items: one.schema, minItems: 2, maxItems: 2 },
   read(raw, report) {
     if (!Array.isArray(raw) || raw.length !== 2) {
       report(`${Array.isArray(raw) ? `a list of ${raw.length}` : quoteValue(raw)} is not ${this.expects}`);
       return undefined;
     }
-    const [a, b] = raw.map((one, i) => gpioLineType.read(one, (says) => report(says, String(i))));
-    if (a === undefined || b === undefined) return undefined;
-    if (a !== b) return [a, b];
-    report(`GPIO ${a} is given twice; each contact needs its own line`);
+    const [a, b] = raw.map((item, i) => one.read(item, (text, ...under) => report(text, String(i), ...under)));
+    return a === undefined || b === undefined ? undefined : [a, b];
+  },
+});
+
+export const gpioPairType: ValueType<readonly [number, number]> = {
+  expects: 'a list of two GPIO numbers, such as [17, 27]',
+  schema: { type: 'array', items: gpioLineType.schema, minItems: 2, maxItems: 2, uniqueItems: true },
+  read(raw, report) {
+    const pair = pairType(gpioLineType).read.call(this, raw, report);
+    if (pair === undefined || pair[0] !== pair[1]) return pair;
+    report(`GPIO ${pair[0]} is given twice; each contact needs its own line`);
     return undefined;
   },
 };

@@ -1,9 +1,21 @@
 /** The levels of each load type, and which of them run the load. */
 
-import type { Level, LoadConfig } from './load-types.ts';
+import type { Level, LoadConfig, MqttOutputConfig, OutputConfig } from './load-types.ts';
 
 export const isSgReady = ({ output }: LoadConfig) =>
   output.kind === 'sg-ready' || (output.kind === 'dry-run' && output.as === 'sg-ready');
+
+/** The lines of the board that an output drives. */
+export function listOutputLines(output: OutputConfig): readonly number[] {
+  if (output.kind === 'relay') return [output.pin];
+  return output.kind === 'sg-ready' && 'pins' in output ? output.pins : [];
+}
+
+/** The devices on MQTT that an output commands. */
+export function listMqttDevices(output: OutputConfig): readonly MqttOutputConfig[] {
+  if (output.kind === 'mqtt') return [output];
+  return output.kind === 'sg-ready' && 'switches' in output ? output.switches : [];
+}
 
 /** The level of a load that is left alone. */
 export const idleLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'normal' : 'off');

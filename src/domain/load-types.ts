@@ -17,9 +17,16 @@ export type OutputConfig =
   | { readonly kind: 'relay'; readonly pin: number; readonly activeLow: boolean }
   /** Lines A and B of the SG-Ready label, in this order. */
   | { readonly kind: 'sg-ready'; readonly pins: readonly [number, number]; readonly activeLow: boolean }
+  | SgReadySwitches
   | MqttOutputConfig
   /** Logs what it would do and switches nothing. `levels` are those of the output that it replaces. */
   | { readonly kind: 'dry-run'; readonly as: 'relay' | 'sg-ready' };
+
+/** Two devices on MQTT in place of the contacts A and B. */
+export interface SgReadySwitches {
+  readonly kind: 'sg-ready';
+  readonly switches: readonly [MqttOutputConfig, MqttOutputConfig];
+}
 
 export interface MqttOutputConfig {
   readonly kind: 'mqtt';

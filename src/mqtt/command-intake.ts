@@ -1,6 +1,7 @@
 /** Subscribes to the command topics of all loads and forwards each message to the listener of its load. */
 
 import type { Config } from '../config/config.ts';
+import { listMqttDevices } from '../domain/levels.ts';
 import type { Broker, BrokerMessage, Clock, Log } from '../domain/ports.ts';
 import { addDuration, seconds } from '../domain/units.ts';
 import { createCommandLimiter } from './command-limiter.ts';
@@ -31,7 +32,7 @@ export interface CommandIntake {
 /** Who may only ask must not make the agent write to its own topics, to a device or to Home Assistant. */
 function createResponseTopicCheck({ loads, mqtt }: Config): (topic: string) => boolean {
   const reserved = [...OWN_ROOTS, ...(mqtt?.discovery === undefined ? [] : [mqtt.discovery]), '$SYS'];
-  const commandTopics = loads.flatMap(({ output }) => (output.kind === 'mqtt' ? [output.commandTopic] : []));
+  const commandTopics = loads.flatMap(({ output }) => listMqttDevices(output).map((device) => device.commandTopic));
   return (topic) => !commandTopics.includes(topic) && !reserved.some((root) => `${topic}/`.startsWith(`${root}/`));
 }
 

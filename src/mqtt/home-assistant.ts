@@ -1,6 +1,7 @@
 /** The discovery messages of Home Assistant: the device and its entities, in keys that every release accepts. */
 
 import type { Config } from '../config/config.ts';
+import { listMqttDevices } from '../domain/levels.ts';
 import type { LoadConfig, SignalType } from '../domain/load-types.ts';
 import type { RateUnit } from '../domain/rate-units.ts';
 import { getRateUnit } from './payloads.ts';
@@ -181,7 +182,7 @@ function buildLoadEntities(load: LoadConfig, topics: Topics, takesCommands: bool
 
 /** A load whose device says when it is gone goes with it. */
 function buildDeviceAvailability({ name, output }: LoadConfig, topics: Topics) {
-  if (output.kind !== 'mqtt' || output.availability === undefined) return {};
+  if (listMqttDevices(output).every(({ availability }) => availability === undefined)) return {};
   const value_template = "{{ 'offline' if value_json.available == false else 'online' }}";
   return {
     availability_mode: 'all',

@@ -2,7 +2,7 @@
 
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
-import { isRunning } from '../domain/levels.ts';
+import { isRunning, listMqttDevices } from '../domain/levels.ts';
 import { chooseRateUnit, convertRate, type RateUnit } from '../domain/rate-units.ts';
 import { formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/units.ts';
 import type { DeviceStatus } from '../outputs/output.ts';
@@ -153,7 +153,7 @@ export function buildInfoPayload(
       name: load.name,
       type: load.type,
       output: load.output.kind,
-      commandTopic: load.output.kind === 'mqtt' ? load.output.commandTopic : null,
+      commandTopics: listMqttDevices(load.output).map(({ commandTopic }) => commandTopic),
       levels: listCommandLevels(load),
       powerKw: load.powerKw,
       onBelow: load.onBelow,

@@ -1,6 +1,7 @@
 /** Removes what an earlier configuration has left at the broker: documents and Home Assistant entities of loads that are gone. */
 
 import type { Config } from '../config/config.ts';
+import { listMqttDevices } from '../domain/levels.ts';
 import type { Broker, BrokerMessage } from '../domain/ports.ts';
 import { buildRemovedEntities, type DiscoveryMessage, listDiscoveryTopics } from './home-assistant.ts';
 import { buildLeaseTopic, buildTopics } from './topics.ts';
@@ -38,13 +39,14 @@ export async function removeOldLoads(broker: Broker, config: Config): Promise<vo
   const stored = parseInfo((await readStored(broker, info)).get(info));
   const names = new Set<unknown>(config.loads.map(({ name }) => name));
   const commandTopics = new Set<unknown>(
-    config.loads.map(({ output }) => (output.kind === 'mqtt' ? output.commandTopic : undefined)),
+    config.loads.flatMap(({ output }) => listMqttDevices(output).map((device) => device.commandTopic)),
   );
-  for (const { name, commandTopic } of stored) {
+  for (const { name, commandTopics: claimed } of stored) {
     if (isLoadName(name) && !names.has(name))
       for (const topic of [load(name), plan(name)]) await broker.publish(topic, '', { retain: true });
-    if (typeof commandTopic === 'string' && !commandTopics.has(commandTopic))
-      await removeClaim(broker, config, commandTopic);
+    for (const commandTopic of Array.isArray(claimed) ? claimed : [])
+      if (typeof commandTopic === 'string' && !commandTopics.has(commandTopic))
+        await removeClaim(broker, config, commandTopic);
   }
 }
 
@@ -60,7 +62,7 @@ async function removeClaim(broker: Broker, { device }: Config, commandTopic: str
 
 interface StoredLoad {
   readonly name?: unknown;
-  readonly commandTopic?: unknown;
+  readonly commandTopics?: unknown;
 }
 
 /** The loads of a stored `info`; none of anything else. */

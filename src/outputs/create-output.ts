@@ -1,13 +1,14 @@
 /** Creates the output of a load from its configuration. */
 
-import type { LoadConfig, MqttOutputConfig } from '../domain/load-types.ts';
+import type { LoadConfig, MqttOutputConfig, SgReadySwitches } from '../domain/load-types.ts';
 import type { Broker, BrokerWill, Clock, GpioLines, Log } from '../domain/ports.ts';
 import { createDryRunOutput } from './dry-run-output.ts';
 import { createMqttOutput, type MqttOutputParts } from './mqtt-output.ts';
 import type { DeviceLease, Output, OutputFailure } from './output.ts';
 import { createRelayOutput } from './relay-output.ts';
 import { RELEASE_DELAY_SECONDS } from './release-link.ts';
-import { createSgReadyOutput } from './sg-ready-output.ts';
+import { CONTACTS, createSgReadyOutput, isSgReadyState } from './sg-ready-output.ts';
+import { createSgReadyPairOutput } from './sg-ready-pair-output.ts';
 
 export interface CreateOutputParts {
   readonly pins?: GpioLines;
@@ -24,7 +25,7 @@ export interface CreateOutputParts {
 
 /** Touches nothing before `open` of the output. An observe-only load gets a dry run whatever its output. */
 export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output {
-  const { pins, broker, clock, log, maxSends } = parts;
+  const { pins, log } = parts;
   const { output: config, name } = load;
   if (load.observeOnly) return createDryRunOutput({ load: name, log });
   switch (config.kind) {
@@ -35,23 +36,41 @@ export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output
         ? createMissingOutput(NO_LINES_DETAIL)
         : createRelayOutput({ load: name, config, initialLevel: load.initialLevel, pins });
     case 'sg-ready':
+      if ('switches' in config) return createSwitchPair(load, config, parts);
       return pins === undefined
         ? createMissingOutput(NO_LINES_DETAIL)
         : createSgReadyOutput({ load: name, config, pins });
     case 'mqtt':
-      return broker === undefined
-        ? createMissingOutput('no broker is configured, so no command reaches its device: add mqtt.url')
-        : createMqttOutput({
-            load: name,
-            config,
-            broker,
-            clock,
-            log,
-            lease: parts.createLease?.(config.commandTopic) ?? SOLE_LEASE,
-            ...buildRelease(load, config, parts),
-            ...(maxSends === undefined ? {} : { maxSends }),
-          });
+      return createDeviceOutput(load, config, parts);
   }
+}
+
+function createDeviceOutput(load: LoadConfig, config: MqttOutputConfig, parts: CreateOutputParts): Output {
+  const { broker, clock, log, maxSends } = parts;
+  if (broker === undefined)
+    return createMissingOutput('no broker is configured, so no command reaches its device: add mqtt.url');
+  return createMqttOutput({
+    load: load.name,
+    config,
+    broker,
+    clock,
+    log,
+    lease: parts.createLease?.(config.commandTopic) ?? SOLE_LEASE,
+    ...buildRelease(load, config, parts),
+    ...(maxSends === undefined ? {} : { maxSends }),
+  });
+}
+
+/** Each contact is a switch of its own, and at the load's fail-safe state its own level. */
+function createSwitchPair(load: LoadConfig, { switches }: SgReadySwitches, parts: CreateOutputParts): Output {
+  const { failSafe } = load;
+  const safeContacts = CONTACTS[isSgReadyState(failSafe) ? failSafe : 'normal'];
+  const [a, b] = switches.map((config, i): Output => {
+    const contact: LoadConfig = { ...load, name: `${load.name}-${'ab'[i]}`, failSafe: safeContacts[i] ? 'on' : 'off' };
+    return createDeviceOutput(contact, config, parts);
+  });
+  if (a === undefined || b === undefined) throw new Error(`load ${load.name}: SG-Ready has two contacts`);
+  return createSgReadyPairOutput({ load: load.name, contacts: [a, b] });
 }
 
 /** As a stop would leave the device, so does the death of the program; `onStop: hold` leaves it as it is. */

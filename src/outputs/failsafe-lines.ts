@@ -16,6 +16,7 @@ function buildLoadFailsafeLines({ name, output, failSafe }: LoadConfig): readonl
     case 'relay':
       return [{ line: output.pin, high: (failSafe === 'on') !== output.activeLow }];
     case 'sg-ready': {
+      if ('switches' in output) return [];
       if (!isSgReadyState(failSafe)) throw new Error(`load ${name}: SG-Ready has no state "${failSafe}"`);
       const [a, b] = CONTACTS[failSafe];
       const lineA = { line: output.pins[0], high: a !== output.activeLow };

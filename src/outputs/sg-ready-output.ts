@@ -25,12 +25,12 @@ export function findStatePath(from: SgReadyState, to: SgReadyState): readonly Sg
   return start <= end ? STATES_IN_ORDER.slice(start + 1, end + 1) : STATES_IN_ORDER.slice(end, start).toReversed();
 }
 
-const getContactState = (a: boolean, b: boolean): SgReadyState =>
+export const getContactState = (a: boolean, b: boolean): SgReadyState =>
   a ? (b ? 'force' : 'block') : b ? 'recommend' : 'normal';
 
 export interface SgReadyOutputParts {
   readonly load: string;
-  readonly config: Extract<OutputConfig, { kind: 'sg-ready' }>;
+  readonly config: Extract<OutputConfig, { pins: unknown }>;
   readonly pins: GpioLines;
 }
 

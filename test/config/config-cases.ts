@@ -60,6 +60,24 @@ export const VALID_CONFIGS: readonly (readonly [string, string])[] = [
   ['a goal armed by command', withGoal({ need: '4h', armedBy: 'command' })],
   ['a goal over midnight', withGoal({ need: '8h', from: '22:00', by: '07:00' })],
   ['an energy that fits', withGoal({ need: '16kWh', from: '22:00', by: '06:00' })],
+  [
+    'SG-Ready over two channels of a Shelly',
+    toYaml({
+      mqtt: { url: 'mqtt://localhost' },
+      loads: {
+        heater: {
+          type: 'heat-pump',
+          output: {
+            kind: 'sg-ready',
+            switches: [
+              { preset: 'shelly-gen2', topic: 'shellyplus2pm-1', channel: 0 },
+              { preset: 'shelly-gen2', topic: 'shellyplus2pm-1', channel: 1 },
+            ],
+          },
+        },
+      },
+    }),
+  ],
   ['SG-Ready with block and force', withLoad({ ...SG, blockAbove: 90, forceBelow: 5 })],
   ['a dry run of SG-Ready', withLoad({ output: { kind: 'dry-run', as: 'sg-ready' }, failSafe: 'recommend' })],
   ['a budget as large as the load', withLoad({ powerKw: 2 }, { budgetKw: 2 })],

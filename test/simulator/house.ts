@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
+import { listOutputLines } from '../../src/domain/levels.ts';
 import { CONTACTS } from '../../src/outputs/sg-ready-output.ts';
 import { createReferenceService, type ReferenceService } from '../../src/reference/reference-service.ts';
 import { type Auditor, type ChangeCause, createAuditor } from './auditor.ts';
@@ -165,15 +166,14 @@ function createHouseLines(
   };
   const isRunning = (output: Config['loads'][number]['output']): boolean => {
     if (output.kind === 'relay') return isClosed(output.pin, output.activeLow);
-    if (output.kind !== 'sg-ready') return false;
+    if (output.kind !== 'sg-ready' || 'switches' in output) return false;
     const [a, b] = output.pins.map((pin) => isClosed(pin, output.activeLow));
     const state = Object.entries(CONTACTS).find(([, [inA, inB]]) => a === inA && b === inB)?.[0];
     return state === 'recommend' || state === 'force';
   };
   const lines = createModelLines((line, isByAgent) => {
     for (const { name, output } of readConfig().loads) {
-      const isOwn =
-        output.kind === 'relay' ? output.pin === line : output.kind === 'sg-ready' && output.pins.includes(line);
+      const isOwn = listOutputLines(output).includes(line);
       if (!isOwn || isRunning(output) === (wasRunning.get(name) ?? false)) continue;
       wasRunning.set(name, isRunning(output));
       onChange(name, isRunning(output), isByAgent);

@@ -1,6 +1,7 @@
 /** Makes an incident happen to a simulated house, and ends what of it lasts. */
 
 import type { Config } from '../../src/config/config.ts';
+import { listOutputLines } from '../../src/domain/levels.ts';
 import { buildTopics } from '../../src/mqtt/topics.ts';
 import type { FaultName } from '../../src/reference/faults/fault-rules.ts';
 import { createChance } from './chance.ts';
@@ -177,7 +178,7 @@ const strikes: Strikes = {
     const { lines } = house;
     const target = pickLoad(house, load, false);
     const { output } = target ?? {};
-    const pin = output?.kind === 'relay' ? output.pin : output?.kind === 'sg-ready' ? output.pins[1] : undefined;
+    const pin = output && listOutputLines(output).at(-1);
     if (target === undefined || pin === undefined) return;
     lines.troubles.set(pin, trouble);
     begin(house, { subject: `load ${target.name} line`, length, end: () => void lines.troubles.delete(pin) });

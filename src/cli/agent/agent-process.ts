@@ -4,6 +4,7 @@ import { createAgent } from '../../agent/agent.ts';
 import type { Config } from '../../config/config.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
+import { listOutputLines } from '../../domain/levels.ts';
 import type { Clock, Http, Ports } from '../../domain/ports.ts';
 import { readBootId } from '../../platform/boot-id.ts';
 import { readCodeCacheState } from '../../platform/code-cache-state.ts';
@@ -27,8 +28,7 @@ export interface AgentPorts {
   readonly env?: Terminal['env'];
 }
 
-export const usesGpio = ({ loads }: Config) =>
-  loads.some(({ output: { kind } }) => kind === 'relay' || kind === 'sg-ready');
+export const usesGpio = ({ loads }: Config) => loads.some(({ output }) => listOutputLines(output).length > 0);
 
 async function createWorld(
   config: LocatedConfig,

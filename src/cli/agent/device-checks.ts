@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { createDocumentStore } from '../../agent/document-store.ts';
 import { loadRegionCheckedAt } from '../../agent/region-loop.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
+import { listOutputLines } from '../../domain/levels.ts';
 import { toPlace } from '../../domain/place.ts';
 import { type Disk, DiskError } from '../../domain/ports.ts';
 import { getZoneOffset } from '../../domain/time-zone.ts';
@@ -120,9 +121,8 @@ export const checkClock: Check = async () => {
 
 const listGpioLines = ({ loads }: LocatedConfig) =>
   loads.flatMap(({ name, output }) => {
-    const at = `loads.${name}.output`;
-    if (output.kind === 'relay') return [{ at: `${at}.pin`, line: output.pin }];
-    return output.kind === 'sg-ready' ? output.pins.map((line) => ({ at: `${at}.pins`, line })) : [];
+    const at = `loads.${name}.output.${output.kind === 'relay' ? 'pin' : 'pins'}`;
+    return listOutputLines(output).map((line) => ({ at, line }));
   });
 
 /** Chip, line and permission; drives no line. */

@@ -1,6 +1,7 @@
 /** `gridtide forget`: erases what an agent has left at the broker: its retained topics, its claims of devices and its Home Assistant entities. */
 
 import type { LocatedConfig } from '../../config/config-paths.ts';
+import { listMqttDevices } from '../../domain/levels.ts';
 import type { Broker, BrokerMessage } from '../../domain/ports.ts';
 import { formatCount } from '../../domain/units.ts';
 import { listDiscoveryTopics } from '../../mqtt/home-assistant.ts';
@@ -54,9 +55,10 @@ const readText = ({ payload }: BrokerMessage) => new TextDecoder().decode(payloa
 async function findOwnClaims(broker: Broker, { device, loads }: LocatedConfig): Promise<string[]> {
   const claims: string[] = [];
   for (const { output } of loads) {
-    if (output.kind !== 'mqtt') continue;
-    const stored = await readStored(broker, buildLeaseTopic(output.commandTopic));
-    claims.push(...stored.filter((message) => readText(message) === device).map(({ topic }) => topic));
+    for (const { commandTopic } of listMqttDevices(output)) {
+      const stored = await readStored(broker, buildLeaseTopic(commandTopic));
+      claims.push(...stored.filter((message) => readText(message) === device).map(({ topic }) => topic));
+    }
   }
   return claims;
 }

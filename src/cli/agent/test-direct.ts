@@ -7,7 +7,7 @@ import { explainDecision } from '../../control/explain.ts';
 import { type ControlState, initialState, step } from '../../control/step.ts';
 import { waitAbortable } from '../../domain/abortable-wait.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
-import { idleLevel, isRunning } from '../../domain/levels.ts';
+import { idleLevel, isRunning, listOutputLines } from '../../domain/levels.ts';
 import type { Level } from '../../domain/load-types.ts';
 import type { Log } from '../../domain/ports.ts';
 import { type Duration, seconds } from '../../domain/units.ts';
@@ -160,7 +160,7 @@ const createStderrLog =
 async function openTestOutput(loadTest: LoadTest, link: BrokerLink | undefined, terminal: Terminal): Promise<Output> {
   const { load, config, clock } = loadTest;
   const broker = link?.broker;
-  const usesPins = load.output.kind === 'relay' || load.output.kind === 'sg-ready';
+  const usesPins = listOutputLines(load.output).length > 0;
   return createOutput(load, {
     clock,
     maxSends: MAX_SENDS,

@@ -1,7 +1,8 @@
 /** In the machine: the agent's own outputs on four kinds of relay boards, opened for the first time and told a few levels. */
 
 import { parseConfig } from '../../../src/config/parse-config.ts';
-import type { Level, LoadConfig, OutputConfig } from '../../../src/domain/load-types.ts';
+import { listOutputLines } from '../../../src/domain/levels.ts';
+import type { Level, LoadConfig } from '../../../src/domain/load-types.ts';
 import type { Instant } from '../../../src/domain/units.ts';
 import { createOutput } from '../../../src/outputs/create-output.ts';
 import { isOutputFailure } from '../../../src/outputs/output.ts';
@@ -26,16 +27,13 @@ if (!read.ok) throw new Error(read.mistakes.join('\n'));
 const pins = createPins();
 const parts = { pins, clock: createVirtualClock(0 as Instant), log: () => {} };
 
-const gpioLinesOf = (output: OutputConfig): readonly number[] =>
-  output.kind === 'relay' ? [output.pin] : output.kind === 'sg-ready' ? output.pins : [];
-
 const LEVELS: Readonly<Record<string, readonly Level[]>> = {
   relay: ['on', 'off', 'on'],
   'sg-ready': ['recommend', 'block', 'force'],
 };
 
 async function playLoad(load: LoadConfig): Promise<void> {
-  const wire = () => gpioLinesOf(load.output).map((line) => measureLine(outside, line));
+  const wire = () => listOutputLines(load.output).map((line) => measureLine(outside, line));
   const output = createOutput(load, parts);
   await playScene(`${load.name} opens`, async () => {
     const found = await output.open();
