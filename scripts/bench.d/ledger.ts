@@ -10,7 +10,7 @@ import { getLedgerFile } from '../../src/ledger/ledger-files.ts';
 import { formatEntries } from '../../src/ledger/ledger-lines.ts';
 import { tidyLedger } from '../../src/ledger/tidy-ledger.ts';
 import { createFileDisk } from '../../src/platform/file-disk.ts';
-import { listHouseEntries } from '../../test/ledger/random-ledger.ts';
+import { listRandomEntries } from '../../test/ledger/random-ledger.ts';
 import { judge } from './idle/house.ts';
 
 const YEARS = Number(process.argv[2] ?? 10);
@@ -51,7 +51,7 @@ async function writeLedger(): Promise<void> {
   const disk = createFileDisk(state);
   for (let day = 0; day < 365 * YEARS; day += 30) {
     const count = Math.min(30, 365 * YEARS - day);
-    const entries = listHouseEntries({ from: addDuration(from, days(day)), days: count, loads: LOADS, random });
+    const entries = listRandomEntries({ from: addDuration(from, days(day)), days: count, loads: LOADS, random });
     for (let i = 0; i < entries.length; i += APPEND_BATCH) add(entries.slice(i, i + APPEND_BATCH) as RecordedEntry[]);
     for (const [file, lines] of appended) await appendFile(join(state, file), lines);
     appended.clear();

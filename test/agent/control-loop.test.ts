@@ -21,13 +21,13 @@ loads:
   if (!read.ok) throw new Error(read.mistakes.join());
   const { loads, device, place } = read.config;
   const clock = createVirtualClock(NOON);
-  const told: Level[] = [];
+  const commands: Level[] = [];
   let refuse = 0;
-  let kept: ControlState | undefined;
+  let savedState: ControlState | undefined;
   const output: Output = {
     open: async () => ({}),
     async apply(level) {
-      told.push(level);
+      commands.push(level);
       refuse -= 1;
       return refuse >= 0 ? BUSY : undefined;
     },
@@ -44,20 +44,27 @@ loads:
     outputs: new Map([['water', output]]),
     beforeTick() {},
     onStep: ({ state }) => {
-      kept = state;
+      savedState = state;
     },
     onOutputFault() {},
   });
   const start = (levels: Record<string, Level>) => loop.start(initialState(site, saved, saved !== undefined), levels);
-  return { clock, loop, start, told, kept: () => kept, refuseNext: (times: number) => (refuse = times) };
+  return {
+    clock,
+    loop,
+    start,
+    told: commands,
+    savedState: () => savedState,
+    refuseNext: (times: number) => (refuse = times),
+  };
 }
 
 describe('carrying out what the core decides', () => {
   it('a load found running in the first step is not told its boot level before', async () => {
-    const { clock, start, told } = setUp();
+    const { clock, start, told: commands } = setUp();
     start({ water: 'on' });
     await clock.runUntil(addDuration(NOON, minutes(1)));
-    expect(told).toEqual([]);
+    expect(commands).toEqual([]);
   });
 
   it('a load that cannot be read is told once, and once more after a restart', async () => {
@@ -65,27 +72,27 @@ describe('carrying out what the core decides', () => {
     first.start({});
     await first.clock.runUntil(addDuration(NOON, minutes(2)));
     expect(first.told).toEqual(['off']);
-    const second = setUp(first.kept());
+    const second = setUp(first.savedState());
     second.start({});
     await second.clock.waitUntilIdle();
     expect(second.told).toEqual(['off']);
   });
 
   it('an output that fails is told again until it follows', async () => {
-    const { clock, start, told, refuseNext } = setUp();
+    const { clock, start, told: commands, refuseNext } = setUp();
     refuseNext(2);
     start({});
     await clock.runUntil(addDuration(NOON, minutes(2)));
-    expect(told).toEqual(['off', 'off', 'off']);
+    expect(commands).toEqual(['off', 'off', 'off']);
   });
 
   it('the level a load is left at is the one that is kept', async () => {
-    const { clock, loop, start, kept } = setUp();
+    const { clock, loop, start, savedState } = setUp();
     start({ water: 'off' });
     await clock.waitUntilIdle();
     await loop.stop();
     loop.recordFinalLevel('water', 'on');
-    expect(kept()?.loads[0]?.level).toBe('on');
+    expect(savedState()?.loads[0]?.level).toBe('on');
     loop.feed({ kind: 'tick' });
     expect(clock.waiting()).toEqual([]);
   });

@@ -9,8 +9,8 @@ const text = (content: Uint8Array | undefined) =>
 
 function setUp() {
   const disk = createMemoryDisk();
-  const said: (DiskError | undefined)[] = [];
-  return { disk, said, store: () => createDocumentStore(disk, (failure) => said.push(failure)) };
+  const diskResults: (DiskError | undefined)[] = [];
+  return { disk, said: diskResults, store: () => createDocumentStore(disk, (failure) => diskResults.push(failure)) };
 }
 
 describe('documents in two generations', () => {

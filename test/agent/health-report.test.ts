@@ -40,9 +40,9 @@ describe('the condition of the agent', () => {
       Array.from({ length: 10 }, (_, i) => `w${i}`),
     ],
   ];
-  it.each(rows)('warnings of the service: %s', (_, said, told) => {
-    expect(buildHealthPayload(buildHealth({ ...QUIET, signalData: warned(...said) }))).toMatchObject({
-      warnings: told,
+  it.each(rows)('warnings of the service: %s', (_, warnings, expected) => {
+    expect(buildHealthPayload(buildHealth({ ...QUIET, signalData: warned(...warnings) }))).toMatchObject({
+      warnings: expected,
     });
   });
 

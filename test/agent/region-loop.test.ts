@@ -46,7 +46,7 @@ function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...ans
   const asked: { readonly what: 'map' | 'place'; readonly at: Instant }[] = [];
   const downloads: string[] = [];
   const found: HomeRegion[] = [];
-  const told: string[] = [];
+  const logLines: string[] = [];
   const troubles = createProblems(
     clock,
     () => {},
@@ -79,7 +79,7 @@ function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...ans
     store: createDocumentStore(disk, () => {}),
     clock,
     random: { fraction: () => 0.5 },
-    log: (_, message) => told.push(message),
+    log: (_, message) => logLines.push(message),
     problems: troubles,
     signalType: 'co2_moer',
     device,
@@ -93,7 +93,7 @@ function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...ans
     asked,
     downloads,
     found,
-    told,
+    told: logLines,
     answers,
     trouble: () => troubles.list()[0]?.sentence,
     run: (length: ReturnType<typeof days>) => clock.runUntil(addDuration(clock.now().wall, length)),

@@ -18,18 +18,18 @@ describe('a mistake in the options', () => {
     [['--output', '--force'], '--output needs a value: FILE'],
     [['--force=yes'], '--force takes no value'],
   ];
-  it.each(rows)('%j', (argv, told) => {
+  it.each(rows)('%j', (argv, expected) => {
     expect(() => parseArguments(spec, argv)).toThrow(
-      new UsageError(`${told}; gridtide try --help lists what it takes`),
+      new UsageError(`${expected}; gridtide try --help lists what it takes`),
     );
   });
 });
 
 describe('a number', () => {
-  const read = (said: string, range = {}) => parseArguments(spec, ['--degrees', said]).number('degrees', range);
+  const read = (text: string, range = {}) => parseArguments(spec, ['--degrees', text]).number('degrees', range);
 
   //  typed   read as
-  const taken: readonly (readonly [string, number])[] = [
+  const accepted: readonly (readonly [string, number])[] = [
     ['5', 5],
     ['-122', -122],
     ['-122.25', -122.25],
@@ -39,12 +39,12 @@ describe('a number', () => {
     ['-.5', -0.5],
     ['5.', 5],
   ];
-  it.each(taken)('%j', (said, n) => expect(read(said)).toBe(n));
+  it.each(accepted)('%j', (text, n) => expect(read(text)).toBe(n));
 
   const refused = ['', ' ', ' 5', '5 ', '0x10', '0b1', '0o7', '1e1', '-1E-5', '1_000', '1,5', 'Infinity', 'NaN', '--5'];
-  it.each([...refused, '9'.repeat(400)])('%j is none', (said) =>
-    expect(() => parseArguments(spec, [`--degrees=${said}`]).number('degrees')).toThrow(
-      `--degrees ${said}: expected a number, written in digits such as -38.5`,
+  it.each([...refused, '9'.repeat(400)])('%j is none', (text) =>
+    expect(() => parseArguments(spec, [`--degrees=${text}`]).number('degrees')).toThrow(
+      `--degrees ${text}: expected a number, written in digits such as -38.5`,
     ),
   );
 

@@ -46,7 +46,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-interface House {
+interface ConfigOptions {
   readonly service?: string;
   readonly place?: string;
   readonly username?: string;
@@ -57,9 +57,9 @@ interface House {
   readonly state?: string;
 }
 
-let houses = 0;
+let configs = 0;
 
-async function house(said: House = {}): Promise<string> {
+async function writeConfig(options: ConfigOptions = {}): Promise<string> {
   const {
     service = url,
     place = '{latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}',
@@ -68,9 +68,9 @@ async function house(said: House = {}): Promise<string> {
     ca,
     mqtt,
     loads = '  lamp: {type: generic, output: {kind: dry-run}, minOn: 0s, minOff: 0s}',
-    state = `state-${++houses}`,
-  } = said;
-  const path = file(`house-${houses}-${state}.yaml`.replaceAll('/', '-'));
+    state = `state-${++configs}`,
+  } = options;
+  const path = file(`house-${configs}-${state}.yaml`.replaceAll('/', '-'));
   const lines = [
     'device: cellar',
     `state: ${state}`,
@@ -93,7 +93,7 @@ const run = (command: CommandModule, config: string, line = '', stop?: AbortSign
 
 describe('gridtide check', () => {
   it('finds nothing wrong with a good house, and says what the plan includes and where it is', async () => {
-    const { code, out } = await run(check, await house());
+    const { code, out } = await run(check, await writeConfig());
     expect(out).toMatch(/^ok +service: the account includes the forecast and the live index of CAISO_NORTH$/m);
     expect(out).toMatch(/^ok +place: CAISO_NORTH, California ISO North, according to the service$/m);
     expect([code, out.includes('no problems')]).toEqual([0, true]);
@@ -114,7 +114,7 @@ describe('gridtide check', () => {
       clock: () => subtractDuration(Date.now() as Instant, days(30)),
     });
     afterTest(() => past.close());
-    const { code, out } = await run(check, await house({ service: (await past.listen()).url }));
+    const { code, out } = await run(check, await writeConfig({ service: (await past.listen()).url }));
     expect(out).toMatch(
       /^note +clock: this device is 30d ahead of the service on this machine: gridtide run --now TIME/m,
     );
@@ -122,7 +122,7 @@ describe('gridtide check', () => {
   });
 
   //  what is wrong                house                                     place of it              words
-  const rows: readonly (readonly [string, House, string, RegExp])[] = [
+  const rows: readonly (readonly [string, ConfigOptions, string, RegExp])[] = [
     ['a password others can read', { password: 'open' }, 'service.passwordFile', /mode 644.*chmod 600/],
     ['a password file that is missing', { password: 'none' }, 'service.passwordFile', /cannot be read/],
     ['an authority that is none', { ca: 'pro' }, 'service.ca', /holds no certificate/],
@@ -155,8 +155,8 @@ describe('gridtide check', () => {
     ],
     ['a state directory that others may write', { state: 'state-of-all' }, 'state', /others may write it \(mode 777\)/],
   ];
-  it.each(rows)('%s', async (_, said, at, words) => {
-    const { code, out } = await run(check, await house(said), '--json');
+  it.each(rows)('%s', async (_, options, at, words) => {
+    const { code, out } = await run(check, await writeConfig(options), '--json');
     const { ok, findings } = JSON.parse(out);
     const found = findings.filter((one: { state: string }) => one.state === 'wrong');
     expect(found.map((one: { at: string }) => one.at).filter((one: string) => one === at)).toEqual([at]);
@@ -167,7 +167,7 @@ describe('gridtide check', () => {
   it('tells a plan that opens the live index alone, and is content with it', async () => {
     const { code, out } = await run(
       check,
-      await house({ username: 'free', place: '{latitude: 39.75, longitude: -105, timezone: America/Denver}' }),
+      await writeConfig({ username: 'free', place: '{latitude: 39.75, longitude: -105, timezone: America/Denver}' }),
     );
     expect(out).toMatch(/the account includes the live index of PSCO$/m);
     expect(out).toMatch(/^note +service: the account does not include the forecast of PSCO/m);
@@ -187,7 +187,7 @@ describe('gridtide check', () => {
       afterTest(() => published.close());
       const { url: service } = await published.listen();
       const place = '{latitude: 39.75, longitude: -105, timezone: America/Denver}';
-      const { code, out } = await run(check, await house({ service, username: plan, place }));
+      const { code, out } = await run(check, await writeConfig({ service, username: plan, place }));
       expect(out).toMatch(
         plan === 'pro'
           ? /^ok +service: the account includes the forecast and the live index of PSCO$/m
@@ -199,12 +199,12 @@ describe('gridtide check', () => {
 
   it('finds the place in the map held, and asks whether a sign is lost', async () => {
     const state = 'state-with-map';
-    const config = await house({ state });
+    const config = await writeConfig({ state });
     expect((await run(map, config, 'update')).code).toBe(0);
     expect((await run(check, config, '--offline')).out).toMatch(
       /^ok +place: CAISO_NORTH, California ISO North\nok +map: of 2026-03-01, requested 0 days ago$/m,
     );
-    const lost = await house({ state, place: '{latitude: 38.5, longitude: 122.0, timezone: Asia/Shanghai}' });
+    const lost = await writeConfig({ state, place: '{latitude: 38.5, longitude: 122.0, timezone: Asia/Shanghai}' });
     const { code, out } = await run(check, lost, '--offline');
     expect([code, out]).toEqual([1, expect.stringMatching(/longitude -122 would be CAISO_NORTH: is the sign/)]);
   });
@@ -212,7 +212,7 @@ describe('gridtide check', () => {
   it('tells how far the next region is where no number seems to be mistaken, and that it is no answer', async () => {
     const state = 'state-with-islands';
     await importText(TWO_REGIONS, { disk: createFileDisk(file(state)) });
-    const near = await house({ state, place: '{latitude: 5, longitude: 20.02, timezone: Europe/Athens}' });
+    const near = await writeConfig({ state, place: '{latitude: 5, longitude: 20.02, timezone: Europe/Athens}' });
     const { code, out } = await run(check, near, '--offline');
     expect([code, out]).toEqual([
       1,
@@ -220,29 +220,29 @@ describe('gridtide check', () => {
         /^WRONG +place: .* in no region of the map; the nearest is EAST, 2\.2 km away: check both numbers$/m,
       ),
     ]);
-    const far = await house({ state, place: '{latitude: -60, longitude: 45, timezone: Europe/Moscow}' });
+    const far = await writeConfig({ state, place: '{latitude: -60, longitude: 45, timezone: Europe/Moscow}' });
     expect((await run(check, far, '--offline')).out).toMatch(/the nearest is EAST, \d{4} km away: check both/);
   });
 
   it('finds a map old that nobody has asked for in a month, and not one that stayed the same', async () => {
-    const config = await house({ state: 'state-with-old-map' });
+    const config = await writeConfig({ state: 'state-with-old-map' });
     const disk = createFileDisk(file('state-with-old-map'));
     const daysAgo = (n: number) => subtractDuration(Date.now() as Instant, days(n));
     await importText(TWO_REGIONS, { disk, now: daysAgo(80.5) });
-    const told = async () => (await run(check, config, '--offline')).out;
-    expect(await told()).toMatch(/^note +map: of 2026-03-01, requested 80 days ago; the agent requests/m);
+    const runCheck = async () => (await run(check, config, '--offline')).out;
+    expect(await runCheck()).toMatch(/^note +map: of 2026-03-01, requested 80 days ago; the agent requests/m);
     const store = createDocumentStore(disk, () => {});
     await store.save('region', new TextEncoder().encode(JSON.stringify({ checkedAt: daysAgo(2.5) })));
-    expect(await told()).toMatch(/^ok +map: of 2026-03-01, requested 2 days ago$/m);
+    expect(await runCheck()).toMatch(/^ok +map: of 2026-03-01, requested 2 days ago$/m);
   });
 
   it('asks nobody with --offline', async () => {
-    const { code, out } = await run(check, await house({ password: 'wrong' }), '--offline');
+    const { code, out } = await run(check, await writeConfig({ password: 'wrong' }), '--offline');
     expect([code, out]).toEqual([0, expect.stringMatching(/^- +service: not contacted/m)]);
   });
 
   it('mistakes in the file are told all at once, with exit 2, also as JSON', async () => {
-    const config = await house({ loads: '  lamp: {type: lamp, output: {kind: relay}}' });
+    const config = await writeConfig({ loads: '  lamp: {type: lamp, output: {kind: relay}}' });
     const { code, err } = await run(check, config);
     expect([code, err.split('\n').length]).toEqual([2, 2]);
     const json = await run(check, config, '--json');
@@ -253,7 +253,7 @@ describe('gridtide check', () => {
 describe('gridtide run, before it starts', () => {
   const RELAY = '  pump: {type: generic, output: {kind: relay, pin: 17}}';
   //  what is wrong                       house              line                                    words
-  const rows: readonly (readonly [string, House, string, RegExp])[] = [
+  const rows: readonly (readonly [string, ConfigOptions, string, RegExp])[] = [
     ['a speed from nowhere', {}, '--speed 10', /--speed needs --now TIME$/],
     [
       'no time, no number',
@@ -264,8 +264,8 @@ describe('gridtide run, before it starts', () => {
     ['lines of a board', { loads: RELAY }, '--now 2026-03-01 --speed 10', /never drive GPIO lines/],
     ['an authority that is none', { ca: 'pro' }, '', /service\.ca: .*pro cannot be read, or holds no certificate/],
   ];
-  it.each(rows)('%s', async (_, said, line, words) => {
-    const { code, out, err } = await run(runAgent, await house(said), line);
+  it.each(rows)('%s', async (_, options, line, words) => {
+    const { code, out, err } = await run(runAgent, await writeConfig(options), line);
     expect(err).toMatch(words);
     expect([code, out]).toEqual([2, '']);
   });
@@ -276,20 +276,20 @@ it.each([
   ['plan', plan, ''],
   ['check', check, '--offline'],
 ] as const)('gridtide %s makes no state directory', async (_, command, line) => {
-  const state = `deep/state-${++houses}`;
-  await run(command, await house({ state }), line);
+  const state = `deep/state-${++configs}`;
+  await run(command, await writeConfig({ state }), line);
   expect(await readdir(folder)).not.toContain('deep');
 });
 
 it('gridtide why tells an unusable state directory once', async () => {
-  const { code, err } = await run(why, await house({ state: 'state-of-all' }), 'lamp');
+  const { code, err } = await run(why, await writeConfig({ state: 'state-of-all' }), 'lamp');
   expect(code).toBe(1);
   expect(err.match(/others may write it/g)).toHaveLength(1);
 });
 
 describe('gridtide test, with no agent and no broker', () => {
   it('switches, reads back, and leaves a load that cannot tell what it was at its fail-safe level', async () => {
-    const { code, out, err } = await run(test, await house(), 'lamp --for 1s --json');
+    const { code, out, err } = await run(test, await writeConfig(), 'lamp --for 1s --json');
     expect(JSON.parse(out)).toMatchObject({ by: 'direct', read: 'on', left: 'off' });
     expect(err).toMatch(/lamp on, reads on; for 1s/);
     expect(code).toBe(0);
@@ -298,7 +298,7 @@ describe('gridtide test, with no agent and no broker', () => {
   it('stopped by hand it leaves the load at its fail-safe level all the same', async () => {
     const stop = new AbortController();
     stop.abort();
-    const { out, err } = await run(test, await house(), 'lamp --for 1h --json', stop.signal);
+    const { out, err } = await run(test, await writeConfig(), 'lamp --for 1h --json', stop.signal);
     expect([JSON.parse(out).left, err.includes('would be switched off')]).toEqual(['off', true]);
   });
 
@@ -311,13 +311,13 @@ describe('gridtide test, with no agent and no broker', () => {
     ['too long', 'lamp --for 2h', 2, /to 1h/],
   ];
   it.each(rows)('%s', async (_, line, exit, words) => {
-    const { code, err, out } = await run(test, await house(), line);
+    const { code, err, out } = await run(test, await writeConfig(), line);
     expect([code, out]).toEqual([exit, '']);
     expect(err).toMatch(words);
   });
 
   it('a load that only observes is not touched', async () => {
-    const config = await house({ loads: '  lamp: {type: generic, output: {kind: dry-run}, observeOnly: true}' });
+    const config = await writeConfig({ loads: '  lamp: {type: generic, output: {kind: dry-run}, observeOnly: true}' });
     expect(await run(test, config, 'lamp')).toMatchObject({ code: 1, err: expect.stringMatching(/observeOnly: true/) });
   });
 });
@@ -341,7 +341,7 @@ describeWithMosquitto('gridtide test, with no agent on the broker', () => {
       await spy.publish('plug/state', found, { retain: true });
       const output = '{kind: mqtt, preset: switch, topic: plug/set, stateTopic: plug/state}';
       const loads = `  plug: {type: generic, output: ${output}, minOn: 0s, minOff: 0s, failSafe: "${failSafe}"}`;
-      const config = await house({ mqtt: mosquitto.url, loads });
+      const config = await writeConfig({ mqtt: mosquitto.url, loads });
       const { code, out } = await run(test, config, `plug --level ${level} --for 1s --json`);
       expect(JSON.parse(out)).toMatchObject({ by: 'direct', read: level, left, text: expect.stringMatching(words) });
       expect([code, spy.lastText('plug/state')]).toEqual([0, left]);
@@ -355,7 +355,7 @@ describeWithMosquitto('gridtide test of a device that says nothing', () => {
   const setting = async (failSafe: string) => {
     const mosquitto = stopAfterTest(await startMosquitto());
     const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
-    return { spy, config: await house({ mqtt: mosquitto.url, loads: silent(failSafe) }) };
+    return { spy, config: await writeConfig({ mqtt: mosquitto.url, loads: silent(failSafe) }) };
   };
   /** A hundred times faster, so that no word within ten seconds is no word within a tenth of one. */
   const hasty: CommandModule = {
@@ -370,11 +370,11 @@ describeWithMosquitto('gridtide test of a device that says nothing', () => {
   ] as const;
   it.each(rows)(
     'with fail-safe %s it is told %j, and each wait is told before it begins',
-    async (failSafe, told, end) => {
+    async (failSafe, commands, end) => {
       const { spy, config } = await setting(failSafe);
       const { code, err, out } = await run(hasty, config, 'plug');
       expect([code, out]).toEqual([1, '']);
-      expect(spy.messages.filter(({ topic }) => topic === 'plug/set').map(({ text }) => text)).toEqual(told);
+      expect(spy.messages.filter(({ topic }) => topic === 'plug/set').map(({ text }) => text)).toEqual(commands);
       expect(err).toMatch(/^plug: opening, then waiting up to 3s for its state on plug\/state$/m);
       expect(err).toMatch(/^plug: switching on, then waiting up to 10s for its state on plug\/state$/m);
       expect(err).toMatch(/"plug" was not switched: the device was sent on 2 times and reports nothing on plug\/state/);
@@ -418,7 +418,7 @@ describeWithMosquitto('why and test around the life of an agent', () => {
   ].join('\n');
 
   it('tells nothing before, the decision while it runs, the last one after; guards hold throughout', async () => {
-    const config = await house({ mqtt: mosquitto.url, loads: LOADS });
+    const config = await writeConfig({ mqtt: mosquitto.url, loads: LOADS });
     expect(await run(why, config, 'lamp')).toMatchObject({
       code: 1,
       err: expect.stringMatching(/no decision about "lamp" was found/),
@@ -431,9 +431,9 @@ describeWithMosquitto('why and test around the life of an agent', () => {
     const agent = run(runAgent, config, '', stop.signal);
     await subscribed;
 
-    const told = JSON.parse((await run(why, config, 'lamp --json')).out);
-    expect(told).toMatchObject({ load: 'lamp', from: 'broker' });
-    expect(told.text).toMatch(/\w/);
+    const decision = JSON.parse((await run(why, config, 'lamp --json')).out);
+    expect(decision).toMatchObject({ load: 'lamp', from: 'broker' });
+    expect(decision.text).toMatch(/\w/);
 
     const switched = await run(test, config, 'lamp --for 1s --json');
     expect(JSON.parse(switched.out)).toMatchObject({ by: 'agent', read: 'on' });

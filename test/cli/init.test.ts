@@ -24,13 +24,13 @@ async function init(
   argv: readonly string[],
   input: Terminal['input'] = typed([]),
   stop = new AbortController().signal,
-  heard: (text: string) => void = () => {},
+  onPrint: (text: string) => void = () => {},
 ) {
-  let said = '';
+  let printed = '';
   const terminal: Terminal = {
     out: (text) => {
-      said += text;
-      heard(text);
+      printed += text;
+      onPrint(text);
     },
     err: () => {},
     input,
@@ -40,7 +40,7 @@ async function init(
     stop,
   };
   const code = await run(parseArguments(spec, argv), terminal);
-  return { code, said };
+  return { code, said: printed };
 }
 
 async function configWritten() {
@@ -57,8 +57,8 @@ describe('without questions', () => {
     expect((await configWritten()).loads.map(({ name }) => name)).toEqual(['car', 'heating', 'water']);
   });
   it('prints the schema', async () => {
-    const { said } = await init(['--schema']);
-    expect(JSON.parse(said)).toMatchObject({ type: 'object', required: ['device', 'place', 'service', 'loads'] });
+    const { said: printed } = await init(['--schema']);
+    expect(JSON.parse(printed)).toMatchObject({ type: 'object', required: ['device', 'place', 'service', 'loads'] });
   });
   it('keeps a file that is there, unless forced', async () => {
     await writeFile(file, 'mine');
@@ -99,12 +99,12 @@ describe('with answers', () => {
       '06:30',
       '',
     ];
-    const { code, said } = await init(['--output', file], typed(answers));
+    const { code, said: printed } = await init(['--output', file], typed(answers));
     expect(code).toBe(0);
-    expect(said).toContain('"My House" is not a name of 1 to 64 small letters');
-    expect(said).toContain('"0x26" is not a number within -90 to 90');
-    expect(said).toContain('138 is not within -90 to 90; are latitude and longitude swapped?');
-    expect(said).toContain('would send the password in clear');
+    expect(printed).toContain('"My House" is not a name of 1 to 64 small letters');
+    expect(printed).toContain('"0x26" is not a number within -90 to 90');
+    expect(printed).toContain('138 is not within -90 to 90; are latitude and longitude swapped?');
+    expect(printed).toContain('would send the password in clear');
     const config = await configWritten();
     expect(config).toMatchObject({
       device: 'attic',
@@ -137,10 +137,10 @@ describe('with answers', () => {
       '',
       '',
     ];
-    const { said } = await init(['--output', file], typed(answers));
-    expect(said).toContain('loads.water uses GPIO 17 already');
-    expect(said).toContain('low line (yes, no) [no]: ');
-    expect(said).toContain('"maybe" is not yes or no');
+    const { said: printed } = await init(['--output', file], typed(answers));
+    expect(printed).toContain('loads.water uses GPIO 17 already');
+    expect(printed).toContain('low line (yes, no) [no]: ');
+    expect(printed).toContain('"maybe" is not yes or no');
     expect((await configWritten()).loads.map(({ output }) => output)).toEqual([
       { kind: 'relay', pin: 17, activeLow: false },
       { kind: 'sg-ready', pins: [22, 27], activeLow: true },
@@ -148,10 +148,10 @@ describe('with answers', () => {
   });
 
   it('writes nothing when the answers end early, and leaves the line of the question', async () => {
-    const heard: string[] = [];
-    const ended = init(['--output', file], typed(HOUSE), undefined, (text) => heard.push(text));
+    const prompts: string[] = [];
+    const ended = init(['--output', file], typed(HOUSE), undefined, (text) => prompts.push(text));
     await expect(ended).rejects.toThrow('the answers ended before the questions did');
-    expect(heard.at(-1)).toBe('\n');
+    expect(prompts.at(-1)).toBe('\n');
     await expect(readFile(file)).rejects.toThrow('ENOENT');
   });
 

@@ -220,8 +220,8 @@ describe('region', () => {
 
   it('tells people of a border, or an overlap', async () => {
     await importing(TWO_REGIONS);
-    const told = { code: 0, out: 'WEST  Region WEST\n', err: 'on a border or an overlap with EAST\n' };
-    expect(await at(5, 10)).toEqual(told);
+    const expected = { code: 0, out: 'WEST  Region WEST\n', err: 'on a border or an overlap with EAST\n' };
+    expect(await at(5, 10)).toEqual(expected);
   });
 
   it('outside coverage: exit 1, and never the nearest', async () => {

@@ -9,10 +9,10 @@ import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { NOON } from '../service/client-fixture.ts';
 
 it('one line a pause, though several requests wait at a time', async () => {
-  let said = '';
+  let written = '';
   const terminal = {
     err: (text: string) => {
-      said += text;
+      written += text;
     },
   } as Terminal;
   const clock = createVirtualClock(NOON);
@@ -21,7 +21,7 @@ it('one line a pause, though several requests wait at a time', async () => {
   for (const wait of [31, 30, 33]) tell(seconds(wait), throttled);
   await clock.runUntil(addDuration(NOON, seconds(31)));
   tell(seconds(4), { kind: 'server-error', status: 503, message: 'down' });
-  expect(said).toBe(
+  expect(written).toBe(
     'waiting 31 s: too many requests\n' + 'waiting 4 s: the service returned a server error (503: down)\n',
   );
 });

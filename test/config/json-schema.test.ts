@@ -133,5 +133,5 @@ describe('the documentation', () => {
     [LOAD.type, 'required'],
     [LOAD.goal, 'none'],
   ] as const;
-  it.each(rows)('%#: %s', (row, said) => expect(formatDefault(row)).toBe(said));
+  it.each(rows)('%#: %s', (row, text) => expect(formatDefault(row)).toBe(text));
 });

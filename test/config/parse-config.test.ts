@@ -157,8 +157,8 @@ describe('a configuration that is refused', () => {
 
   it('says at most fifty', () => {
     const loads = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`l${i}`, { minOn: 1 }]));
-    const said = bad(toYaml({ loads }));
-    expect([said.length, said.at(-1)]).toEqual([51, 'and 40 more mistakes']);
+    const mistakes = bad(toYaml({ loads }));
+    expect([mistakes.length, mistakes.at(-1)]).toEqual([51, 'and 40 more mistakes']);
   });
 
   it('never repeats a password', () => {

@@ -14,7 +14,7 @@ afterEach(() => pair?.close());
 
 async function watching(service: (pair: ClientAndReference) => ServiceClient) {
   pair = await startClientAndReference();
-  const told: string[] = [];
+  const changes: string[] = [];
   const failures: Failure['kind'][] = [];
   const { clock } = pair;
   const asked = service(pair);
@@ -30,14 +30,14 @@ async function watching(service: (pair: ClientAndReference) => ServiceClient) {
     },
     clock,
     random: { fraction: () => 0.5 },
-    onEntitlements: (_, changes) => told.push(...changes),
+    onEntitlements: (_, found) => changes.push(...found),
     onFailure: (failure) => failures.push(failure.kind),
   });
-  return { pair, watch, told, failures, service: asked };
+  return { pair, watch, told: changes, failures, service: asked };
 }
 
 it('is read once a day', async () => {
-  const { pair, watch, service, told } = await watching((pair) => pair.client('analyst'));
+  const { pair, watch, service, told: changes } = await watching((pair) => pair.client('analyst'));
   expect(watch.entitlements()).toBe(undefined);
   watch.pollFor(PSCO);
   expect(watch.entitlements()).toMatchObject({ forecast: 'unknown', index: 'open' });
@@ -51,41 +51,45 @@ it('is read once a day', async () => {
   const { requests, logins } = service.counts();
   expect(requests - logins).toBeGreaterThanOrEqual(10);
   expect(requests - logins).toBeLessThanOrEqual(12);
-  expect(told).toEqual([]);
+  expect(changes).toEqual([]);
   watch.stop();
 });
 
 it('a subscription that begins is said within a day, one that ends at the first refused request', async () => {
   let plan: 'free' | 'basic' = 'free';
-  const { pair, watch, told } = await watching((pair) =>
+  const {
+    pair,
+    watch,
+    told: changes,
+  } = await watching((pair) =>
     pair.client('pro', { credentials: async () => ({ username: plan, password: 'pass-word1' }) }),
   );
   watch.pollFor(PSCO);
   await pair.pass(hours(1));
-  expect(told).toEqual([]);
+  expect(changes).toEqual([]);
   watch.observeGate('forecast', 'closed');
-  expect(told[0]).toBe('the account does not include the forecast of PSCO; a subscription does');
-  told.length = 0;
+  expect(changes[0]).toBe('the account does not include the forecast of PSCO; a subscription does');
+  changes.length = 0;
   plan = 'basic';
   await pair.pass(days(1));
-  expect(told).toContain('the account now includes the forecast of PSCO');
-  told.length = 0;
+  expect(changes).toContain('the account now includes the forecast of PSCO');
+  changes.length = 0;
   plan = 'free';
   await pair.pass(days(1));
   expect(watch.entitlements()?.forecast).toBe('unknown');
   watch.observeGate('forecast', 'closed');
-  expect(told).toContain('the account does not include the forecast of PSCO; a subscription does');
+  expect(changes).toContain('the account does not include the forecast of PSCO; a subscription does');
   watch.stop();
 });
 
 it('a gate met by a request is said at once, and once', async () => {
-  const { pair, watch, told } = await watching((pair) => pair.client('analyst'));
+  const { pair, watch, told: changes } = await watching((pair) => pair.client('analyst'));
   watch.pollFor(PSCO);
   await pair.pass(minutes(1));
   watch.observeGate('map', 'closed');
   watch.observeGate('map', 'closed');
   watch.observeGate('forecast', 'open');
-  expect(told).toEqual(['the account does not include the map of PSCO; an analyst or pro subscription does']);
+  expect(changes).toEqual(['the account does not include the map of PSCO; an analyst or pro subscription does']);
   watch.stop();
 });
 
@@ -94,24 +98,24 @@ const contradictions = [
   ['analyst', 'open', 'closed', ['the account does not include the forecast of PSCO; a subscription does']],
   ['free', 'unknown', 'open', []],
 ] as const;
-it.each(contradictions)('%s: what is described as %s and met %s is said once', async (plan, _, met, said) => {
-  const { pair, watch, told } = await watching((pair) => pair.client(plan));
+it.each(contradictions)('%s: what is described as %s and met %s is said once', async (plan, _, observed, expected) => {
+  const { pair, watch, told: changes } = await watching((pair) => pair.client(plan));
   watch.pollFor(PSCO);
   await pair.pass(minutes(1));
-  told.length = 0;
-  watch.observeGate('forecast', met);
+  changes.length = 0;
+  watch.observeGate('forecast', observed);
   await pair.pass(days(3));
-  expect(told).toEqual(said);
-  expect(watch.entitlements()?.forecast).toBe(met);
+  expect(changes).toEqual(expected);
+  expect(watch.entitlements()?.forecast).toBe(observed);
   watch.stop();
 });
 
 it('a gate met before the first description stays as it was met', async () => {
-  const { pair, watch, told } = await watching((pair) => pair.client('analyst'));
+  const { pair, watch, told: changes } = await watching((pair) => pair.client('analyst'));
   watch.pollFor(PSCO);
   watch.observeGate('forecast', 'closed');
   await pair.pass(days(2));
-  expect(told).toEqual(['the account does not include the forecast of PSCO; a subscription does']);
+  expect(changes).toEqual(['the account does not include the forecast of PSCO; a subscription does']);
   watch.stop();
 });
 

@@ -131,8 +131,8 @@ describe('late data and corrections', () => {
     const changed = after.filter((point) => Date.parse(point.last_updated) > since);
     expect(changed.length).toBeGreaterThan(10);
     expect(changed.length).toBeLessThan(after.length / 10);
-    const told = (await history(may, may + 20 * DAY, { updated_since: iso(since) })).json.data;
-    expect(told).toEqual(changed);
+    const updated = (await history(may, may + 20 * DAY, { updated_since: iso(since) })).json.data;
+    expect(updated).toEqual(changed);
     const old = new Map(before.map((point) => [point.point_time, point]));
     const untouched = after.filter((point) => Date.parse(point.last_updated) <= since);
     expect(untouched.every((point) => old.get(point.point_time)?.value === point.value)).toBe(true);

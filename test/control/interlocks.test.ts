@@ -23,9 +23,9 @@ describe('an output that does not obey', () => {
     const bench = tankBench();
     bench.runFor(minutes(6));
     // Nothing confirms: the bench only fails.
-    const told: number[] = [];
+    const sentAt: number[] = [];
     const step = (event: Parameters<ControlBench['send']>[0]) => {
-      for (const _ of bench.sendUnanswered(event)) told.push(bench.now.uptime);
+      for (const _ of bench.sendUnanswered(event)) sentAt.push(bench.now.uptime);
     };
     step({ kind: 'signal', view: { changesAt: 8e15 as Instant, index: lastingIndex(bench) } });
     for (let i = 1; i <= 2; i++) {
@@ -36,7 +36,7 @@ describe('an output that does not obey', () => {
       bench.skip(seconds(0.1));
       step({ kind: 'tick' });
     }
-    const gaps = told.map((time, i) => (i === 0 ? 0 : time - (told[i - 1] ?? 0)));
+    const gaps = sentAt.map((time, i) => (i === 0 ? 0 : time - (sentAt[i - 1] ?? 0)));
     expect(gaps).toEqual([0, 5_000, 10_000]);
   });
 

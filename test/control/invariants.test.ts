@@ -35,23 +35,23 @@ describe(`the invariants of control, over ${RUNS} histories of ${EVENTS} events`
     const site = fc.nat(historySites.length - 1);
     fc.assert(
       fc.property(site, fc.nat(), generateHistories(EVENTS, replayPath), (which, probe, happenings) => {
-        const told: HistoryProgress = { events: 0 };
+        const progress: HistoryProgress = { events: 0 };
         const setup = () => ({
-          model: told,
+          model: progress,
           real: new SimulatedSite(historySites[which] ?? buildSite(), HISTORY_START, probe),
         });
         fc.modelRun(setup, happenings);
         // Counts whole histories alone; what fails earlier has failed above.
-        fc.pre(told.events >= EVENTS);
+        fc.pre(progress.events >= EVENTS);
       }),
       options,
     );
   });
 
   it.each(regressionHistories)('$name', ({ site, actions }) => {
-    const plant = new SimulatedSite(historySites[site] ?? buildSite(), HISTORY_START, 0);
-    for (const action of actions) plant.act(action);
-    expect(plant.violations).toEqual([]);
+    const simulated = new SimulatedSite(historySites[site] ?? buildSite(), HISTORY_START, 0);
+    for (const action of actions) simulated.act(action);
+    expect(simulated.violations).toEqual([]);
   });
 
   const DUSK = instantFrom('2026-06-04T01:00:00Z');

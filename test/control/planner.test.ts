@@ -58,17 +58,17 @@ describe('the planner', () => {
       if (isBeyondPatterns(one)) continue;
       compared += 1;
       const [plan, best] = [planSlots(one), findBestSchedule(one)];
-      const told = JSON.stringify({ ...one, weights: [...one.weights].map(String) });
+      const instanceText = JSON.stringify({ ...one, weights: [...one.weights].map(String) });
       if (best === undefined || plan === undefined) {
-        expect([plan, best], told).toEqual([undefined, undefined]);
+        expect([plan, best], instanceText).toEqual([undefined, undefined]);
         continue;
       }
       possible += 1;
       if (Math.abs(plan.cost - best.cost) > 1e-9 * Math.max(1, Math.abs(best.cost)))
-        expect(plan.cost, told).toBe(best.cost);
+        expect(plan.cost, instanceText).toBe(best.cost);
       const end = Math.ceil((plan.runs.at(-1)?.to ?? 0) - 1e-9);
       if (plan.starts !== best.starts || end !== best.end)
-        expect([plan.starts, end], told).toEqual([best.starts, best.end]);
+        expect([plan.starts, end], instanceText).toEqual([best.starts, best.end]);
     }
     expect(possible).toBeGreaterThan(TRIES / 3);
   });

@@ -54,16 +54,16 @@ const signal = fc
     index: fc.option(fc.integer({ min: 0, max: 100 }), { nil: undefined }),
     flat: fc.oneof({ arbitrary: fc.constant(false), weight: 9 }, { arbitrary: fc.constant(true), weight: 1 }),
     indexLasts: fc.constantFrom(600_000, 1_800_000, 3 * HOUR),
-    outlook: fc.option(horizonValues, { nil: undefined }),
+    horizon: fc.option(horizonValues, { nil: undefined }),
     profile: fc.boolean(),
-    outlookLasts: fc.integer({ min: 60_000, max: 40 * HOUR }),
+    horizonLasts: fc.integer({ min: 60_000, max: 40 * HOUR }),
   })
   .map(
-    ({ index: value, outlook, ...rest }): SiteAction => ({
+    ({ index: value, horizon, ...rest }): SiteAction => ({
       kind: 'signal',
       ...rest,
       ...(value === undefined ? {} : { index: value }),
-      ...(outlook === undefined ? {} : { outlook }),
+      ...(horizon === undefined ? {} : { horizon }),
     }),
   );
 const arm = fc.record({
@@ -114,10 +114,10 @@ class ActionCommand implements fc.Command<HistoryProgress, SimulatedSite> {
     return events < this.maxEvents;
   }
 
-  run(told: HistoryProgress, plant: SimulatedSite): void {
-    plant.act(this.action);
-    told.events = plant.events;
-    expect(plant.violations).toEqual([]);
+  run(progress: HistoryProgress, simulated: SimulatedSite): void {
+    simulated.act(this.action);
+    progress.events = simulated.events;
+    expect(simulated.violations).toEqual([]);
   }
 
   /** As a row of `regression-histories.ts`. */

@@ -10,13 +10,13 @@ interface RegressionHistory {
 }
 
 const zeros = Array<number>(10).fill(0);
-const forecast = (outlook: readonly number[], outlookLasts: number): SiteAction => ({
+const forecast = (values: readonly number[], horizonLasts: number): SiteAction => ({
   kind: 'signal',
   flat: false,
   indexLasts: 600_000,
   profile: false,
-  outlookLasts,
-  outlook,
+  horizonLasts,
+  horizon: values,
 });
 
 export const regressionHistories: readonly RegressionHistory[] = [

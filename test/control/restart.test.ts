@@ -33,7 +33,7 @@ const saved = (state: ControlState): ControlState => {
 };
 
 /** A tank that has just been told to run, and has not answered. */
-function told() {
+function buildCommandedBench() {
   const bench = new ControlBench(buildSite(tankLoad({ maxStartsPerHour: 1, failSafe: 'off' })), NOON);
   bench.send({ kind: 'found', levels: { tank: 'off' } });
   bench.runFor(minutes(6));
@@ -43,7 +43,7 @@ function told() {
 
 describe('a command under way when the process ends', () => {
   it('counts as a start when the power failed with it', () => {
-    const before = told();
+    const before = buildCommandedBench();
     const after = new ControlBench(before.site, before.now.wall, { saved: saved(before.state) });
     after.send({ kind: 'found', levels: { tank: 'off' } });
     after.send(clean);
@@ -52,7 +52,7 @@ describe('a command under way when the process ends', () => {
   });
 
   it('counts as done within one boot: nothing is told again, and the least running time holds', () => {
-    const before = told();
+    const before = buildCommandedBench();
     const { site, state, now } = before;
     const later = { ...now, wall: (now.wall + 1_000) as Instant, uptime: (now.uptime + 1_000) as Uptime };
     const woken = step(site, initialState(site, saved(state), true), { kind: 'found', levels: {} }, later);

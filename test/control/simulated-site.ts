@@ -21,9 +21,9 @@ export type SiteAction =
       readonly index?: number;
       readonly flat: boolean;
       readonly indexLasts: number;
-      readonly outlook?: readonly number[];
+      readonly horizon?: readonly number[];
       readonly profile: boolean;
-      readonly outlookLasts: number;
+      readonly horizonLasts: number;
     }
   | {
       readonly kind: 'override';
@@ -176,17 +176,17 @@ export class SimulatedSite {
               quality: 'full',
             },
           }),
-      ...(action.outlook === undefined
+      ...(action.horizon === undefined
         ? {}
         : {
             horizon: {
               basis: action.profile ? 'own-profile' : 'fresh-forecast',
               from,
               period: 1_800_000 as Duration,
-              values: action.outlook,
+              values: action.horizon,
               units: 'lbs_co2_per_mwh',
               generatedAt: wall,
-              validUntil: (wall + action.outlookLasts) as Instant,
+              validUntil: (wall + action.horizonLasts) as Instant,
             },
           }),
     };
@@ -349,10 +349,10 @@ export class SimulatedSite {
       if (load === undefined || plan === undefined || job === undefined || job.forcedByDeadline) continue;
       const { runs } = plan;
       const first = runs[0];
-      const [was, told] = [before.loads[i], commands.some((one) => one.load === name)];
+      const [was, isCommanded] = [before.loads[i], commands.some((one) => one.load === name)];
       if (plan.madeAt !== now.wall || plan.runs === was?.plan?.runs || first === undefined) continue;
       // What a command of this step has changed, the plan did not know yet.
-      const running = told ? isRunning(was?.pending?.level ?? was?.level) : isRunning(pending?.level ?? level);
+      const running = isCommanded ? isRunning(was?.pending?.level ?? was?.level) : isRunning(pending?.level ?? level);
       const goesOn = running && first.from <= now.wall;
       const fresh = goesOn ? runs.slice(1) : runs;
       const least = load.output.kind === 'sg-ready' ? Math.max(load.minOn, load.minStateTime) : load.minOn;
@@ -364,7 +364,7 @@ export class SimulatedSite {
       if (fresh.length > Math.max(0, (load.maxInterruptions ?? Infinity) + 1 - job.starts))
         says('too many starts of the job');
       if (fresh.length > load.maxStartsPerDay) says('too many starts of the day');
-      if (!running && !told && first.from < now.wall + load.minOff - (now.uptime - runSince) - 1)
+      if (!running && !isCommanded && first.from < now.wall + load.minOff - (now.uptime - runSince) - 1)
         says('no pause before');
       const planned = runs.reduce((sum, { from, to }) => sum + to - from, 0);
       if (planned < job.need - job.done - 1) says('it does not deliver');
@@ -424,9 +424,10 @@ export class SimulatedSite {
   /** 8 */
   private checkBasis(decision: Decision, view: SignalView | undefined, load: LoadConfig, now: ClockReading) {
     const index = view?.index !== undefined && now.wall < view.index.validUntil ? view.index.basis : undefined;
-    const outlook = view?.horizon !== undefined && now.wall < view.horizon.validUntil ? view.horizon.basis : undefined;
+    const horizonBasis =
+      view?.horizon !== undefined && now.wall < view.horizon.validUntil ? view.horizon.basis : undefined;
     const { basis, why } = decision;
-    const cited = why === 'planned' || why === 'plan-waits' ? [outlook] : [index, outlook];
+    const cited = why === 'planned' || why === 'plan-waits' ? [horizonBasis] : [index, horizonBasis];
     const valid =
       basis === 'fail-safe' ||
       (basis === 'default-window' ? load.window !== undefined : now.trusted && cited.includes(basis));
@@ -438,13 +439,13 @@ export class SimulatedSite {
     const silent = now.uptime - state.startedAt >= 600_000 && now.trusted;
     const view = state.view;
     const index = view?.index !== undefined && now.wall < view.index.validUntil;
-    const outlook = view?.horizon !== undefined && now.wall < view.horizon.validUntil;
+    const hasHorizon = view?.horizon !== undefined && now.wall < view.horizon.validUntil;
     const reason = decision.wantedWhy ?? decision.why;
-    if (silent && !index && !outlook && decision.priority >= 7) {
+    if (silent && !index && !hasHorizon && decision.priority >= 7) {
       const allowed = ['window', 'outside-window', 'no-data', 'output-fault', 'goal-done', 'not-armed'];
       if (!allowed.includes(reason)) this.reportViolation(10, `${load.name}: ${reason} without data`);
     }
-    if (now.trusted && outlook && index && ['no-data', 'window', 'outside-window', 'boot'].includes(reason))
+    if (now.trusted && hasHorizon && index && ['no-data', 'window', 'outside-window', 'boot'].includes(reason))
       this.reportViolation(10, `${load.name}: ${reason} with data`);
   }
 
@@ -526,5 +527,5 @@ export class SimulatedSite {
 const formatStep = ({ commands, decisions }: StepResult<ControlState>) =>
   [
     ...commands.map(({ load, level }) => `${load} told ${level}`),
-    ...decisions.map(({ load, why, level, wantedWhy: wish }) => `${load} ${level} ${why} ${wish ?? ''}`),
+    ...decisions.map(({ load, why, level, wantedWhy }) => `${load} ${level} ${why} ${wantedWhy ?? ''}`),
   ].join(', ');

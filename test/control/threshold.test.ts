@@ -7,11 +7,11 @@ const NOON = instantFrom('2026-06-03T19:00:00Z');
 const MORNING = instantFrom('2026-06-03T13:00:00Z');
 
 /** A tank that has been at `held` for an hour, told `value`. */
-function tankAt(held: 'on' | 'off') {
+function tankAt(level: 'on' | 'off') {
   const bench = new ControlBench(buildSite(tankLoad()), NOON);
   bench.send({ kind: 'confirmed', load: 'tank', level: 'off' });
   bench.runFor(minutes(6));
-  bench.index(held === 'on' ? 5 : 90);
+  bench.index(level === 'on' ? 5 : 90);
   bench.runFor(minutes(9));
   return bench;
 }
@@ -31,19 +31,19 @@ describe('a tank on a threshold', () => {
     ['on', 100, 'off', 'dirty'],
     ['off', 0, 'on', 'clean'],
   ] as const;
-  it.each(rows)('%s, index %d: %s, %s', (held, value, load, why) => {
-    const bench = tankAt(held);
-    expect(bench.level('tank')).toBe(held);
+  it.each(rows)('%s, index %d: %s, %s', (level, value, load, why) => {
+    const bench = tankAt(level);
+    expect(bench.level('tank')).toBe(level);
     bench.index(value);
     expect([bench.level('tank'), bench.decision('tank').why]).toEqual([load, why]);
     expect(bench.decision('tank')).toMatchObject({ priority: 8, basis: 'live-index' });
   });
 
   it('a flat day starts nothing and stops nothing', () => {
-    for (const held of ['on', 'off'] as const) {
-      const bench = tankAt(held);
+    for (const level of ['on', 'off'] as const) {
+      const bench = tankAt(level);
       bench.index(50, { flat: true });
-      expect([bench.level('tank'), bench.decision('tank').why]).toEqual([held, 'flat']);
+      expect([bench.level('tank'), bench.decision('tank').why]).toEqual([level, 'flat']);
     }
   });
 

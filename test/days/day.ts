@@ -76,8 +76,8 @@ export function parseDay(text: string): Day {
     else head.set(line.split(' ')[0] ?? '', line.split(' ').slice(1).join(' ').trim());
   }
   const zone = head.get('zone') ?? ZONE;
-  const parseTime = (said: string) => {
-    const [date = '', clock = ''] = said.split(' ');
+  const parseTime = (text: string) => {
+    const [date = '', clock = ''] = text.split(' ');
     return toLocalInstant(zone, Date.parse(`${date}T00:00:00Z`) / 86_400_000, clock);
   };
   const start = parseTime(head.get('start') ?? '');
@@ -117,7 +117,7 @@ const toLocalInstant = (zone: string, day: number, clock: string) => {
 interface SignalFeed {
   index: number | undefined;
   flat: boolean;
-  outlook: Horizon | undefined;
+  horizon: Horizon | undefined;
 }
 
 const FIVE_MINUTES = minutes(5);
@@ -128,7 +128,7 @@ export function runDay(day: Day): string[] {
     timezone: day.zone,
     ...(day.budget === undefined ? {} : { budget: day.budget }),
   };
-  const feed: SignalFeed = { index: undefined, flat: false, outlook: undefined };
+  const feed: SignalFeed = { index: undefined, flat: false, horizon: undefined };
   const lines: string[] = [];
   const runTimes = new Map<string, number>();
   let bench = new ControlBench(site, day.start, { trusted: day.trusted });
@@ -208,7 +208,7 @@ export function runDay(day: Day): string[] {
     } else if (verb === 'forecast' || verb === 'profile') {
       const from = (Math.floor(bench.now.wall / 3_600_000) * 3_600_000) as Instant;
       const made = buildHorizon(from, words.slice(1).map(Number), { generatedAt: bench.now.wall });
-      feed.outlook = verb === 'profile' ? { ...made, basis: 'own-profile' } : made;
+      feed.horizon = verb === 'profile' ? { ...made, basis: 'own-profile' } : made;
       sendFeed(bench, feed);
     } else if (verb === 'index') {
       feed.index = Number(second);
@@ -219,7 +219,7 @@ export function runDay(day: Day): string[] {
       feed.index = undefined;
     } else if (verb === 'nothing') {
       feed.index = undefined;
-      feed.outlook = undefined;
+      feed.horizon = undefined;
       sendFeed(bench, feed);
     } else if (verb === 'override' || verb === 'remote') {
       const source = verb === 'override' ? 'local' : 'remote';
@@ -249,20 +249,20 @@ export function runDay(day: Day): string[] {
   return lines;
 }
 
-function sendFeed(bench: ControlBench, { index: value, flat, outlook }: SignalFeed) {
+function sendFeed(bench: ControlBench, { index: value, flat, horizon }: SignalFeed) {
   const { wall } = bench.now;
   const slot = (Math.floor(wall / FIVE_MINUTES) * FIVE_MINUTES) as Instant;
   const live: CurrentIndex | undefined = value === undefined ? undefined : buildIndex(slot, value, { flat });
   if (
     live === undefined &&
-    outlook === undefined &&
+    horizon === undefined &&
     bench.state.view?.index === undefined &&
     bench.state.view?.horizon === undefined
   )
     return;
-  if (outlook !== undefined && live === undefined && bench.state.view?.horizon === outlook) return;
+  if (horizon !== undefined && live === undefined && bench.state.view?.horizon === horizon) return;
   bench.sendSignal({
     ...(live === undefined ? {} : { index: live }),
-    ...(outlook === undefined ? {} : { horizon: outlook }),
+    ...(horizon === undefined ? {} : { horizon }),
   });
 }

@@ -13,4 +13,4 @@ const rows: readonly (readonly [number, string, string])[] = [
   [2, 'pass', '2 passes'],
   [1, 'more mistake', '1 more mistake'],
 ];
-it.each(rows)('%d of %s: %s', (n, one, said) => expect(formatCount(n, one)).toBe(said));
+it.each(rows)('%d of %s: %s', (n, one, expected) => expect(formatCount(n, one)).toBe(expected));

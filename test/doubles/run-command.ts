@@ -27,14 +27,7 @@ export interface CommandOptions {
 export async function runCommand(
   command: CommandModule,
   argv: readonly string[],
-  {
-    env = {},
-    installed,
-    input = '',
-    stop = new AbortController().signal,
-    columns = 80,
-    onStderr: heard,
-  }: CommandOptions = {},
+  { env = {}, installed, input = '', stop = new AbortController().signal, columns = 80, onStderr }: CommandOptions = {},
 ): Promise<CommandResult> {
   let out = '';
   let err = '';
@@ -44,7 +37,7 @@ export async function runCommand(
     },
     err: (text) => {
       err += text;
-      heard?.();
+      onStderr?.();
     },
     input: (async function* () {
       yield new TextEncoder().encode(input);

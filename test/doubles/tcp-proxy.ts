@@ -19,9 +19,9 @@ export async function startTcpProxy(
 ): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let frozen = false;
-  let taken = 0;
+  let receivedBytes = 0;
   const server = createServer((client) => {
-    taken += 1;
+    receivedBytes += 1;
     const upstream = connect(target, '127.0.0.1');
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -44,7 +44,7 @@ export async function startTcpProxy(
   return {
     port: address.port,
     get connectionCount() {
-      return taken;
+      return receivedBytes;
     },
     freeze() {
       frozen = true;

@@ -113,8 +113,10 @@ describeWithMosquitto('79 descriptors and tasks', () => {
       await publishOverride(spy, 'on');
       await spy.waitFor(({ topic, text }) => topic === PLUG_STATE_TOPIC && text === 'on');
       const health = ({ topic }: { topic: string }) => topic === 'gridtide/cellar/health';
-      const said = await spy.waitFor((message) => health(message) && !JSON.parse(message.text).parts.storage.ok);
-      expect(JSON.parse(said.text).parts.storage.problem).toMatch(/no file can be opened.*the loads go on from memory/);
+      const message = await spy.waitFor((message) => health(message) && !JSON.parse(message.text).parts.storage.ok);
+      expect(JSON.parse(message.text).parts.storage.problem).toMatch(
+        /no file can be opened.*the loads go on from memory/,
+      );
       allow(agent.pid, LIMIT);
       spy.clear();
       await publishOverride(spy, 'off');

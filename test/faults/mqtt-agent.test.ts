@@ -22,14 +22,14 @@ beforeAll(async () => {
 });
 afterAll(() => program.remove());
 
-interface Cellar {
+interface AgentSetup {
   start(): RunningProcess;
   /** What is saved of control, as text. */
   saved(): Promise<string>;
 }
 
 /** A directory with configuration and state; the service it names is not there. */
-async function cellar(mosquitto: Mosquitto): Promise<Cellar> {
+async function startSetup(mosquitto: Mosquitto): Promise<AgentSetup> {
   const directory = await mkdtemp(join(tmpdir(), 'gridtide-cellar-'));
   afterTest(() => rm(directory, { recursive: true, force: true }));
   await writeFile(join(directory, 'word'), 'owner', { mode: 0o600 });
@@ -85,7 +85,7 @@ const commands = (spy: MqttSpy) => spy.messages.filter(({ topic }) => topic === 
 describeWithMosquitto('the agent and its broker', () => {
   it('row 48: killed it is shown as offline by its will, stopped by its own word; online comes after the state', async () => {
     const mosquitto = stopAfterTest(await startMosquitto());
-    const { start } = await cellar(mosquitto);
+    const { start } = await startSetup(mosquitto);
     const spy = await eyes(mosquitto.url);
     const killed = start();
     await availability(spy, 'online');
@@ -104,7 +104,7 @@ describeWithMosquitto('the agent and its broker', () => {
   it('rows 36 and 37: without a broker at the start, and with one that forgot everything, the tree comes by itself', async () => {
     const mosquitto = stopAfterTest(await startMosquitto());
     await mosquitto.kill();
-    const agent = (await cellar(mosquitto)).start();
+    const agent = (await startSetup(mosquitto)).start();
     await agent.waitForLine(/no broker answers/);
     await mosquitto.restart();
     const first = await eyes(mosquitto.url);
@@ -119,7 +119,7 @@ describeWithMosquitto('the agent and its broker', () => {
 
   it('row 66: an override is kept over a kill, no edge at the plug, and ends by itself', async () => {
     const mosquitto = stopAfterTest(await startMosquitto());
-    const { start, saved } = await cellar(mosquitto);
+    const { start, saved } = await startSetup(mosquitto);
     const spy = await eyes(mosquitto.url);
     const first = start();
     await availability(spy, 'online');
@@ -134,9 +134,9 @@ describeWithMosquitto('the agent and its broker', () => {
     spy.clear();
     const second = start();
     await availability(spy, 'online');
-    const told = await plugIs(spy, () => true);
-    expect(told).toMatchObject({ level: 'on', why: 'remote-override' });
-    const shift = Math.abs(Date.parse(told.until ?? '') - Date.parse(before.until ?? ''));
+    const plugState = await plugIs(spy, () => true);
+    expect(plugState).toMatchObject({ level: 'on', why: 'remote-override' });
+    const shift = Math.abs(Date.parse(plugState.until ?? '') - Date.parse(before.until ?? ''));
     expect(shift).toBeLessThan(5_000);
     expect(commands(spy)).not.toContain('off');
 
@@ -149,7 +149,7 @@ describeWithMosquitto('the agent and its broker', () => {
 
   it('row 51: under a flood of overrides the plug moves at most as often as the gate lets in', async () => {
     const mosquitto = stopAfterTest(await startMosquitto());
-    const { start } = await cellar(mosquitto);
+    const { start } = await startSetup(mosquitto);
     const spy = await eyes(mosquitto.url);
     start();
     await availability(spy, 'online');

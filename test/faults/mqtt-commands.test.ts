@@ -75,8 +75,8 @@ describeWithMosquitto('commands over MQTT', () => {
     await saysOnline(spy);
     // One at a time: two packets in one piece of the wire would be repeated as one.
     const answers = () => spy.messages.filter(({ topic }) => topic.endsWith('/result')).length;
-    for (const [n, said] of [`{"id":"a",${GOOD}}`, `{${GOOD}}`, `{"id":"a",${GOOD}}`].entries()) {
-      await spy.publish(SET, said);
+    for (const [n, text] of [`{"id":"a",${GOOD}}`, `{${GOOD}}`, `{"id":"a",${GOOD}}`].entries()) {
+      await spy.publish(SET, text);
       await spy.waitFor(() => answers() === 2 * n + 2);
     }
     await after(spy, 'end');
@@ -87,16 +87,16 @@ describeWithMosquitto('commands over MQTT', () => {
     const { commands, spy } = await house();
     const off = '"command":"override","level":"off","for":"1h"';
     // As after a reconnect, when what was sent before is sent again behind what came since.
-    for (const said of [`{"id":"a",${GOOD}}`, `{"id":"b",${off}}`, `{"id":"a",${GOOD}}`, `{"id":"b",${off}}`])
-      await spy.publish(SET, said);
+    for (const text of [`{"id":"a",${GOOD}}`, `{"id":"b",${off}}`, `{"id":"a",${GOOD}}`, `{"id":"b",${off}}`])
+      await spy.publish(SET, text);
     await after(spy, 'end');
     expect(commands.map((one) => ('level' in one ? one.level : one.kind))).toEqual(['on', 'off', 'clear']);
   });
 
   it('row 43: what only turns over is no command: carried out twice it would be none', async () => {
     const { commands, spy } = await house();
-    for (const said of ['{"command":"toggle"}', '{"command":"override","level":"toggle"}', 'TOGGLE'])
-      await spy.publish(SET, said);
+    for (const text of ['{"command":"toggle"}', '{"command":"override","level":"toggle"}', 'TOGGLE'])
+      await spy.publish(SET, text);
     await after(spy, 'end');
     expect(commands.map(({ kind }) => kind)).toEqual(['clear']);
   });
@@ -115,7 +115,7 @@ describeWithMosquitto('commands over MQTT', () => {
   });
 
   it('row 45: oversized, binary, deep and malicious commands get a no, and the house lives on', async () => {
-    const { mosquitto, commands, logLines: said } = await house();
+    const { mosquitto, commands, logLines } = await house();
     const random = createTestRandom('row 45');
     const seed = Math.floor(random.fraction() * 2 ** 31);
     const payloads = fc.sample(
@@ -135,7 +135,7 @@ describeWithMosquitto('commands over MQTT', () => {
     await spy.publish('gridtide/cellar/loads/heating/set', '{"id":"end","command":"clear"}');
     await spy.waitFor(({ topic, text }) => topic.endsWith('heating/result') && JSON.parse(text).id === 'end');
     expect(commands).toEqual([{ load: 'heating', kind: 'clear' }]);
-    expect(said.some((line) => line.includes('too many commands'))).toBe(true);
+    expect(logLines.some((line) => line.includes('too many commands'))).toBe(true);
     expect(Object.hasOwn(Object.prototype, 'level')).toBe(false);
   });
 
@@ -199,7 +199,7 @@ describeWithMosquitto('commands over MQTT', () => {
         'flood/over',
       ]),
     );
-    const { commands, logLines: said } = stopAfterTest(startMonitorFixture(mosquitto.url));
+    const { commands, logLines } = stopAfterTest(startMonitorFixture(mosquitto.url));
     await saysOnline(spy);
     const flood = `
       import { connectAsync } from 'mqtt';
@@ -218,7 +218,7 @@ describeWithMosquitto('commands over MQTT', () => {
     console.log(`row 51: 10,000 commands sent, ${commands.length} carried out, event loop p99 ${p99.toFixed(1)} ms`);
     // Ten at once, one more each 6 s while it lasts, and the last one to the heating.
     expect(commands.length).toBeLessThanOrEqual(15);
-    expect(said.filter((line) => line.includes('too many')).length).toBeGreaterThan(0);
+    expect(logLines.filter((line) => line.includes('too many')).length).toBeGreaterThan(0);
     expect(p99).toBeLessThan(100);
   });
 });

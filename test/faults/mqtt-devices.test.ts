@@ -73,10 +73,10 @@ async function plug(url: string, { deaf = false } = {}) {
     spy.onMessage(({ topic, text }) => {
       if (topic === COMMAND) void spy.publish(STATE, text, { retain: true });
     });
-  const told = async (count: number) => {
+  const whenSent = async (count: number) => {
     await spy.waitFor(() => commands(spy).length >= count);
   };
-  return { spy, told };
+  return { spy, told: whenSent };
 }
 
 const passes = async (clock: VirtualClock, time: Duration) => {
@@ -86,12 +86,12 @@ const passes = async (clock: VirtualClock, time: Duration) => {
 describeWithMosquitto('loads behind MQTT', () => {
   it('row 64: a device that does not confirm is told three times more, then the fault is named; none of it is retained', async () => {
     const { url, port } = stopAfterTest(await startMosquitto());
-    const { spy, told } = await plug(url, { deaf: true });
+    const { spy, told: whenSent } = await plug(url, { deaf: true });
     const { output, clock } = await agent(port, 'cellar');
     expect(await output.open()).toEqual({ level: 'off' });
     const applied = output.apply('on');
     for (let sends = 1; sends <= 4; sends += 1) {
-      await told(sends);
+      await whenSent(sends);
       // The wait begins when the broker has taken the command.
       while (clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
       await passes(clock, seconds(5));
@@ -105,12 +105,12 @@ describeWithMosquitto('loads behind MQTT', () => {
 
   it('row 65: a device that was reset is told again, without a switch of the core', async () => {
     const { url, port } = stopAfterTest(await startMosquitto());
-    const { spy, told } = await plug(url);
+    const { spy, told: whenSent } = await plug(url);
     const { output, news } = await agent(port, 'cellar');
     await output.open();
     expect(await output.apply('on')).toBeUndefined();
     await spy.publish(STATE, 'OFF', { retain: true });
-    await told(2);
+    await whenSent(2);
     await news.whenCount(1);
     expect(commands(spy)).toEqual(['ON', 'ON']);
     expect(news.all.at(-1)).toBe('on');
@@ -118,7 +118,7 @@ describeWithMosquitto('loads behind MQTT', () => {
 
   it('row 65: after the broker was away the last level is sent again, without a switch of the core', async () => {
     const mosquitto = stopAfterTest(await startMosquitto());
-    const { spy, told } = await plug(mosquitto.url);
+    const { spy, told: whenSent } = await plug(mosquitto.url);
     const { output, broker } = await agent(mosquitto.port, 'cellar');
     await output.open();
     await output.apply('on');
@@ -131,13 +131,13 @@ describeWithMosquitto('loads behind MQTT', () => {
     await offline;
     expect(await output.apply('off')).toMatchObject({ kind: 'offline' });
     await mosquitto.restart();
-    await told(2);
+    await whenSent(2);
     expect(commands(spy).at(-1)).toBe('OFF');
   });
 
   it('row 67: a second agent on one device is refused while the first lives, and takes over when it dies', async () => {
     const { url, port } = stopAfterTest(await startMosquitto());
-    const { spy, told } = await plug(url);
+    const { spy, told: whenSent } = await plug(url);
     const wire: TcpProxy = await startTcpProxy(port);
     afterTest(() => wire.stop());
     const first = await agent(wire.port, 'cellar');
@@ -156,7 +156,7 @@ describeWithMosquitto('loads behind MQTT', () => {
     await wire.stop();
     await freed;
     expect(await second.output.apply('off')).toBeUndefined();
-    await told(2);
+    await whenSent(2);
     expect(commands(spy)).toEqual(['ON', 'OFF']);
   });
 

@@ -100,13 +100,13 @@ describeWithMosquitto('the link to the broker', () => {
     await house.waitForState(isOnline);
     const frozen = performance.now();
     wire.freeze();
-    let told = 0;
-    const chatter = setInterval(() => house.monitor.publishHealth(sampleHealth({ plan: `${++told}` })), 100);
+    let publications = 0;
+    const chatter = setInterval(() => house.monitor.publishHealth(sampleHealth({ plan: `${++publications}` })), 100);
     const state = await house.waitForState(isOffline);
     clearInterval(chatter);
     // 1.5 × keepalive is 3 s; twice that leaves room for a busy machine and none for an endless postponement.
     expect(performance.now() - frozen).toBeLessThan(seconds(6));
-    expect(told).toBeGreaterThan(3);
+    expect(publications).toBeGreaterThan(3);
     expect(causeOf(state)).toMatch(/was lost/);
   });
 

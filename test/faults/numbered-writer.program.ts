@@ -4,6 +4,6 @@ import { createFileDisk } from '../../src/platform/file-disk.ts';
 import { createNumberedWriter } from './numbered-writer.ts';
 
 const [, , directory = '', limit = 'Infinity'] = process.argv;
-const diary = createNumberedWriter(createFileDisk(directory));
-const from = await diary.readLastNumber();
-for (let n = from + 1; n <= from + Number(limit); n += 1) console.log(JSON.stringify(await diary.write(n)));
+const writer = createNumberedWriter(createFileDisk(directory));
+const from = await writer.readLastNumber();
+for (let n = from + 1; n <= from + Number(limit); n += 1) console.log(JSON.stringify(await writer.write(n)));

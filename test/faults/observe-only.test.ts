@@ -13,9 +13,10 @@ it('a load in shadow decides and says so for a day, and its line never moves', {
   });
   await house.start();
   await house.pass(hours(24));
-  const said = (load: string) => house.journal.filter((line) => / info /.test(line) && line.includes(` ${load} o`));
-  expect(said('shown').some((line) => line.includes('shown on'))).toBe(true);
-  expect(said('shown').some((line) => line.includes('shown off'))).toBe(true);
+  const readLogged = (load: string) =>
+    house.journal.filter((line) => / info /.test(line) && line.includes(` ${load} o`));
+  expect(readLogged('shown').some((line) => line.includes('shown on'))).toBe(true);
+  expect(readLogged('shown').some((line) => line.includes('shown off'))).toBe(true);
   expect(house.edges.filter(({ line }) => line === 23).length).toBeGreaterThan(1);
   const moved = house.edges.filter(({ line, high }) => line === 22 && high);
   expect(moved).toEqual([]);

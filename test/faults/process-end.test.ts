@@ -32,10 +32,10 @@ describeWithMosquitto('the end of the process', () => {
     spy.clear();
     startAgentProcess(program, house);
     await spy.waitFor(isOnline);
-    const told = await spy.waitFor(
+    const message = await spy.waitFor(
       ({ topic, text }) => topic === 'gridtide/cellar/loads/plug' && /override/.test(JSON.parse(text).why),
     );
-    expect(JSON.parse(told.text)).toMatchObject({ level: 'on', override: 'on' });
+    expect(JSON.parse(message.text)).toMatchObject({ level: 'on', override: 'on' });
     expect(spy.messages.filter(({ topic, text }) => topic === PLUG_COMMAND_TOPIC && text !== 'on')).toEqual([]);
   }, 30_000);
 

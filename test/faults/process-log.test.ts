@@ -26,12 +26,12 @@ function runInto({ config, directory }: AgentSetup, out: number | 'pipe', before
     stdio: ['ignore', out, out],
     env: buildEnvironment(directory),
   });
-  const gone = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   afterTest(async () => {
     child.kill('SIGKILL');
-    await gone;
+    await exited;
   });
-  return { child, gone };
+  return { child, gone: exited };
 }
 
 async function switches({ spy }: AgentSetup, level: 'on' | 'off') {
@@ -42,32 +42,32 @@ async function switches({ spy }: AgentSetup, level: 'on' | 'off') {
 describeWithMosquitto('81 the log', () => {
   it('81 nobody is left to read standard output: control goes on', async () => {
     const house = await createAgentSetup();
-    const { child, gone } = runInto(house, 'pipe');
+    const { child, gone: exited } = runInto(house, 'pipe');
     child.stdout?.destroy();
     child.stderr?.destroy();
     await house.spy.waitFor(isOnline);
     await switches(house, 'on');
     child.kill('SIGTERM');
-    expect(await gone).toBe(0);
+    expect(await exited).toBe(0);
     await house.spy.waitFor(isOffline);
   }, 30_000);
 
   it('81 the reader of the log is stuck from the start: control goes on, and so does the end', async () => {
     const house = await createAgentSetup({ lines: 'logLevel: debug' });
-    const { child, gone } = runInto(house, stopAfterTest(createFullPipe()).writeEnd);
+    const { child, gone: exited } = runInto(house, stopAfterTest(createFullPipe()).writeEnd);
     await house.spy.waitFor(isOnline);
     await switches(house, 'on');
     house.spy.clear();
     await switches(house, 'off');
     child.kill('SIGTERM');
-    expect(await gone).toBe(0);
+    expect(await exited).toBe(0);
     await house.spy.waitFor(isOffline);
   }, 30_000);
 
   it('81 the reader comes back: what was said meanwhile is read', async () => {
     const house = await createAgentSetup();
     const pipe = stopAfterTest(createFullPipe());
-    const { child, gone } = runInto(house, pipe.writeEnd);
+    const { child, gone: exited } = runInto(house, pipe.writeEnd);
     await house.spy.waitFor(isOnline);
     await switches(house, 'on');
     const first = JSON.parse(await pipe.waitForLine(/runs 1 load/));
@@ -75,7 +75,7 @@ describeWithMosquitto('81 the log', () => {
     // Said later, it may come with a later piece.
     expect(JSON.parse(await pipe.waitForLine(/override/))).toMatchObject({ load: 'plug' });
     child.kill('SIGTERM');
-    expect(await gone).toBe(0);
+    expect(await exited).toBe(0);
   }, 30_000);
 
   it('81 a fault of its own while the reader is stuck: it ends all the same, and the reason is the last line', async () => {
@@ -85,11 +85,11 @@ describeWithMosquitto('81 the log', () => {
     for (const isRead of [false, true]) {
       house.spy.clear();
       const pipe = stopAfterTest(createFullPipe());
-      const { child, gone } = runInto(house, pipe.writeEnd, ['--import', plugIn]);
+      const { child, gone: exited } = runInto(house, pipe.writeEnd, ['--import', plugIn]);
       await house.spy.waitFor(isOnline);
       const over = isRead ? pipe.waitForLine(/a plug-in point broke/) : undefined;
       child.kill('SIGUSR2');
-      expect(await gone).toBe(1);
+      expect(await exited).toBe(1);
       await house.spy.waitFor(isOffline);
       if (over !== undefined) expect(JSON.parse(await over)).toMatchObject({ level: 'error' });
     }

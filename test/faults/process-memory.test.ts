@@ -35,11 +35,11 @@ async function house(bend: AnswerOverride) {
   const clock = createScaledClock({ start, speed: SPEED });
   const grid = await startSignalService(clock, bend);
   stopAfterTest({ stop: () => grid.close() });
-  const cellar = await createAgentSetup({ service: grid.url });
-  const agent = startAgentProcess(program, cellar, {
+  const setup = await createAgentSetup({ service: grid.url });
+  const agent = startAgentProcess(program, setup, {
     agentArguments: ['--now', formatInstant(start), '--speed', `${SPEED}`],
   });
-  return { grid, spy: cellar.spy, agent };
+  return { grid, spy: setup.spy, agent };
 }
 
 describeWithMosquitto('memory of the agent', () => {

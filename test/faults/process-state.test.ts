@@ -29,8 +29,8 @@ describeWithMosquitto('a state directory that cannot be used', () => {
     const agent = startAgentProcess(program, house);
     await house.spy.waitFor(isOnline);
     for (const level of ['on', 'off', 'on'] as const) await switches(house, level);
-    const told = agent.lines.filter((line) => /"subject":"storage"/.test(line)).map((line) => JSON.parse(line).msg);
-    expect(told).toEqual([expect.stringMatching(/state cannot be used \(E\w+\): .*the loads go on from memory/)]);
+    const problems = agent.lines.filter((line) => /"subject":"storage"/.test(line)).map((line) => JSON.parse(line).msg);
+    expect(problems).toEqual([expect.stringMatching(/state cannot be used \(E\w+\): .*the loads go on from memory/)]);
     await rm(house.state);
     await switches(house, 'off');
     await agent.waitForLine(/storage: well again/);

@@ -31,8 +31,8 @@ function breaches(edges: readonly LineEdgeOfLife[], boots: readonly number[]): s
       // The first level of a boot is the line's, not the load's: it goes from nothing to off.
       if (!edge.high && before <= boot) return [];
       const least = edge.high ? MIN_OFF : MIN_ON;
-      const held = edge.at - since;
-      return held < least ? [`line ${line} went ${edge.high ? 'on' : 'off'} after ${held / 60_000} min`] : [];
+      const duration = edge.at - since;
+      return duration < least ? [`line ${line} went ${edge.high ? 'on' : 'off'} after ${duration / 60_000} min`] : [];
     });
   });
 }

@@ -54,12 +54,12 @@ const hits = (text: string): string[] =>
 
 /** Says back whatever it was sent, in every way an error may. */
 function echo({ headers, path }: ScriptedRequest, status: number): ScriptedResponse {
-  const said = headers.authorization ?? '';
-  const [scheme, proof = ''] = said.split(' ');
+  const authorization = headers.authorization ?? '';
+  const [scheme, proof = ''] = authorization.split(' ');
   const password = scheme === 'Basic' ? Buffer.from(proof, 'base64').toString().replace('owner:', '') : proof;
-  const words = `${said} ${password} ${encodeURIComponent(password)} ${encodeURIComponent(said)}`;
+  const words = `${authorization} ${password} ${encodeURIComponent(password)} ${encodeURIComponent(authorization)}`;
   return scriptedJson({ error: words, message: `no: ${words}` }, status, {
-    location: `/elsewhere${path}?token=${said}`,
+    location: `/elsewhere${path}?token=${authorization}`,
   });
 }
 
@@ -109,9 +109,9 @@ const seenFromOutside = async (pid: number) =>
 /** A systemd-notify that writes down what it is told. */
 async function notifyRecorder(directory: string) {
   const bin = join(directory, 'bin');
-  const said = join(directory, 'notified');
+  const notifiedFile = join(directory, 'notified');
   await mkdir(bin);
-  await writeFile(join(bin, 'systemd-notify'), `#!/bin/sh\nprintf '%s\\n' "$*" >>${said}\n`);
+  await writeFile(join(bin, 'systemd-notify'), `#!/bin/sh\nprintf '%s\\n' "$*" >>${notifiedFile}\n`);
   await chmod(join(bin, 'systemd-notify'), 0o755);
   return { NOTIFY_SOCKET: join(directory, 'no-socket'), PATH: `${bin}:${process.env.PATH}` };
 }
@@ -150,7 +150,7 @@ describeWithMosquitto('84 secrets', () => {
          throw new Error('a crash that knows ' + word + ' and ' + encodeURIComponent(word), { cause: { password: word } });
        });`,
     );
-    const said: Record<string, string> = {};
+    const texts: Record<string, string> = {};
 
     for (const [next, words] of PHASES) {
       phase = next;
@@ -161,7 +161,7 @@ describeWithMosquitto('84 secrets', () => {
         env,
       });
       await spy.waitFor(isOnline);
-      said[`ps in ${next}`] = await seenFromOutside(agent.pid);
+      texts[`ps in ${next}`] = await seenFromOutside(agent.pid);
       await agent.waitForLine(words);
       await spy.waitFor(({ topic, text }) => topic === 'gridtide/cellar/health' && words.test(text));
       await publishOverride(spy, 'on');
@@ -171,15 +171,15 @@ describeWithMosquitto('84 secrets', () => {
         await agent.exit();
         expect(agent.lines.join('\n')).toContain('a crash that knows [hidden]');
       } else expect(await agent.terminate()).toBe(0);
-      said[`log in ${next}`] = agent.lines.join('\n');
-      said[`broker in ${next}`] = spy.messages.map(({ topic, text }) => `${topic} ${text}`).join('\n');
+      texts[`log in ${next}`] = agent.lines.join('\n');
+      texts[`broker in ${next}`] = spy.messages.map(({ topic, text }) => `${topic} ${text}`).join('\n');
     }
 
     await writeFile(join(directory, 'broker-password'), WRONG_BROKER_PASSWORD);
     const agent = startAgentProcess(program, house, { env });
     await agent.waitForLine(/"subject":"broker"/);
     await agent.terminate();
-    said['log of a refused broker link'] = agent.lines.join('\n');
+    texts['log of a refused broker link'] = agent.lines.join('\n');
 
     // Each secret was really in use.
     expect(service.requests.some((one) => one.headers.authorization === `Bearer ${TOKEN}`)).toBe(true);
@@ -188,7 +188,7 @@ describeWithMosquitto('84 secrets', () => {
     const files = await filesOf(house);
     expect(Object.keys(files).some((path) => path.includes('control.'))).toBe(true);
     expect(files[join(directory, 'notified')]).toContain('STATUS=');
-    for (const [where, text] of Object.entries({ ...said, ...files })) expect(hits(text), where).toEqual([]);
+    for (const [where, text] of Object.entries({ ...texts, ...files })) expect(hits(text), where).toEqual([]);
   }, 60_000);
 
   //  command

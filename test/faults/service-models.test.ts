@@ -29,9 +29,9 @@ it.each(rows)('pinned to $pinned ($phase): $used is asked, and what is not used 
   const home = await pinnedTo(row.pinned);
   expect(home.agent.snapshot().view?.horizon).toMatchObject({ basis: 'fresh-forecast', model: row.used });
   await home.pass(hours(26));
-  const said = home.warningsAbout('service:model');
-  expect(said).toHaveLength(row.says === undefined ? 0 : 1);
-  if (row.says !== undefined) expect(said[0]).toMatch(row.says);
+  const warnings = home.warningsAbout('service:model');
+  expect(warnings).toHaveLength(row.says === undefined ? 0 : 1);
+  if (row.says !== undefined) expect(warnings[0]).toMatch(row.says);
   expect(home.agent.snapshot().view?.horizon).toMatchObject({ basis: 'fresh-forecast', model: row.used });
   // A model that is refused says nothing of the region.
   expect(home.countRequests('/v3/maps') + home.countRequests('/v3/region-from-loc')).toBe(2);

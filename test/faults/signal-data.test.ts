@@ -97,8 +97,8 @@ loads:
     expect(bases.water).toEqual(['ageing-forecast', 'fail-safe']);
     expect(bases.car?.at(-1)).toBe('default-window');
     for (const seen of [bases.water ?? [], bases.car ?? []]) {
-      const rungs = seen.map((basis) => RUNGS.indexOf(basis));
-      expect(rungs).toEqual([...rungs].sort((a, b) => a - b));
+      const ranks = seen.map((basis) => RUNGS.indexOf(basis));
+      expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
     }
     // Without data the tank rests; the car still has its two hours each night.
     const late = home.edges.filter(({ at }) => at > from + hours(80));
@@ -119,8 +119,8 @@ loads:
   it('5 after four days of data the own profile stands in between', async () => {
     const { bases } = await outage(days(3.6), days(5));
     expect(bases.car).toContain('own-profile');
-    const rungs = (bases.car ?? []).map((basis) => RUNGS.indexOf(basis));
-    expect(rungs).toEqual([...rungs].sort((a, b) => a - b));
+    const ranks = (bases.car ?? []).map((basis) => RUNGS.indexOf(basis));
+    expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
   });
 
   it('5 the forecast alone is gone: the live index drives the tank for as long as it answers', async () => {
@@ -287,10 +287,10 @@ describe('9 a forecast that is not what was asked for', () => {
     await home.start();
     await home.pass(minutes(7));
     isOdd = true;
-    const held = home.agent.snapshot().view?.horizon?.generatedAt;
+    const generatedAt = home.agent.snapshot().view?.horizon?.generatedAt;
     await home.pass(minutes(40));
     const { view } = home.agent.snapshot();
-    expect(view?.horizon?.generatedAt).toBe(held);
+    expect(view?.horizon?.generatedAt).toBe(generatedAt);
     expect(view?.horizon?.basis).toBe('ageing-forecast');
     expect(view?.horizon?.values[0]).toBe(rateAt(startOfSlot(home.clock.now().wall)));
     expect(home.warningsAbout('service:forecast').length).toBe(1);
@@ -375,14 +375,14 @@ loads:
       seen.add(home.agent.snapshot().view?.index?.basis);
     }
     const edges = home.edges.filter(({ line, at }) => line === WATER_LINE && at >= from);
-    return { seen: [...seen], edges, outlook: home.agent.snapshot().view?.horizon?.basis };
+    return { seen: [...seen], edges, basis: home.agent.snapshot().view?.horizon?.basis };
   }
 
   it.each([1, 2, 3])(
     '13 coal, grid %d: the tank switches as often as in a house that has the index alone',
     async (n) => {
       const [closed, alone] = [await dayAfter(n, 'basic'), await dayAfter(n, 'free')];
-      expect(closed.outlook).toBe('ageing-forecast');
+      expect(closed.basis).toBe('ageing-forecast');
       expect(closed.seen).toEqual(['live-index']);
       expect(closed.edges).toEqual(alone.edges);
     },

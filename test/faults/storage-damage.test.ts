@@ -16,8 +16,8 @@ describe('row 74: damage', () => {
   let directory: string;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'gridtide-damage-'));
-    const diary = createNumberedWriter(createFileDisk(directory));
-    for (let n = 1; n <= LAST; n += 1) await diary.write(n);
+    const writer = createNumberedWriter(createFileDisk(directory));
+    for (let n = 1; n <= LAST; n += 1) await writer.write(n);
   });
   afterEach(() => rm(directory, { recursive: true }));
 
@@ -47,9 +47,9 @@ describe('row 74: damage', () => {
       expect(loaded?.isPrevious, what).toBe(true);
       expect(JSON.parse(new TextDecoder().decode(loaded?.bytes)).n, what).toBe(LAST - 1);
     }
-    const diary = createNumberedWriter(createFileDisk(directory));
-    expect(await diary.readLastNumber()).toBe(LAST - 1);
-    await diary.write(LAST);
+    const writer = createNumberedWriter(createFileDisk(directory));
+    expect(await writer.readLastNumber()).toBe(LAST - 1);
+    await writer.write(LAST);
     expect(await createNumberedWriter(createFileDisk(directory)).readLastNumber()).toBe(LAST);
   });
 
@@ -68,21 +68,21 @@ describe('row 74: damage', () => {
   it('after a torn line the next life begins on a line of its own', async () => {
     const whole = await readFile(path(LEDGER));
     await writeFile(path(LEDGER), whole.subarray(0, whole.length - 20));
-    const diary = createNumberedWriter(createFileDisk(directory));
-    await diary.readLastNumber();
-    await diary.write(4);
+    const writer = createNumberedWriter(createFileDisk(directory));
+    await writer.readLastNumber();
+    await writer.write(4);
     expect(ratesOf(await readFile(path(LEDGER)))).toEqual({ rates: [1, 2, 4], damaged: 1 });
   });
 
   it('a line that was acknowledged and is torn is noticed as a loss, one that was not is none', async () => {
     const whole = await readFile(path(LEDGER));
     await writeFile(path(LEDGER), whole.subarray(0, whole.length - 20));
-    const said = (numbers: readonly number[]) => numbers.map((n) => ({ n, document: true, ledger: true }));
-    expect(await findWriteLosses(createFileDisk(directory), said([1, 2, 3]))).toMatchObject({
+    const expectedRecords = (numbers: readonly number[]) => numbers.map((n) => ({ n, document: true, ledger: true }));
+    expect(await findWriteLosses(createFileDisk(directory), expectedRecords([1, 2, 3]))).toMatchObject({
       lostEntries: [3],
       unexplained: [expect.stringMatching(/^\w{8} /)],
     });
-    expect(await findWriteLosses(createFileDisk(directory), said([1, 2]))).toMatchObject({
+    expect(await findWriteLosses(createFileDisk(directory), expectedRecords([1, 2]))).toMatchObject({
       lostEntries: [],
       damagedLines: 1,
       unexplained: [],

@@ -9,14 +9,14 @@ import { createNumberedWriter, findWriteLosses, type NumberedWriter, type WriteR
 
 describe.skipIf(!(await canMountImages()))('a device in trouble', () => {
   let image: LoopImage;
-  let said: string[];
-  let diary: NumberedWriter;
+  let failures: string[];
+  let writer: NumberedWriter;
   beforeEach(async () => {
     image = await createLoopImage(8);
     await image.mount();
-    said = [];
-    diary = createNumberedWriter(createFileDisk(image.directory), (failure) =>
-      said.push(failure?.failure.kind ?? 'fine'),
+    failures = [];
+    writer = createNumberedWriter(createFileDisk(image.directory), (failure) =>
+      failures.push(failure?.failure.kind ?? 'fine'),
     );
   });
   afterEach(() => image.remove());
@@ -35,7 +35,7 @@ describe.skipIf(!(await canMountImages()))('a device in trouble', () => {
 
   async function writeSome(from: number, count: number): Promise<WriteResult[]> {
     const written: WriteResult[] = [];
-    for (let n = from; n < from + count; n += 1) written.push(await diary.write(n));
+    for (let n = from; n < from + count; n += 1) written.push(await writer.write(n));
     return written;
   }
 
@@ -46,16 +46,16 @@ describe.skipIf(!(await canMountImages()))('a device in trouble', () => {
     await fill();
     const during = await writeSome(21, 40);
     expect(during.some(({ document }) => !document)).toBe(true);
-    expect(said).toContain('full');
-    expect(new Set(said)).toEqual(new Set(['fine', 'full']));
+    expect(failures).toContain('full');
+    expect(new Set(failures)).toEqual(new Set(['fine', 'full']));
     expect(await findWriteLosses(createFileDisk(image.directory), [...before, ...during])).toEqual(nothingLost);
     expect((await readdir(image.directory)).filter((name) => name.endsWith('.new'))).toEqual([]);
 
     await rm(ballast());
-    said.length = 0;
+    failures.length = 0;
     const after = await writeSome(61, 20);
     expect(after.every(({ document, ledger }) => document && ledger)).toBe(true);
-    expect(new Set(said)).toEqual(new Set(['fine']));
+    expect(new Set(failures)).toEqual(new Set(['fine']));
     expect(await findWriteLosses(createFileDisk(image.directory), [...before, ...during, ...after])).toEqual(
       nothingLost,
     );
@@ -64,10 +64,10 @@ describe.skipIf(!(await canMountImages()))('a device in trouble', () => {
   it('row 71: read-only, it says so, reads on, starts anew, and recovers by itself', async () => {
     const before = await writeSome(1, 20);
     image.remount('ro');
-    said.length = 0;
+    failures.length = 0;
     const during = await writeSome(21, 5);
     expect(during.some(({ document, ledger }) => document || ledger)).toBe(false);
-    expect(new Set(said)).toEqual(new Set(['read-only']));
+    expect(new Set(failures)).toEqual(new Set(['read-only']));
     // A new life on the read-only device finds all of it.
     expect(await createNumberedWriter(createFileDisk(image.directory)).readLastNumber()).toBe(20);
     expect(await findWriteLosses(createFileDisk(image.directory), before)).toEqual(nothingLost);

@@ -22,14 +22,14 @@ afterAll(() => writer.remove());
 /** One life of the writer, ended `delay` ms after its first word. */
 async function lifeAndDeath(directory: string, delay: number): Promise<WriteResult[]> {
   const child = spawn(process.execPath, [writer.path, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let said = '';
+  let printed = '';
   child.stdout.on('data', (chunk) => {
-    said += chunk;
+    printed += chunk;
   });
   child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), delay));
   await new Promise((resolve) => child.once('close', resolve));
   // The last line may be half a word: then it was not said.
-  return said
+  return printed
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line));
@@ -39,7 +39,7 @@ it(
   `row 68: ${KILLS} kills lose no acknowledged record and leave no unreadable file`,
   async () => {
     const random = createTestRandom('storage-kill');
-    const lane = async () => {
+    const runKills = async () => {
       const directory = await mkdtemp(join(tmpdir(), 'gridtide-kill-'));
       const acknowledged: WriteResult[] = [];
       let torn = 0;
@@ -58,7 +58,7 @@ it(
       await rm(directory, { recursive: true });
       return { records: acknowledged.length, torn };
     };
-    const counts = await Promise.all(Array.from({ length: LANES }, lane));
+    const counts = await Promise.all(Array.from({ length: LANES }, runKills));
     const sum = (of: 'records' | 'torn') => counts.reduce((all, one) => all + one[of], 0);
     console.log(`${KILLS} kills, ${sum('records')} acknowledged records, 0 lost, ${sum('torn')} lines never finished`);
   },

@@ -30,10 +30,10 @@ async function lifeAndCut(image: LoopImage, delay: number): Promise<WriteResult[
     isCut = true;
     image.cutPower();
   });
-  const diary = createNumberedWriter(createFileDisk(image.directory));
-  const from = await diary.readLastNumber();
+  const writer = createNumberedWriter(createFileDisk(image.directory));
+  const from = await writer.readLastNumber();
   for (let n = from + 1; !isCut; n += 1) {
-    const written = await diary.write(n);
+    const written = await writer.write(n);
     if (!isCut) acknowledged.push(written);
   }
   await cut;

@@ -187,11 +187,11 @@ describe('3 a device some minutes off', () => {
         await one.start();
         await one.pass(hours(8));
       }
-      const [said = '', ...more] = wrong.logEntries.flatMap(({ message }) =>
+      const [message = '', ...more] = wrong.logEntries.flatMap(({ message }) =>
         /going by/.test(message) ? [message] : [],
       );
       // The service tells its time in whole seconds.
-      expect(said.replace('4m31s', '4m30s')).toBe(
+      expect(message.replace('4m31s', '4m30s')).toBe(
         `going by the service's time, 4m30s ${off > 0 ? 'behind' : 'ahead of'} this device's clock`,
       );
       expect(more).toEqual([]);

@@ -14,7 +14,7 @@ import type { Entry, JobEntry, SlotEntry } from '../../src/ledger/entries.ts';
 const SLOT = minutes(5);
 const REGION = 'CAISO_NORTH';
 
-interface HouseLoad {
+interface RandomLoad {
   readonly name: string;
   readonly power: number;
   /** Hours of running a day, from a start that differs by day. */
@@ -22,17 +22,17 @@ interface HouseLoad {
   readonly hasJobs: boolean;
 }
 
-export interface HouseOptions {
+export interface RandomLedgerOptions {
   readonly from: Instant;
   readonly days: number;
-  readonly loads: readonly HouseLoad[];
+  readonly loads: readonly RandomLoad[];
   readonly random: () => number;
 }
 
 const roundRate = (rate: number) => (Math.round(rate * 10) / 10) as LbsPerMwh;
 
 /** Slots of one run, the first and last of them cut. */
-function listRun(load: HouseLoad, start: number, length: number, job: string | undefined): SlotEntry[] {
+function listRun(load: RandomLoad, start: number, length: number, job: string | undefined): SlotEntry[] {
   const slots: SlotEntry[] = [];
   for (let at = start; at < start + length; ) {
     const end = Math.min(start + length, (Math.floor(at / SLOT) + 1) * SLOT);
@@ -55,7 +55,7 @@ function listRun(load: HouseLoad, start: number, length: number, job: string | u
 }
 
 /** One day of one load: its job armed in the evening, its running time in two runs that may pass midnight. */
-function listLoadDay(load: HouseLoad, day: Instant, random: () => number): readonly (JobEntry | SlotEntry)[] {
+function listLoadDay(load: RandomLoad, day: Instant, random: () => number): readonly (JobEntry | SlotEntry)[] {
   const half = Math.round((load.hours / 2) * 3_600_000);
   const armedAt = addDuration(day, minutes(Math.floor(18 * 60 + random() * 60)));
   const job = load.hasJobs ? new Date(addDuration(day, days(1))).toISOString() : undefined;
@@ -70,7 +70,7 @@ const entryTime = (entry: Entry): number =>
   entry.kind === 'job' ? entry.armedAt : entry.kind === 'settled' ? entry.readAt : 'at' in entry ? entry.at : 0;
 
 /** The entries in the order an agent writes them. */
-export function listHouseEntries({ from, days: length, loads, random }: HouseOptions): readonly Entry[] {
+export function listRandomEntries({ from, days: length, loads, random }: RandomLedgerOptions): readonly Entry[] {
   const entries: Entry[] = [];
   for (let day = 0; day < length; day++) {
     const start = addDuration(from, days(day));

@@ -13,10 +13,10 @@ const meter = (cause: RunCause) =>
 
 /** Feeds causes at minutes and gives [start minute, kWh, why] of each entry. */
 function run(first: RunCause, steps: readonly (readonly [number, RunCause])[]) {
-  let held = meter(first);
+  let runMeter = meter(first);
   return steps.flatMap(([when, cause]) => {
-    const next = advanceMeter(held, ledgerMoment(when * minute), cause);
-    held = next.meter;
+    const next = advanceMeter(runMeter, ledgerMoment(when * minute), cause);
+    runMeter = next.meter;
     return next.entries.map((entry) => [
       Math.round((entry.at - ledgerInstant(0)) / 60_000),
       Number(entry.energy.toFixed(6)),

@@ -11,7 +11,7 @@ import { tidyLedger } from '../../src/ledger/tidy-ledger.ts';
 import { computeTotals, computeTotalsByMonth, type Total } from '../../src/ledger/totals.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { jobEntry, ledgerInstant, seenEntries, settledEntry, slotEntries } from './ledger-samples.ts';
-import { listHouseEntries } from './random-ledger.ts';
+import { listRandomEntries } from './random-ledger.ts';
 
 const START = Date.UTC(2025, 0, 20) as Instant;
 /** Uniform in [0, 1), the same for the same seed. */
@@ -73,7 +73,7 @@ describe('tidying a ledger', () => {
         fc.integer({ min: 0, max: 40 }),
         async (timezone, seed, offset) => {
           const from = addDuration(START, days(offset));
-          const entries = listHouseEntries({ from, days: 70, loads: LOADS, random: createRandom(seed) });
+          const entries = listRandomEntries({ from, days: 70, loads: LOADS, random: createRandom(seed) });
           const now = addDuration(from, days(500));
           const disk = createMemoryDisk();
           await storeEntries(disk, entries);
@@ -153,7 +153,7 @@ describe('tidying a ledger', () => {
   it('three loads take at most 12 MB in their first year, and 0.5 MB once it is old', async () => {
     const loads = [...LOADS, { name: 'water', power: 3, hours: 3, hasJobs: false }];
     const disk = createMemoryDisk();
-    await storeEntries(disk, listHouseEntries({ from: START, days: 365, loads, random: createRandom(1) }));
+    await storeEntries(disk, listRandomEntries({ from: START, days: 365, loads, random: createRandom(1) }));
     await tidyAll(disk, 'UTC', addDuration(START, days(365)));
     expect(await countBytes(disk)).toBeLessThan(12e6);
     await tidyAll(disk, 'UTC', addDuration(START, days(830)));

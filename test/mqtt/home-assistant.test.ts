@@ -163,7 +163,7 @@ describe('a load whose device says when it is gone', () => {
 describe('entities that are gone', () => {
   const [now] = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', false);
   if (now === undefined) throw new Error('no discovery');
-  const said = (stored: string) => {
+  const buildRemoval = (stored: string) => {
     const goodbye = buildRemovedEntities(Buffer.from(stored), now);
     return goodbye === undefined
       ? undefined
@@ -171,7 +171,7 @@ describe('entities that are gone', () => {
   };
 
   it('are named once more with their platform alone, beside the present ones', () => {
-    const components = said(
+    const components = buildRemoval(
       '{"components":{"index":{"platform":"sensor"},"load_pool_running":{"platform":"binary_sensor","name":"x"}}}',
     );
     expect(components?.load_pool_running).toEqual({ platform: 'binary_sensor' });
@@ -180,7 +180,7 @@ describe('entities that are gone', () => {
 
   it('an override that is no longer offered goes', () => {
     const [before] = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', true);
-    expect(said(before?.payload ?? '')?.load_car_override).toEqual({ platform: 'select' });
+    expect(buildRemoval(before?.payload ?? '')?.load_car_override).toEqual({ platform: 'select' });
   });
 
   //  stored messages that remove nothing
@@ -196,6 +196,6 @@ describe('entities that are gone', () => {
     `{"x":"${'x'.repeat(65_536)}"}`,
   ];
   it.each(rows.map((row) => [row.slice(0, 40), row]))('%s removes nothing', (_, stored) =>
-    expect(said(stored)).toBeUndefined(),
+    expect(buildRemoval(stored)).toBeUndefined(),
   );
 });

@@ -77,13 +77,13 @@ const tree = (start: () => Promise<{ readonly url: string; stop(): Promise<void>
     const [car] = first.config.loads;
     stopAfterTest(startMonitorFixture(url, { config: { loads: car === undefined ? [] : [car] } }));
     await online(spy);
-    const told = spy.messages
+    const texts = spy.messages
       .filter(({ topic }) => topic.startsWith('homeassistant/device/'))
       .map(({ text }) => JSON.parse(text).components);
-    expect(told[0].load_heating_running).toEqual({ platform: 'binary_sensor' });
-    expect(told[0].load_car_running).toMatchObject({ name: 'car running' });
-    expect(told.at(-1).load_heating_running).toBeUndefined();
-    expect(told.at(-1).load_car_running).toMatchObject({ name: 'car running' });
+    expect(texts[0].load_heating_running).toEqual({ platform: 'binary_sensor' });
+    expect(texts[0].load_car_running).toMatchObject({ name: 'car running' });
+    expect(texts.at(-1).load_heating_running).toBeUndefined();
+    expect(texts.at(-1).load_car_running).toMatchObject({ name: 'car running' });
   });
 
   it('erases the documents of a load that is gone from the configuration, and of no other', async () => {
@@ -182,9 +182,9 @@ describeWithMosquitto('on mosquitto', () => {
     ['x'.repeat(300), '{"id":"1","command":"clear"}', '1'],
     ['', '{"id":"1","command":"clear"}', '1'],
   ];
-  it.each(strangers)('answers a command for "%s", which is no load: %s', async (name, said, id) => {
+  it.each(strangers)('answers a command for "%s", which is no load: %s', async (name, answer, id) => {
     const { commands, spy, broker } = await commanded();
-    await spy.publish(`gridtide/cellar/loads/${name}/set`, said);
+    await spy.publish(`gridtide/cellar/loads/${name}/set`, answer);
     const { text, retained } = await spy.waitFor(({ topic }) => topic === `gridtide/cellar/loads/${name}/result`);
     expect(JSON.parse(text)).toMatchObject({
       id,
@@ -195,7 +195,7 @@ describeWithMosquitto('on mosquitto', () => {
   });
 
   it('leaves no trace of loads that are not there on the broker, and soon stops answering for them', async () => {
-    const { url, commands, spy, send, logLines: said } = await commanded();
+    const { url, commands, spy, send, logLines } = await commanded();
     for (let n = 0; n < 100; n += 1)
       await spy.publish(`gridtide/cellar/loads/boiler-${n}/set`, '{"id":"1","command":"clear"}', { retain: n % 2 > 0 });
     await send('{"id":"end","command":"clear"}', 'end');
@@ -204,7 +204,7 @@ describeWithMosquitto('on mosquitto', () => {
       .map(({ text }) => JSON.parse(text));
     expect(answers.filter(({ message }) => /no load|retained/.test(message)).length).toBeLessThan(20);
     expect(answers.filter(({ message }) => /too many/.test(message)).length).toBeGreaterThan(0);
-    expect([commands.length, said.length]).toEqual([1, answers.length + 1]);
+    expect([commands.length, logLines.length]).toEqual([1, answers.length + 1]);
     const late = stopAfterTest(await startMqttSpy(url));
     await late.publish('end/of/list', 'x');
     await late.waitFor(({ topic }) => topic === 'end/of/list');

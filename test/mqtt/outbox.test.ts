@@ -8,7 +8,7 @@ import { createOutbox } from '../../src/mqtt/outbox.ts';
 function slowBroker() {
   let state: BrokerState = { kind: 'online', version: 5, denied: [] };
   const offered: string[] = [];
-  const open: ((taken: boolean) => void)[] = [];
+  const open: ((isAcknowledged: boolean) => void)[] = [];
   const broker: Broker = {
     start() {},
     get state() {
@@ -27,9 +27,9 @@ function slowBroker() {
   return {
     broker,
     offered,
-    async answers(taken = true) {
+    async answers(isAcknowledged = true) {
       await turn();
-      open.shift()?.(taken);
+      open.shift()?.(isAcknowledged);
       await turn();
     },
     become(kind: 'online' | 'offline') {

@@ -198,21 +198,21 @@ describe('a command that is refused', () => {
           return head;
       }
     };
-    let taken = 0;
+    let accepted = 0;
     for (let n = 0; n < 100_000; n += 1) {
       let payload: Buffer = whole[draw(whole.length)] ?? Buffer.alloc(0);
       for (let times = 1 + draw(3); times > 0; times -= 1) payload = damaged(payload);
       const answer = parseCommand(payload, heatPump, NOW);
       if (!answer.ok) continue;
-      taken += 1;
+      accepted += 1;
       // What is taken is whole JSON, and says so itself.
-      const said = JSON.parse(payload.toString());
-      expect(said.command).toBe(said.level === 'auto' ? 'override' : answer.command.kind);
+      const command = JSON.parse(payload.toString());
+      expect(command.command).toBe(command.level === 'auto' ? 'override' : answer.command.kind);
       if (answer.command.kind === 'override') expect(answer.command.for).toBeLessThanOrEqual(hours(24));
     }
-    console.log(`row 45: 100,000 damaged commands, ${taken} of them still commands`);
-    expect(taken).toBeGreaterThan(0);
-    expect(taken).toBeLessThan(20_000);
+    console.log(`row 45: 100,000 damaged commands, ${accepted} of them still commands`);
+    expect(accepted).toBeGreaterThan(0);
+    expect(accepted).toBeLessThan(20_000);
     expect(Object.keys(Object.prototype)).toEqual([]);
   });
 });
@@ -230,9 +230,9 @@ describe('commands are taken', () => {
     ['off', true, 'mqtt://127.0.0.1', false],
     ['on', false, 'mqtt://broker.lan', true],
   ];
-  it.each(rows)('%s, user name %s, %s: %s', (commands, named, url, taken) => {
+  it.each(rows)('%s, user name %s, %s: %s', (commands, named, url, accepted) => {
     const config = { url, commands, ...(named ? { usernameFile: '/etc/gridtide/user' } : {}) } as MqttConfig;
-    expect(acceptsCommands(config)).toBe(taken);
+    expect(acceptsCommands(config)).toBe(accepted);
   });
 });
 

@@ -12,9 +12,9 @@ import {
   type OutputFixture,
 } from './output-fixture.ts';
 
-const cellars: OutputFixture[] = [];
+const fixtures: OutputFixture[] = [];
 afterEach(async () => {
-  for (const one of cellars.splice(0)) await one.close();
+  for (const one of fixtures.splice(0)) await one.close();
 });
 
 interface Kind {
@@ -25,7 +25,7 @@ interface Kind {
 
 const mqtt = async () => {
   const here = await createOutputFixture();
-  cellars.push(here);
+  fixtures.push(here);
   here.addDevice('cmnd/car/POWER', 'stat/car/POWER');
   await here.embedded.publish('stat/car/POWER', 'OFF', { retain: true });
   return createTestOutput(buildLoad(here.tasmota), here);

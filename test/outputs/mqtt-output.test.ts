@@ -15,12 +15,12 @@ afterEach(async () => {
 });
 const build = async () => {
   here = await createOutputFixture();
-  return { cellar: here, device: here.addDevice('cmnd/car/POWER', 'stat/car/POWER') };
+  return { fixture: here, device: here.addDevice('cmnd/car/POWER', 'stat/car/POWER') };
 };
 /** With a state the device has left on the broker, as most do. */
 const buildKnown = async () => {
   const made = await build();
-  await made.cellar.embedded.publish('stat/car/POWER', 'OFF', { retain: true });
+  await made.fixture.embedded.publish('stat/car/POWER', 'OFF', { retain: true });
   return made;
 };
 
@@ -33,41 +33,41 @@ function newsOf(under: ReturnType<typeof createTestOutput>) {
 
 describe('an MQTT device', () => {
   it('finds its level at the start from the retained state, and sends nothing', async () => {
-    const { cellar, device } = await build();
-    await cellar.embedded.publish('stat/car/POWER', 'ON', { retain: true });
-    expect(await createTestOutput(buildLoad(cellar.tasmota), cellar).open()).toEqual({ level: 'on' });
+    const { fixture, device } = await build();
+    await fixture.embedded.publish('stat/car/POWER', 'ON', { retain: true });
+    expect(await createTestOutput(buildLoad(fixture.tasmota), fixture).open()).toEqual({ level: 'on' });
     expect(device.commands).toEqual([]);
   });
 
   it('opens without a word of the device after 3 s', async () => {
-    const { cellar } = await build();
-    const opened = createTestOutput(buildLoad(cellar.tasmota), cellar).open();
-    while (cellar.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
-    await cellar.pass(seconds(3));
+    const { fixture } = await build();
+    const opened = createTestOutput(buildLoad(fixture.tasmota), fixture).open();
+    while (fixture.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
+    await fixture.pass(seconds(3));
     expect(await opened).toEqual({});
   });
 
   it('is told once when it confirms, and never retained', async () => {
-    const { cellar, device } = await build();
-    const under = createTestOutput(buildLoad(cellar.tasmota), cellar);
+    const { fixture, device } = await build();
+    const under = createTestOutput(buildLoad(fixture.tasmota), fixture);
     expect(await under.apply('on')).toBeUndefined();
     expect(device.commands).toEqual(['ON']);
-    expect(cellar.embedded.findRetained('cmnd/car/POWER')).toBeUndefined();
+    expect(fixture.embedded.findRetained('cmnd/car/POWER')).toBeUndefined();
   });
 
   it('is told four times when it is silent, then the fault is named', async () => {
-    const { cellar, device } = await build();
+    const { fixture, device } = await build();
     device.answersCommands = false;
-    const under = createTestOutput(buildLoad(cellar.tasmota), cellar);
+    const under = createTestOutput(buildLoad(fixture.tasmota), fixture);
     const open = under.open();
-    while (cellar.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
-    await cellar.pass(seconds(3));
+    while (fixture.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
+    await fixture.pass(seconds(3));
     await open;
     const applied = under.apply('on');
     for (let sends = 1; sends <= 4; sends += 1) {
       await device.whenCommands(sends);
-      while (cellar.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
-      await cellar.pass(seconds(5));
+      while (fixture.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
+      await fixture.pass(seconds(5));
     }
     const failure = await applied;
     expect(failure).toMatchObject({ kind: 'unconfirmed' });
@@ -76,8 +76,8 @@ describe('an MQTT device', () => {
   });
 
   it('is told again when it leaves its level by itself, without a word to the core but that it is back', async () => {
-    const { cellar, device } = await buildKnown();
-    const under = createTestOutput(buildLoad(cellar.tasmota), cellar);
+    const { fixture, device } = await buildKnown();
+    const under = createTestOutput(buildLoad(fixture.tasmota), fixture);
     await under.open();
     const news = newsOf(under);
     await under.apply('on');
@@ -89,8 +89,8 @@ describe('an MQTT device', () => {
   });
 
   it('is not fought with: after three times the fault is named, ten minutes later it is tried once more', async () => {
-    const { cellar, device } = await buildKnown();
-    const under = createTestOutput(buildLoad(cellar.tasmota), cellar);
+    const { fixture, device } = await buildKnown();
+    const under = createTestOutput(buildLoad(fixture.tasmota), fixture);
     await under.open();
     const news = newsOf(under);
     await under.apply('on');
@@ -102,15 +102,15 @@ describe('an MQTT device', () => {
     await news.whenCount(4);
     expect(news.all).toEqual(['on', 'on', 'on', 'unconfirmed']);
     expect(device.commands.length).toBe(4);
-    await cellar.pass(minutes(10));
+    await fixture.pass(minutes(10));
     await news.whenCount(5);
     expect(news.all.at(-1)).toBe('on');
     expect(device.commands.length).toBe(5);
   });
 
   it('gets the release payload and is left alone from then on', async () => {
-    const { cellar, device } = await buildKnown();
-    const under = createTestOutput(buildLoad({ ...cellar.tasmota, releasePayload: 'AUTO' }), cellar);
+    const { fixture, device } = await buildKnown();
+    const under = createTestOutput(buildLoad({ ...fixture.tasmota, releasePayload: 'AUTO' }), fixture);
     await under.open();
     await under.apply('on');
     await under.release();
@@ -120,15 +120,15 @@ describe('an MQTT device', () => {
   });
 
   it('without a broker fails at once and keeps the level for later', async () => {
-    const { cellar } = await build();
-    await cellar.broker.stop();
-    const failure = await createTestOutput(buildLoad(cellar.tasmota), cellar).apply('on');
+    const { fixture } = await build();
+    await fixture.broker.stop();
+    const failure = await createTestOutput(buildLoad(fixture.tasmota), fixture).apply('on');
     expect(failure).toMatchObject({ kind: 'offline' });
   });
 
   it('is never sent an empty payload', async () => {
-    const { cellar } = await build();
-    const under = createTestOutput(buildLoad({ ...cellar.tasmota, offPayload: '' }), cellar);
+    const { fixture } = await build();
+    const under = createTestOutput(buildLoad({ ...fixture.tasmota, offPayload: '' }), fixture);
     await expect(under.apply('off')).rejects.toThrow('an empty MQTT payload is no command');
   });
 });

@@ -62,10 +62,10 @@ describe('the fail-safe program', () => {
     ['shell in it', '17 `touch`\n', 1, ''],
     ['comments and empty lines', '# 17 high\n\n', 0, ''],
   ];
-  it.each(rows)('%s: says so, and still sets the others', (_, text, code, said) => {
+  it.each(rows)('%s: says so, and still sets the others', (_, text, code, printed) => {
     layOut('pinctrl-bcm2835', [17, 27]);
     const { status, stderr } = run(`${text}27 low\n`);
-    expect(stderr).toContain(said);
+    expect(stderr).toContain(printed);
     expect(status).toBe(code);
     expect([written(17), written(27)]).toEqual(['out', 'low']);
   });

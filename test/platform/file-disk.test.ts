@@ -121,9 +121,9 @@ describe('the real disk', () => {
     ['EFBIG', 'a file may not grow that large here; raise the limit'],
     ['EIO', 'the device answered with an error; check the storage'],
   ])('tells %s with its cure', (code, words) => {
-    const told = translateDiskError(Object.assign(new Error(code), { code }), '/state/map', 'write');
-    expect(String(told)).toContain(`/state/map cannot be stored (${code}): `);
-    expect(String(told)).toContain(words);
+    const error = translateDiskError(Object.assign(new Error(code), { code }), '/state/map', 'write');
+    expect(String(error)).toContain(`/state/map cannot be stored (${code}): `);
+    expect(String(error)).toContain(words);
   });
 
   it('does not hang at a pipe or read a directory', async () => {
@@ -179,12 +179,12 @@ describe('the disk in memory', () => {
     [0.5, 'synced los'],
     [1, 'synced lost it'],
   ];
-  it.each(rows)('a power cut leaves %d of what was not synced', async (kept, left) => {
+  it.each(rows)('a power cut leaves %d of what was not synced', async (share, left) => {
     const disk = createMemoryDisk();
     await disk.append('ledger', bytes('synced'), { sync: true });
     await disk.append('ledger', bytes(' lost it'), { sync: false });
     await (await disk.create('map')).write(bytes('half'));
-    const after = disk.afterPowerCut(kept);
+    const after = disk.afterPowerCut(share);
     expect(text(await after.read('ledger'))).toBe(left);
     expect(await after.list()).toEqual(['ledger']);
   });

@@ -4,7 +4,7 @@ import { createLogging } from '../../src/platform/pino-log.ts';
 
 const LINES = 100_000;
 
-function readHeldBytes(): number {
+function readMemoryBytes(): number {
   // What a collection found unused is given back beside it, by another thread; the next one waits for that.
   globalThis.gc?.();
   globalThis.gc?.();
@@ -14,9 +14,9 @@ function readHeldBytes(): number {
 
 const { log, flush } = await createLogging({ level: 'info' });
 process.stdin.once('data', () => {
-  const before = readHeldBytes();
+  const before = readMemoryBytes();
   for (let n = 0; n < LINES; n += 1) log('info', 'into the void', { n });
-  process.stderr.write(`still here ${readHeldBytes() - before}\n`);
+  process.stderr.write(`still here ${readMemoryBytes() - before}\n`);
   process.stdin.once('data', () => {
     log('info', 'the last word');
     flush();

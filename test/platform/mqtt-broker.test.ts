@@ -65,26 +65,26 @@ const contract = (start: () => Promise<{ url: string; stop(): Promise<void> }>, 
     const { url } = await cleaned(start());
     const broker = await connected({ url });
     const spy = await cleaned(startMqttSpy(url));
-    const heard: string[] = [];
+    const messages: string[] = [];
     const both = new Promise<void>((resolve) => {
       const hear = (who: string) => (message: BrokerMessage) => {
-        heard.push(`${who} ${Buffer.from(message.payload).toString()}`);
-        if (heard.length === 2) resolve();
+        messages.push(`${who} ${Buffer.from(message.payload).toString()}`);
+        if (messages.length === 2) resolve();
       };
       void broker.subscribe('b/in', hear('first'), { wantsRetained: false });
       void broker.subscribe('b/in', hear('second'), { wantsRetained: false }).then(() => spy.publish('b/in', 'x'));
     });
     await both;
-    expect(heard).toEqual(['first x', 'second x']);
+    expect(messages).toEqual(['first x', 'second x']);
   });
 
   it('hears each topic of a filter once, under its own name', async () => {
     const { url } = await cleaned(start());
     const broker = await connected({ url });
     const spy = await cleaned(startMqttSpy(url));
-    const heard: string[] = [];
+    const messages: string[] = [];
     const end = new Promise<void>((resolve) => {
-      void broker.subscribe('loads/+/set', ({ topic }) => void heard.push(topic), { wantsRetained: false });
+      void broker.subscribe('loads/+/set', ({ topic }) => void messages.push(topic), { wantsRetained: false });
       void broker
         .subscribe('loads/end', () => resolve(), { wantsRetained: false })
         .then(async () => {
@@ -93,7 +93,7 @@ const contract = (start: () => Promise<{ url: string; stop(): Promise<void> }>, 
         });
     });
     await end;
-    expect(heard).toEqual(['loads/car/set', 'loads//set']);
+    expect(messages).toEqual(['loads/car/set', 'loads//set']);
   });
 
   it('hands over a stored message marked as retained where it is wanted', async () => {
@@ -169,14 +169,14 @@ describeWithMosquitto('mosquitto', () => {
     const spy = await cleaned(startMqttSpy(url));
     await spy.publish('e/set', 'stored', { retain: true });
     const broker = await connected({ url });
-    const heard: string[] = [];
+    const messages: string[] = [];
     const end = new Promise<void>((resolve) => {
       void broker
         .subscribe(
           'e/set',
           ({ payload, retained }) => {
-            heard.push(`${Buffer.from(payload).toString()} ${retained}`);
-            if (heard.length === 2) resolve();
+            messages.push(`${Buffer.from(payload).toString()} ${retained}`);
+            if (messages.length === 2) resolve();
           },
           { wantsRetained: false },
         )
@@ -184,7 +184,7 @@ describeWithMosquitto('mosquitto', () => {
         .then(() => spy.publish('e/set', 'plain'));
     });
     await end;
-    expect(heard).toEqual(['live true', 'plain false']);
+    expect(messages).toEqual(['live true', 'plain false']);
   });
 
   it('comes back by itself when the broker does, and is offline in between', async () => {

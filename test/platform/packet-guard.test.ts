@@ -40,13 +40,13 @@ describe('the watch over packets', () => {
       fc.property(fc.array(fc.integer({ min: 0, max: 1_200 }), { maxLength: 6 }), cuts, (sizes, lengths) => {
         const bytes = Buffer.concat(sizes.map(packet));
         const watch = createPacketGuard(MOST);
-        let said = false;
-        for (let at = 0, n = 0; at < bytes.length && !said; n += 1) {
+        let isReported = false;
+        for (let at = 0, n = 0; at < bytes.length && !isReported; n += 1) {
           const length = lengths[n % lengths.length] ?? 1;
-          said = watch(bytes.subarray(at, at + length));
+          isReported = watch(bytes.subarray(at, at + length));
           at += length;
         }
-        expect(said).toBe(sizes.some((size) => size > MOST));
+        expect(isReported).toBe(sizes.some((size) => size > MOST));
       }),
     );
   });

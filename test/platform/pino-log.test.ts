@@ -111,24 +111,24 @@ describe('the log', () => {
     const { child, code, nextError } = await talker();
     expect(await nextError()).toBe('ready');
     child.stdin.write('go');
-    const [, , kept] = `${await nextError()}`.split(' ');
-    console.log(`100,000 lines nobody read: ${kept} bytes held`);
-    expect(Number(kept)).toBeLessThan(5e6);
+    const [, , storedBytes] = `${await nextError()}`.split(' ');
+    console.log(`100,000 lines nobody read: ${storedBytes} bytes held`);
+    expect(Number(storedBytes)).toBeLessThan(5e6);
 
-    const heard: number[] = [];
+    const lineNumbers: number[] = [];
     let lost = 0;
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     while (lost === 0) {
       const { n, msg } = JSON.parse((await lines.next()).value ?? '{"n":-1,"msg":"closed"}');
       expect(n).not.toBe(-1);
       if (n === undefined) lost = Number(/^(\d+) lines of the log lost: /.exec(msg)?.[1]);
-      else heard.push(n);
+      else lineNumbers.push(n);
     }
     expect(lost).toBeGreaterThan(50_000);
-    expect(lost + heard.length).toBe(100_000);
-    expect(heard).toEqual(heard.toSorted((a, b) => a - b));
+    expect(lost + lineNumbers.length).toBe(100_000);
+    expect(lineNumbers).toEqual(lineNumbers.toSorted((a, b) => a - b));
     // The newest are those that were kept.
-    expect(heard.at(-1)).toBe(99_999);
+    expect(lineNumbers.at(-1)).toBe(99_999);
     child.stdin.write('go');
     expect(JSON.parse((await lines.next()).value ?? '{}').msg).toBe('the last word');
     expect(await code).toBe(7);

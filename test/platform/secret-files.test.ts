@@ -101,12 +101,12 @@ describe('secrets', () => {
     await writeFile(join(credentials, 'service-password'), 'handed over\n');
     await writeFile(join(credentials, 'etc_mqtt-password'), 'of a directory\n');
     await writeFile(join(directory, 'other'), 'plain\n');
-    const told: (readonly [string, string])[] = [];
-    const secrets = createSecrets({ credentials, onRead: (text, path) => told.push([text, path]) });
+    const readSecrets: (readonly [string, string])[] = [];
+    const secrets = createSecrets({ credentials, onRead: (text, path) => readSecrets.push([text, path]) });
     expect(await secrets.read('/etc/gridtide/service-password')).toBe('handed over');
     expect(await secrets.read('/etc/gridtide/mqtt-password')).toBe('of a directory');
     expect(await secrets.read(join(directory, 'other'))).toBe('plain');
-    expect(told).toEqual([
+    expect(readSecrets).toEqual([
       ['handed over', '/etc/gridtide/service-password'],
       ['of a directory', '/etc/gridtide/mqtt-password'],
       ['plain', join(directory, 'other')],

@@ -15,10 +15,10 @@ print "listening\\n";
 while (defined recv($s, my $m, 4096, 0)) { $m =~ s/\\n/ /g; print "$m\\n"; }`;
 
 const isThere = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
-const canHear = isThere('systemd-notify') && isThere('perl');
-if (!canHear) console.warn('SKIPPED: words to the service manager want systemd-notify and perl');
+const canListen = isThere('systemd-notify') && isThere('perl');
+if (!canListen) console.warn('SKIPPED: words to the service manager want systemd-notify and perl');
 
-async function withListener(use: (socket: string, heard: (line: RegExp) => Promise<void>) => Promise<void>) {
+async function withListener(use: (socket: string, waitForLine: (line: RegExp) => Promise<void>) => Promise<void>) {
   const directory = await mkdtemp(join(tmpdir(), 'gridtide-notify-'));
   const socket = join(directory, 'notify');
   const child = spawn('perl', ['-e', LISTENER, socket]);
@@ -28,14 +28,14 @@ async function withListener(use: (socket: string, heard: (line: RegExp) => Promi
     text += chunk;
     look();
   });
-  const heard = (line: RegExp) =>
+  const waitForLine = (line: RegExp) =>
     new Promise<void>((resolve) => {
       look = () => line.test(text) && resolve();
       look();
     });
   try {
-    await heard(/^listening$/m);
-    await use(socket, heard);
+    await waitForLine(/^listening$/m);
+    await use(socket, waitForLine);
   } finally {
     child.kill();
     await rm(directory, { recursive: true });
@@ -44,36 +44,36 @@ async function withListener(use: (socket: string, heard: (line: RegExp) => Promi
 }
 
 describe('the host', () => {
-  it.skipIf(!canHear)('tells systemd that it is ready, how it goes, that it lives, that it ends', async () => {
-    const text = await withListener(async (socket, heard) => {
+  it.skipIf(!canListen)('tells systemd that it is ready, how it goes, that it lives, that it ends', async () => {
+    const text = await withListener(async (socket, waitForLine) => {
       const host = createSystemdHost({ NOTIFY_SOCKET: socket, PATH: process.env.PATH });
       host.notifyReady();
-      await heard(/READY=1/);
+      await waitForLine(/READY=1/);
       host.setStatus('3 loads, index 41\nREADY=0');
-      await heard(/STATUS=3 loads, index 41 READY=0/);
+      await waitForLine(/STATUS=3 loads, index 41 READY=0/);
       for (let n = 0; n < 20; n += 1) host.notifyAlive();
-      await heard(/WATCHDOG=1/);
+      await waitForLine(/WATCHDOG=1/);
       host.notifyStopping();
-      await heard(/STOPPING=1/);
+      await waitForLine(/STOPPING=1/);
     });
     // Twenty signs of life while a word is on its way are one, or the first of them and one more.
     expect(text.match(/WATCHDOG=1/g)?.length).toBeLessThanOrEqual(2);
   });
 
-  it.skipIf(!canHear)('repeats READY with the first three signs of life, and never after STOPPING', async () => {
-    const text = await withListener(async (socket, heard) => {
+  it.skipIf(!canListen)('repeats READY with the first three signs of life, and never after STOPPING', async () => {
+    const text = await withListener(async (socket, waitForLine) => {
       const host = createSystemdHost({ NOTIFY_SOCKET: socket, PATH: process.env.PATH });
       host.notifyReady();
-      await heard(/READY=1/);
+      await waitForLine(/READY=1/);
       for (let n = 1; n <= 5; n += 1) {
         host.setStatus(`sign ${n}`);
-        await heard(new RegExp(`STATUS=sign ${n}`));
+        await waitForLine(new RegExp(`STATUS=sign ${n}`));
         host.notifyAlive();
-        await heard(new RegExp(`(WATCHDOG=1.*\n[^]*){${n}}`));
+        await waitForLine(new RegExp(`(WATCHDOG=1.*\n[^]*){${n}}`));
       }
       host.notifyStopping();
       host.notifyAlive();
-      await heard(/STOPPING=1/);
+      await waitForLine(/STOPPING=1/);
     });
     expect(text.match(/READY=1/g)?.length).toBe(4);
   });

@@ -160,8 +160,8 @@ describe('the page cache', () => {
             ring.add(key, length, (place) => ring.bytes().fill(mark, place, place + length));
             put.set(key, { length, mark });
           }
-          for (const [held, { length: size, mark: expected }] of put) {
-            const place = ring.find(held);
+          for (const [stored, { length: size, mark: expected }] of put) {
+            const place = ring.find(stored);
             if (place === undefined) continue;
             expect(place % 8).toBe(0);
             expect(

@@ -89,10 +89,10 @@ function sealed({ words, parts }: Index): void {
 }
 
 /** All that reads an index; gives what each said, and lets through what is not meant to be thrown. */
-async function saidOf(disk: MemoryDisk): Promise<readonly string[]> {
-  const said: string[] = [];
+async function listAnswers(disk: MemoryDisk): Promise<readonly string[]> {
+  const answers: string[] = [];
   const info = await readMapInfo(disk, 'co2_moer');
-  if (info !== undefined && 'kind' in info) said.push(info.message);
+  if (info !== undefined && 'kind' in info) answers.push(info.message);
   await isIndexIntact(disk, 'co2_moer');
   const map = await openMap(disk, 'co2_moer');
   for (const place of PLACES) {
@@ -103,10 +103,10 @@ async function saidOf(disk: MemoryDisk): Promise<readonly string[]> {
     for (const one of ask)
       await one().catch((error: unknown) => {
         if (!(error instanceof DiskError)) throw error;
-        said.push(error.failure.detail);
+        answers.push(error.failure.detail);
       });
   }
-  return said;
+  return answers;
 }
 
 async function forged(change: (index: Index) => void, whole: Uint8Array): Promise<readonly string[]> {
@@ -115,7 +115,7 @@ async function forged(change: (index: Index) => void, whole: Uint8Array): Promis
   sealed(index);
   const disk = createMemoryDisk();
   await disk.replace(FILE, index.bytes);
-  return saidOf(disk);
+  return listAnswers(disk);
 }
 
 const HEADER_WORD = { pieces: 2, features: 3, pagesAt: 4, namesAt: 5, directoryAt: 6, directoryBytes: 7 };
@@ -186,10 +186,10 @@ describe('a forged index', () => {
   it('with any word or byte of any part changed crashes nothing', async () => {
     const whole = await written();
     const values = [0, 1, 2, 3, 5, 64, 0x80, 0xff, 0x7fff_ffff, 0x8000_0000, 0xffff_fff8, 0xffff_ffff];
-    let told = 0;
+    let refusals = 0;
     for (let i = 0; i < 1_500; i++) {
       const draw = (n: number, below: number) => Math.floor(chance(41, i, n) * below);
-      const said = await forged(({ bytes, words, parts }) => {
+      const answers = await forged(({ bytes, words, parts }) => {
         for (let nth = 0; nth <= draw(0, 3); nth++) {
           const [from, length] = parts[draw(4 * nth + 1, parts.length)] ?? [0, 0];
           const at = from + draw(4 * nth + 2, length - 1);
@@ -198,8 +198,8 @@ describe('a forged index', () => {
           else bytes[at * 4 + (i % 4)] = value;
         }
       }, whole);
-      if (said.length > 0) told++;
+      if (answers.length > 0) refusals++;
     }
-    expect(told).toBeGreaterThan(100);
+    expect(refusals).toBeGreaterThan(100);
   });
 });

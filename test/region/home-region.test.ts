@@ -108,9 +108,14 @@ describe('the region of the own place', () => {
 
   it('from the service needs no map', async () => {
     const disk = createMemoryDisk();
-    const told = { place: home, region: 'CAISO_NORTH', regionFullName: 'California', source: 'service' } as const;
-    await saveHome(disk, 'co2_moer', told);
-    expect(await resolveHome(disk, 'co2_moer', home)).toEqual(told);
+    const serviceAnswer = {
+      place: home,
+      region: 'CAISO_NORTH',
+      regionFullName: 'California',
+      source: 'service',
+    } as const;
+    await saveHome(disk, 'co2_moer', serviceAnswer);
+    expect(await resolveHome(disk, 'co2_moer', home)).toEqual(serviceAnswer);
     expect(await resolveHome(disk, 'co2_moer', placeAt(6, 6))).toBeUndefined();
   });
 
@@ -143,7 +148,13 @@ describe('the region of the own place', () => {
 
 describe('what a newly found region means', () => {
   const place = placeAt(5, 5);
-  const held: HomeRegion = { place, region: 'WEST', regionFullName: 'Region WEST', mapLastUpdated: NOW, source: 'map' };
+  const stored: HomeRegion = {
+    place,
+    region: 'WEST',
+    regionFullName: 'Region WEST',
+    mapLastUpdated: NOW,
+    source: 'map',
+  };
   const found = (region: string) => ({ region, regionFullName: `Region ${region}`, source: 'map' as const });
 
   it('the first is taken', () =>
@@ -156,30 +167,30 @@ describe('what a newly found region means', () => {
 
   it('the same, under a newer name and date', () => {
     const newer = { ...found('WEST'), regionFullName: 'West and Sons', mapLastUpdated: addDuration(NOW, minutes(1)) };
-    expect(compareRegions(place, held, newer)).toEqual({ kind: 'same', home: { place, ...newer } });
+    expect(compareRegions(place, stored, newer)).toEqual({ kind: 'same', home: { place, ...newer } });
   });
 
   it('another is proposed, the old one stays in use', () => {
-    const change = compareRegions(place, held, found('EAST'));
+    const change = compareRegions(place, stored, found('EAST'));
     expect(change).toMatchObject({ kind: 'changed', home: { region: 'WEST', proposed: { region: 'EAST' } } });
     expect(change !== undefined && 'message' in change ? change.message : '').toMatch(/EAST.*WEST/);
   });
 
   it('none: the old one stays in use', () => {
-    const change = compareRegions(place, held, undefined);
-    expect(change).toMatchObject({ kind: 'vanished', home: held });
+    const change = compareRegions(place, stored, undefined);
+    expect(change).toMatchObject({ kind: 'vanished', home: stored });
     expect(change !== undefined && 'message' in change ? change.message : '').toContain('no region any more');
   });
 
   it('back to the old one: the proposal is forgotten', () => {
-    const changed = compareRegions(place, held, found('EAST'));
+    const changed = compareRegions(place, stored, found('EAST'));
     expect(compareRegions(place, changed?.home, found('WEST'))?.home.proposed).toBeUndefined();
   });
 
   it('adopting a proposal makes it the region in use', () => {
-    const changed = compareRegions(place, held, found('EAST'))?.home ?? held;
+    const changed = compareRegions(place, stored, found('EAST'))?.home ?? stored;
     expect(confirmRegion(changed)).toMatchObject({ region: 'EAST', regionFullName: 'Region EAST' });
     expect(confirmRegion(changed).proposed).toBeUndefined();
-    expect(confirmRegion(held)).toEqual(held);
+    expect(confirmRegion(stored)).toEqual(stored);
   });
 });

@@ -224,12 +224,12 @@ describe('a text that is no map', () => {
 
   it('cut short at any byte', async () => {
     const disk = await holdingPair();
-    const taken: number[] = [];
+    const acceptedLengths: number[] = [];
     for (let length = 0; length < TWO_REGIONS.length; length++) {
       const result = await importText(TWO_REGIONS.slice(0, length), { disk, force: true }, 64);
-      if (result.ok || result.failure.kind !== 'malformed') taken.push(length);
+      if (result.ok || result.failure.kind !== 'malformed') acceptedLengths.push(length);
     }
-    expect(taken).toEqual([]);
+    expect(acceptedLengths).toEqual([]);
     expect(await regionAt(disk, 5, 15)).toBe('EAST');
   });
 
@@ -540,11 +540,13 @@ describe('a map against the one held', () => {
   it('is refused when the own place is in no region any more; forced, the old region stays in use', async () => {
     const disk = createMemoryDisk();
     await importText(TWO_REGIONS, { disk, homePlace: home });
-    const gone = later(createMapText(feature('EAST', [square(10, 0, 10)]), feature('NORTH', [square(0, 20, 10)])));
-    const refused = await importText(gone, { disk, homePlace: home });
+    const withoutWest = later(
+      createMapText(feature('EAST', [square(10, 0, 10)]), feature('NORTH', [square(0, 20, 10)])),
+    );
+    const refused = await importText(withoutWest, { disk, homePlace: home });
     expect(refused).toMatchObject({ ok: false, failure: { kind: 'suspicious' } });
     expect(refused.ok ? '' : refused.failure.message).toContain('WEST');
-    const forced = await importText(gone, { disk, homePlace: home, force: true });
+    const forced = await importText(withoutWest, { disk, homePlace: home, force: true });
     expect(forced).toMatchObject({ ok: true, change: 'vanished', home: { region: 'WEST' } });
   });
 

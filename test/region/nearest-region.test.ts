@@ -48,7 +48,7 @@ function bruteForce(shape: MapShape, place: Place): { readonly region: string; r
   return found;
 }
 
-async function held(text: string | Iterable<string>) {
+async function openImported(text: string | Iterable<string>) {
   const disk = createMemoryDisk();
   const result = await importText(text, { disk });
   if (!result.ok) throw new Error(result.failure.message);
@@ -65,7 +65,7 @@ describe('the nearest region is that of every edge of the map', () => {
   it.each(rows)(
     '%s',
     async (_, shape) => {
-      const disk = await held(geojsonOf(shape));
+      const disk = await openImported(geojsonOf(shape));
       const map = await openMap(disk, 'co2_moer');
       if (map === undefined || 'kind' in map) throw new Error('the map does not open');
       const shores = [...featuresOf(shape)].flatMap(({ polygons }) => polygons.flat(2));
@@ -105,7 +105,7 @@ describe('the nearest region', () => {
     [placeAt(85, 130), 'B', distance(85, 130, 80, -60)], // over the pole, to a corner: the side between is farther
   ];
   it.each(rows)('of %j is %s, %d km away', async (place, region, km) => {
-    const found = await findNearestRegion(await held(island), 'co2_moer', place);
+    const found = await findNearestRegion(await openImported(island), 'co2_moer', place);
     expect(found?.region).toBe(region);
     expect((found?.distance ?? 0) / km).toBeCloseTo(1, 3);
   });
@@ -114,7 +114,7 @@ describe('the nearest region', () => {
     expect(await findNearestRegion(createMemoryDisk(), 'co2_moer', placeAt(0, 0))).toBeUndefined());
 
   it('is none where the index is damaged', async () => {
-    const disk = await held(island);
+    const disk = await openImported(island);
     const bytes = (await disk.read('map.co2_moer.idx')) ?? new Uint8Array(0);
     bytes[100] = (bytes[100] as number) ^ 255;
     await disk.replace('map.co2_moer.idx', bytes);

@@ -46,7 +46,7 @@ function differing(read: readonly Pair[], range: { readonly start: number; reado
   const times = timesIn(range.start, range.end, period);
   if (read.length !== times.length) return `${read.length} read, ${times.length} held`;
   const i = times.findIndex((time, i) => read[i]?.[0] !== time || read[i]?.[1] !== valueAt(time));
-  return i < 0 ? undefined : { read: read[i], held: [times[i], valueAt(times[i] ?? 0)] };
+  return i < 0 ? undefined : { read: read[i], truth: [times[i], valueAt(times[i] ?? 0)] };
 }
 
 /** How a service answers a piece of a range: what it may not hold, and what it is hit by at its first tries. */
@@ -75,12 +75,12 @@ const untidied = <Item>(items: readonly Item[], more: readonly Item[]) => [
 function rangesIn(weather: Weather, most: Duration, items: (start: number, end: number) => unknown) {
   const tries = new Map<string, number>();
   let asked = 0;
-  let longestAsked = 0;
+  let longestRequested = 0;
   let hasDied = false;
   const answer = (path: string, query: URLSearchParams): NetworkAnswer => {
     if (path === '/login') return { json: { token: 't' } };
     const [start, end] = [Date.parse(query.get('start') ?? ''), Date.parse(query.get('end') ?? '')];
-    longestAsked = Math.max(longestAsked, end - start);
+    longestRequested = Math.max(longestRequested, end - start);
     if (end - start > most) return { status: 400, json: { message: 'the range is too long' } };
     const key = `${start} ${end}`;
     const tried = (tries.get(key) ?? 0) + 1;
@@ -107,7 +107,7 @@ function rangesIn(weather: Weather, most: Duration, items: (start: number, end: 
     }
     return { json: items(start, end) };
   };
-  return { answer, longestAsked: () => longestAsked };
+  return { answer, longestRequested: () => longestRequested };
 }
 
 const weather = fc.record({
@@ -169,7 +169,7 @@ describe('any range, split and joined, is the unsplit one', () => {
           points.map(({ at, value }): Pair => [at, value]),
         );
         expect(differing(await clock.runUntilDone(read), range, kind.period)).toBe(undefined);
-        expect(service.longestAsked()).toBeLessThanOrEqual(days(32));
+        expect(service.longestRequested()).toBeLessThanOrEqual(days(32));
         client.stop();
       }),
       { numRuns: 15 },
@@ -271,14 +271,14 @@ describe('any interleaving of calls passes no budget', () => {
           );
           const service = clientOver(network, clock, fleet);
           const underWay: Promise<unknown>[] = [];
-          let told = 0;
-          const heard = (outcome: Outcome<unknown>) => {
-            if (!outcome.ok && outcome.failure.kind === 'throttled') told = outcome.failure.retryAfter;
+          let retryAfter = 0;
+          const recordThrottled = (outcome: Outcome<unknown>) => {
+            if (!outcome.ok && outcome.failure.kind === 'throttled') retryAfter = outcome.failure.retryAfter;
           };
           for (const [name, gap, times] of calls) {
             await clock.waitUntilIdle();
-            await clock.runUntil((clock.now().wall + (gap === 'as told' ? told : gap)) as Instant);
-            for (let i = 0; i < times; i++) underWay.push(CALLS[name](service).then(heard));
+            await clock.runUntil((clock.now().wall + (gap === 'as told' ? retryAfter : gap)) as Instant);
+            for (let i = 0; i < times; i++) underWay.push(CALLS[name](service).then(recordThrottled));
           }
           await clock.runUntilDone(Promise.all(underWay));
           const isLogin = (path: string) => path === '/login' || path === '/api/v1/obtain-token-auth/';
@@ -316,7 +316,7 @@ it('one login an expiry, whatever 50 calls at a time meet: never two at once, ne
       async (bursts, journeys) => {
         const clock = createVirtualClock(NOON);
         let sent = 0;
-        const born = new Map<string, number>();
+        const issuedAt = new Map<string, number>();
         let refusals = 0;
         const network = createVirtualNetwork(
           clock,
@@ -324,10 +324,10 @@ it('one login an expiry, whatever 50 calls at a time meet: never two at once, ne
           (path, _, { headers }) => {
             const { uptime } = clock.now();
             if (path === '/login') {
-              born.set(`Bearer t${born.size}`, uptime);
-              return { json: { token: `t${born.size - 1}` } };
+              issuedAt.set(`Bearer t${issuedAt.size}`, uptime);
+              return { json: { token: `t${issuedAt.size - 1}` } };
             }
-            const age = uptime - (born.get(headers.authorization ?? '') ?? Number.NEGATIVE_INFINITY);
+            const age = uptime - (issuedAt.get(headers.authorization ?? '') ?? Number.NEGATIVE_INFINITY);
             if (age < minutes(30)) return { json: indexBody() };
             refusals += 1;
             return { status: 401, json: {} };
@@ -341,7 +341,7 @@ it('one login an expiry, whatever 50 calls at a time meet: never two at once, ne
           await clock.runUntilDone(Promise.race(calls));
         }
         await clock.runUntil((clock.now().wall + hours(1)) as Instant);
-        const logins = [...born.values()];
+        const logins = [...issuedAt.values()];
         for (const [i, time] of logins.entries())
           expect(time - (logins[i - 1] ?? Number.NEGATIVE_INFINITY)).toBeGreaterThanOrEqual(minutes(29) - seconds(30));
         expect(refusals).toBe(0);

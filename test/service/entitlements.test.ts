@@ -58,7 +58,7 @@ describe('what may be asked', () => {
 
 describe('a gate that opens or closes is said', () => {
   const PSCO = { region: 'PSCO', signalType: 'co2_moer' };
-  const said = (before: Access, now: Access) =>
+  const describeChange = (before: Access, now: Access) =>
     formatEntitlementChanges(
       (['forecast', 'history'] as const).reduce(
         (plan, part) => (plan[part] === 'unknown' ? applyGate(plan, part, 'closed') : plan),
@@ -68,18 +68,18 @@ describe('a gate that opens or closes is said', () => {
     );
 
   it('subscription bought', () =>
-    expect(said(free, basic)).toEqual([
+    expect(describeChange(free, basic)).toEqual([
       'the account now includes the forecast of PSCO',
       'the account now includes history of PSCO',
     ]));
   it('subscription ended: said when a request is refused, for no list of endpoints is complete', () => {
-    expect(said(basic, free)).toEqual([]);
+    expect(describeChange(basic, free)).toEqual([]);
     const ended = deriveEntitlements(free, PSCO);
     expect(formatEntitlementChanges(ended, applyGate(ended, 'forecast', 'closed'))).toEqual([
       'the account does not include the forecast of PSCO; a subscription does',
     ]);
   });
-  it('nothing new', () => expect(said(basic, basic)).toEqual([]));
+  it('nothing new', () => expect(describeChange(basic, basic)).toEqual([]));
   it('first look at an open account', () =>
     expect(
       formatEntitlementChanges(createUnknownEntitlements('PSCO', 'co2_moer'), deriveEntitlements(analyst, PSCO)),

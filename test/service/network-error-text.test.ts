@@ -39,6 +39,6 @@ const rows: readonly (readonly [HttpFailure['kind'], string, string, string])[] 
   ['deadline', 'no whole answer within 30 s', 'deadline', 'no whole answer within 30 s'],
   ['bad-encoding', 'content-encoding br was not asked for', 'cut-short', 'content-encoding br was not asked for'],
 ];
-it.each(rows)('%s: %s', (kind, cause, reason, said) => {
-  expect(classifyHttpFailure({ kind, cause })).toEqual({ kind: 'unreachable', reason, cause: said });
+it.each(rows)('%s: %s', (kind, cause, reason, text) => {
+  expect(classifyHttpFailure({ kind, cause })).toEqual({ kind: 'unreachable', reason, cause: text });
 });

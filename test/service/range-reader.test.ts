@@ -161,20 +161,20 @@ describe('reading a range', () => {
         return needed > 30 ? { ok: false, failure: SLOW } : answer;
       },
     };
-    const daysAsked = () => bench.asked.map(({ start, end }) => Math.round((end - start) / days(1)));
-    return { bench: { ...bench, reader: { ...bench.reader, ...slow } }, daysAsked };
+    const daysRequested = () => bench.asked.map(({ start, end }) => Math.round((end - start) / days(1)));
+    return { bench: { ...bench, reader: { ...bench.reader, ...slow } }, daysAsked: daysRequested };
   };
   const YEAR = range(NOON, NOON + days(365));
 
   it('a service that takes 180 s for a month and 11 s for ten days meets its deadline once, and is then asked for what takes 8 s', async () => {
-    const { bench, daysAsked } = createSlowReading((days) => 0.17 * days ** 2);
+    const { bench, daysAsked: daysRequested } = createSlowReading((days) => 0.17 * days ** 2);
     const began = bench.clock.now().wall;
     let ended = began;
     const options = { inFlight: 1, onProgress: () => (ended = bench.clock.now().wall) };
     expect((await collect(YEAR, bench, options)).points).toEqual(pointsIn(YEAR, CHUNK_STEP));
-    expect(daysAsked().filter((days) => 0.17 * days ** 2 > 30)).toEqual([32]);
+    expect(daysRequested().filter((days) => 0.17 * days ** 2 > 30)).toEqual([32]);
     expect(
-      daysAsked()
+      daysRequested()
         .slice(1, -1)
         .every((days) => 0.17 * days ** 2 < 15),
     ).toBe(true);
@@ -183,11 +183,13 @@ describe('reading a range', () => {
 
   it('an answer that nears its deadline shortens the next before one is lost, and a quick service is asked for whole months again', async () => {
     // Slower and slower for 5 requests, then as quick as ever.
-    const { bench, daysAsked } = createSlowReading((days, asked) => (asked < 5 ? days * (0.5 + asked * 0.2) : 0.1));
+    const { bench, daysAsked: daysRequested } = createSlowReading((days, asked) =>
+      asked < 5 ? days * (0.5 + asked * 0.2) : 0.1,
+    );
     expect((await collect(YEAR, bench, { inFlight: 1 })).failure).toBe(undefined);
-    const [first, second, ...rest] = daysAsked();
+    const [first, second, ...rest] = daysRequested();
     expect([first, second]).toEqual([32, 16]);
-    expect(Math.min(...daysAsked().slice(0, 6))).toBe(7);
+    expect(Math.min(...daysRequested().slice(0, 6))).toBe(7);
     expect(rest.slice(5, -1)).toContain(32);
   });
 

@@ -18,7 +18,7 @@ const asked = (headers: Readonly<Record<string, string>>, body?: string): HttpRe
 const login = asked({ authorization: basic });
 const query = asked({ authorization: 'Bearer abc.def.9' });
 
-const said = (request: HttpRequest, text: string, status = 400) =>
+const redactedCause = (request: HttpRequest, text: string, status = 400) =>
   new TextDecoder().decode(redactEcho({ status, headers: {}, body: new TextEncoder().encode(text) }, request).body);
 
 describe('an answer that repeats what it was sent', () => {
@@ -39,10 +39,10 @@ describe('an answer that repeats what it was sent', () => {
     ['nothing of it', query, '{"error":"owner is unknown"}', '{"error":"owner is unknown"}'],
     ['too short a word to be hidden', asked({ authorization: 'Bearer no' }), 'no', 'no'],
   ] as const;
-  it.each(rows)('%s', (_, request, words, left) => expect(said(request, words)).toBe(left));
+  it.each(rows)('%s', (_, request, words, left) => expect(redactedCause(request, words)).toBe(left));
 
   it('leaves a good answer as it is, and cleans the headers of a bad one', () => {
-    expect(said(query, '{"token":"abc.def.9"}', 200)).toBe('{"token":"abc.def.9"}');
+    expect(redactedCause(query, '{"token":"abc.def.9"}', 200)).toBe('{"token":"abc.def.9"}');
     const moved = { status: 302, headers: { location: '/x?token=abc.def.9' }, body: new Uint8Array() };
     expect(redactEcho(moved, query).headers.location).toBe('/x?token=[hidden]');
   });

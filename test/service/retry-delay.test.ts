@@ -61,8 +61,8 @@ describe('after a 429', () => {
     ['nothing, third', undefined, 3, 1, minutes(1)],
     ['nothing, for long', undefined, 99, 1, minutes(10)],
   ];
-  it.each(silences)('%s', (_, told, inARow, fraction, wait) => {
-    expect(computeCooldown(told, inARow, fraction)).toBe(wait);
+  it.each(silences)('%s', (_, retryAfter, inARow, fraction, wait) => {
+    expect(computeCooldown(retryAfter, inARow, fraction)).toBe(wait);
   });
 });
 

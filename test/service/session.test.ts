@@ -307,12 +307,12 @@ describe('too many requests', () => {
 
 describe('what is told about it', () => {
   it('counts requests and logins, and no secret reaches the log', async () => {
-    const { service, logLines: said } = await start(counting((token) => token !== 't1'));
+    const { service, logLines } = await start(counting((token) => token !== 't1'));
     await service.forecast({ ...PSCO, model: '2023-03-01' });
     await service.signalIndex(PSCO);
     expect(service.counts()).toMatchObject({ requests: 5, logins: 2 });
-    expect(said.length).toBeGreaterThan(3);
-    expect(said.join('\n')).not.toMatch(/secret-1|t1|t2|Bearer|Basic/);
+    expect(logLines.length).toBeGreaterThan(3);
+    expect(logLines.join('\n')).not.toMatch(/secret-1|t1|t2|Bearer|Basic/);
   });
 
   it('stopping ends what is under way and all that follows', async () => {

@@ -118,14 +118,14 @@ describe('pages', () => {
   ];
   it.each(troubles)('%s ends them after some tries, told once', async (_, answer, expected, asked, waits) => {
     const { service, scripted, pass } = await start(paged(1, answer));
-    let told = 0;
+    let waitCount = 0;
     const passing = (wait: Duration) => {
-      told += 1;
+      waitCount += 1;
       void Promise.resolve().then(() => pass(wait));
     };
     expect(await read(service.v1.datapointPages({}, { onWait: passing }))).toEqual(expected);
     expect(scripted.requests.filter(({ query }) => query.get('page') === '2')).toHaveLength(asked);
-    expect(told).toBe(waits);
+    expect(waitCount).toBe(waits);
   });
 
   it('go on after a trouble that passes', async () => {

@@ -15,22 +15,22 @@ const truth = (hour: number) => {
 };
 
 /** Three hours of forecast, issued each slot for so many days; `said` makes of the truth what the service says of the slots to come. */
-function lived(days: number, said: (hour: number, lead: number) => number, seen = truth): SignalData {
-  let held = emptySignalData('CAISO_NORTH');
+function learnDays(days: number, forecastAt: (hour: number, lead: number) => number, seen = truth): SignalData {
+  let data = emptySignalData('CAISO_NORTH');
   for (let slot = 0; slot <= days * 288; slot++) {
     const now = slot / 12;
     const points = Array.from({ length: 36 }, (_, k) => ({
       at: atSampleHour(now + k / 12),
-      value: k === 0 ? seen(now) : said(now + k / 12, k),
+      value: k === 0 ? seen(now) : forecastAt(now + k / 12, k),
     }));
-    held = withForecast(held, buildForecast(now, [], { points }), momentAt(now)).signal;
+    data = withForecast(data, buildForecast(now, [], { points }), momentAt(now)).signal;
   }
-  return held;
+  return data;
 }
 
 /** Mean absolute error of the outlook at the end of `days`, over leads [from, to). */
-function errorOf(held: SignalData, days: number, [from, to]: readonly [number, number]): number {
-  const values = buildSignalView(held, momentAt(days * 24), OWN).horizon?.values ?? [];
+function errorOf(data: SignalData, days: number, [from, to]: readonly [number, number]): number {
+  const values = buildSignalView(data, momentAt(days * 24), OWN).horizon?.values ?? [];
   const errors = values.slice(from, to).map((value, i) => Math.abs(value - truth(days * 24 + (from + i) / 12)));
   return errors.reduce((sum, error) => sum + error, 0) / errors.length;
 }
@@ -39,14 +39,14 @@ const DAYS = 20.5;
 
 describe('the values ahead', () => {
   it('an exact forecast is left as it is', () => {
-    expect(errorOf(lived(DAYS, truth), DAYS, [0, 36])).toBeLessThan(5);
+    expect(errorOf(learnDays(DAYS, truth), DAYS, [0, 36])).toBeLessThan(5);
   });
   it('a forecast that is 120 too high from the second half hour on is brought down', () => {
-    const biased = lived(DAYS, (hour, lead) => truth(hour) + (lead < 6 ? 0 : 120));
+    const biased = learnDays(DAYS, (hour, lead) => truth(hour) + (lead < 6 ? 0 : 120));
     expect(errorOf(biased, DAYS, [12, 36])).toBeLessThan(60);
   });
   it('a forecast of pure chance counts less than the time of day', () => {
-    const chance = lived(DAYS, (hour, lead) => 500 + 300 * Math.sin(hour * 977 + lead));
+    const chance = learnDays(DAYS, (hour, lead) => 500 + 300 * Math.sin(hour * 977 + lead));
     const raw = Array.from({ length: 24 }, (_, i) => {
       const hour = DAYS * 24 + (12 + i) / 12;
       return Math.abs(500 + 300 * Math.sin(hour * 977 + 12 + i) - truth(hour));
@@ -55,17 +55,17 @@ describe('the values ahead', () => {
   });
   it('beyond the end of the forecast the present level is carried on', () => {
     // The level of the day stands out by up to 150; the bare profile misses it.
-    expect(errorOf(lived(DAYS, truth), DAYS, [36, 108])).toBeLessThan(75);
+    expect(errorOf(learnDays(DAYS, truth), DAYS, [36, 108])).toBeLessThan(75);
   });
   it('how far they may be off is learned, and nothing is claimed before', () => {
-    const spreadOf = (held: SignalData, days: number) =>
-      buildSignalView(held, momentAt(days * 24), OWN).horizon?.uncertainty ?? [];
-    const exact = spreadOf(lived(DAYS, truth), DAYS);
+    const spreadOf = (data: SignalData, days: number) =>
+      buildSignalView(data, momentAt(days * 24), OWN).horizon?.uncertainty ?? [];
+    const exact = spreadOf(learnDays(DAYS, truth), DAYS);
     const off = (hour: number, lead: number) => truth(hour) + (lead < 12 ? 0 : 300 * Math.sin(hour * 977 + lead));
-    const chance = spreadOf(lived(DAYS, off), DAYS);
+    const chance = spreadOf(learnDays(DAYS, off), DAYS);
     expect([exact[30], exact[5], chance[5]].every((spread = Number.NaN) => spread < 20)).toBe(true);
     expect(chance[30]).toBeGreaterThan(40);
-    expect(new Set(spreadOf(lived(3.5, off), 3.5))).toEqual(new Set([0]));
+    expect(new Set(spreadOf(learnDays(3.5, off), 3.5))).toEqual(new Set([0]));
   });
   it.each([
     // unforeseen, for two hours of each day at another time    spread
@@ -73,15 +73,15 @@ describe('the values ahead', () => {
     ['dips', -400, 'wide'],
   ] as const)('%s of %d: the spread is %s, for only what comes out lower can be waited for', (_, height, width) => {
     const surprise = (hour: number) => ((hour + 5 * Math.floor(hour / 24)) % 24 < 2 ? height : 0);
-    const surprised = lived(12.5, truth, (hour) => truth(hour) + surprise(hour));
+    const surprised = learnDays(12.5, truth, (hour) => truth(hour) + surprise(hour));
     const beyondAnHour = buildSignalView(surprised, momentAt(12.5 * 24), OWN).horizon?.uncertainty?.[20] ?? Number.NaN;
     expect(beyondAnHour > 60).toBe(width === 'wide');
   });
   it('a day that stands out is expected to last, also by a device that is a week old', () => {
     const heat = (hour: number) => truth(hour) + (hour >= 6.5 * 24 ? 600 : 0);
-    const held = lived(7, heat, heat);
-    const archive = held.rates?.history;
-    const values = buildSignalView(held, momentAt(7 * 24), OWN).horizon?.values ?? [];
+    const data = learnDays(7, heat, heat);
+    const archive = data.rates?.history;
+    const values = buildSignalView(data, momentAt(7 * 24), OWN).horizon?.values ?? [];
     const above = values
       .slice(144, 216)
       .map(
@@ -91,13 +91,13 @@ describe('the values ahead', () => {
     expect(above.reduce((sum, a) => sum + a / above.length, 0)).toBeGreaterThan(100);
   });
   it('before three days are known the forecast stands as it was said', () => {
-    const held = lived(2, (hour) => truth(hour) + 120);
-    expect(buildSignalView(held, momentAt(48), OWN).horizon?.values[20]).toBeCloseTo(truth(48 + 20 / 12) + 120, 6);
+    const data = learnDays(2, (hour) => truth(hour) + 120);
+    expect(buildSignalView(data, momentAt(48), OWN).horizon?.values[20]).toBeCloseTo(truth(48 + 20 / 12) + 120, 6);
   });
   it('a change of what is held never changes what was held before', () => {
-    const held = lived(4, truth);
-    const before = JSON.stringify([...(held.rates?.correction.weights ?? [])]);
-    withForecast(held, buildForecast(200, [1, 2, 3]), momentAt(200));
-    expect(JSON.stringify([...(held.rates?.correction.weights ?? [])])).toBe(before);
+    const data = learnDays(4, truth);
+    const before = JSON.stringify([...(data.rates?.correction.weights ?? [])]);
+    withForecast(data, buildForecast(200, [1, 2, 3]), momentAt(200));
+    expect(JSON.stringify([...(data.rates?.correction.weights ?? [])])).toBe(before);
   });
 });

@@ -13,9 +13,9 @@ import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, ri
 
 const OWN = { ties: 'mid', ownRegion: 'CAISO_NORTH' } as const;
 const empty = emptySignalData('CAISO_NORTH');
-const week = (held: SignalData, days: number) =>
+const week = (data: SignalData, days: number) =>
   withHistory(
-    held,
+    data,
     buildHistory(
       -24 * days,
       Array.from({ length: 24 * days }, (_, h) => h % 24),
@@ -68,9 +68,9 @@ describe('the ladder', () => {
     ['live index one period over', indexOnly, 9.9 * minute, 'live-index', undefined],
     ['live index two periods over', indexOnly, 10 * minute, undefined, undefined],
   ] as const;
-  it.each(rows)('%s', (_, held, now, index, outlook) => {
-    const view = buildSignalView(held, momentAt(now), OWN);
-    expect([view.index?.basis, view.horizon?.basis]).toEqual([index, outlook]);
+  it.each(rows)('%s', (_, data, now, index, horizon) => {
+    const view = buildSignalView(data, momentAt(now), OWN);
+    expect([view.index?.basis, view.horizon?.basis]).toEqual([index, horizon]);
     expect(view.changesAt).toBeGreaterThan(momentAt(now).wall);
   });
 
@@ -116,13 +116,13 @@ describe('the view', () => {
 
   it('begins at the present slot and continues a short forecast with the own profile', () => {
     const short = withForecast(week(empty, 7), buildForecast(0, [100, 200, 300]), momentAt(0)).signal;
-    const { horizon: outlook } = buildSignalView(short, momentAt(1.55), OWN);
-    expect([outlook?.from, outlook?.values[0], outlook?.profileFrom]).toEqual([
+    const { horizon } = buildSignalView(short, momentAt(1.55), OWN);
+    expect([horizon?.from, horizon?.values[0], horizon?.profileFrom]).toEqual([
       atSampleHour(1.5),
       200,
       atSampleHour(3),
     ]);
-    expect(outlook?.values.length).toBe(48 * 12);
+    expect(horizon?.values.length).toBe(48 * 12);
     expect(buildSignalView(fetched, momentAt(0), OWN).horizon?.profileFrom).toBeUndefined();
   });
 
@@ -151,10 +151,10 @@ describe('the view', () => {
   });
 
   it('with an archive of percentiles alone it orders slots and gives no rate', () => {
-    let held = empty;
+    let data = empty;
     for (let h = -72; h < 0; h += 1 / 12)
-      held = withLiveIndex(held, buildLiveIndex(h, ((h % 24) + 24) % 24), momentAt(h)).signal;
-    const view = buildSignalView(held, momentAt(1), OWN);
+      data = withLiveIndex(data, buildLiveIndex(h, ((h % 24) + 24) % 24), momentAt(h)).signal;
+    const view = buildSignalView(data, momentAt(1), OWN);
     expect([view.horizon?.basis, view.horizon?.units, view.rate]).toEqual([
       'own-profile',
       'stretched-percentile',
@@ -163,12 +163,12 @@ describe('the view', () => {
   });
 
   it('nothing changes before changesAt', () => {
-    for (const held of [fetched, both, indexOnly, week(fetched, 7)])
+    for (const data of [fetched, both, indexOnly, week(fetched, 7)])
       for (let t = 0; t < 80; t += 0.71) {
-        const view = buildSignalView(held, momentAt(t), OWN);
+        const view = buildSignalView(data, momentAt(t), OWN);
         const last = (view.changesAt - atSampleHour(0) - 1) / 3_600_000;
         const { changesAt: _, ...before } = view;
-        const { changesAt: __, ...after } = buildSignalView(held, momentAt(last), OWN);
+        const { changesAt: __, ...after } = buildSignalView(data, momentAt(last), OWN);
         expect(after).toEqual(before);
       }
   });

@@ -6,7 +6,7 @@ import { nextPoll } from '../../src/signal/poll-schedule.ts';
 import { emptySignalData, withForecast } from '../../src/signal/signal-store.ts';
 import { buildForecast, momentAt, risingValues } from './signal-samples.ts';
 
-const held = withForecast(emptySignalData('CAISO_NORTH'), buildForecast(0, risingValues(24)), momentAt(0)).signal;
+const data = withForecast(emptySignalData('CAISO_NORTH'), buildForecast(0, risingValues(24)), momentAt(0)).signal;
 const hourlyIssues = withForecast(
   emptySignalData('CAISO_NORTH'),
   buildForecast(0, risingValues(24), { generatedPeriod: minutes(60) }),
@@ -17,13 +17,13 @@ const minute = 1 / 60;
 describe('the next request', () => {
   //  case                          ask          held          asked at      now          phase  minutes
   const rows = [
-    ['never asked', 'forecast', held, undefined, 0, 0, 0],
-    ['next issue', 'forecast', held, 0.1 * minute, 0.1 * minute, 0, 4.983],
-    ['this device comes later', 'forecast', held, 0.1 * minute, 0.1 * minute, 0.5, 1.233],
-    ['half of the period at most', 'forecast', held, 3 * minute, 3 * minute, 0.999, 4.581],
-    ['the issue is there already', 'forecast', held, 0.1 * minute, 6 * minute, 0, 0],
+    ['never asked', 'forecast', data, undefined, 0, 0, 0],
+    ['next issue', 'forecast', data, 0.1 * minute, 0.1 * minute, 0, 4.983],
+    ['this device comes later', 'forecast', data, 0.1 * minute, 0.1 * minute, 0.5, 1.233],
+    ['half of the period at most', 'forecast', data, 3 * minute, 3 * minute, 0.999, 4.581],
+    ['the issue is there already', 'forecast', data, 0.1 * minute, 6 * minute, 0, 0],
     ['hourly issues', 'forecast', hourlyIssues, 0.1 * minute, 0.1 * minute, 0, 59.983],
-    ['index with the forecast', 'live-index', held, 0.1 * minute, 0.1 * minute, 0, 4.983],
+    ['index with the forecast', 'live-index', data, 0.1 * minute, 0.1 * minute, 0, 4.983],
   ] as const;
   it.each(rows)('%s', (_, ask, data, askedAt, now, phase, wanted) => {
     const asked = askedAt === undefined ? undefined : { at: momentAt(askedAt) };
@@ -32,14 +32,14 @@ describe('the next request', () => {
 
   it('after a failure it keeps the wait given', () => {
     const asked = { at: momentAt(0), wait: minutes(30) };
-    expect(inMinutes(nextPoll('forecast', held, asked, momentAt(20 * minute), 0))).toBeCloseTo(10, 9);
-    expect(nextPoll('forecast', held, asked, momentAt(31 * minute), 0)).toBe(0);
+    expect(inMinutes(nextPoll('forecast', data, asked, momentAt(20 * minute), 0))).toBeCloseTo(10, 9);
+    expect(nextPoll('forecast', data, asked, momentAt(31 * minute), 0)).toBe(0);
   });
 
   it('a clock set back by a year does not silence it', () => {
     const jumped = { ...momentAt(minute), wall: (momentAt(minute).wall - days(365)) as typeof asked.at.wall };
     const asked = { at: momentAt(0) };
-    expect(inMinutes(nextPoll('forecast', held, asked, jumped, 0))).toBeLessThanOrEqual(5);
+    expect(inMinutes(nextPoll('forecast', data, asked, jumped, 0))).toBeLessThanOrEqual(5);
   });
 
   it('asks once a period, for a day, whatever the phase', () => {
@@ -47,7 +47,7 @@ describe('the next request', () => {
       let count = 0;
       let now = momentAt(0);
       for (; now.wall < momentAt(24).wall; count++) {
-        const wait = Math.max(1, nextPoll('forecast', held, { at: now }, now, phase));
+        const wait = Math.max(1, nextPoll('forecast', data, { at: now }, now, phase));
         now = { ...now, wall: (now.wall + wait) as typeof now.wall, uptime: (now.uptime + wait) as typeof now.uptime };
       }
       expect(Math.abs(count - 288)).toBeLessThanOrEqual(1);

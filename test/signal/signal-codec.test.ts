@@ -16,13 +16,13 @@ import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, ri
 
 /** Four days of forecasts, an index, and what was learned from them. */
 function seenForDays() {
-  let held = withHistory(emptySignalData('CAISO_NORTH'), buildHistory(-96, risingValues(96)), momentAt(0)).signal;
-  for (let h = 0; h < 50; h++) held = withForecast(held, buildForecast(h, risingValues(72)), momentAt(h)).signal;
-  return withLiveIndex(held, buildLiveIndex(50, 12.5), momentAt(50)).signal;
+  let data = withHistory(emptySignalData('CAISO_NORTH'), buildHistory(-96, risingValues(96)), momentAt(0)).signal;
+  for (let h = 0; h < 50; h++) data = withForecast(data, buildForecast(h, risingValues(72)), momentAt(h)).signal;
+  return withLiveIndex(data, buildLiveIndex(50, 12.5), momentAt(50)).signal;
 }
 const full = seenForDays();
 /** What the course of one day alone needs is left out. */
-const kept = ({ rates, indexes, ...rest }: SignalData) => {
+const storedPart = ({ rates, indexes, ...rest }: SignalData) => {
   const course = ({ expected: _, correction, ...others }: SeriesModel) => ({
     ...others,
     correction: { ...correction, origins: [] },
@@ -34,8 +34,8 @@ describe('stored signal data', () => {
   it.each([
     ['all of it', full],
     ['nothing', emptySignalData('PSCO', 'co2_aoer')],
-  ])('comes back as it was: %s', (_, held) => {
-    expect(decodeSignalData(encodeSignalData(held))).toEqual({ ok: true, signal: kept(held) });
+  ])('comes back as it was: %s', (_, data) => {
+    expect(decodeSignalData(encodeSignalData(data))).toEqual({ ok: true, signal: storedPart(data) });
   });
 
   it('stays under 1 MiB a day when stored every six hours', () =>

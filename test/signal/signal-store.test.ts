@@ -13,7 +13,7 @@ import { seenValueAt, toSlot } from '../../src/signal/value-history.ts';
 import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, risingValues } from './signal-samples.ts';
 
 const empty = emptySignalData('CAISO_NORTH');
-const held = withForecast(empty, buildForecast(1, risingValues(24)), momentAt(1)).signal;
+const data = withForecast(empty, buildForecast(1, risingValues(24)), momentAt(1)).signal;
 const seen = ({ rates }: SignalData, hour: number) =>
   rates === undefined ? undefined : seenValueAt(rates.history, toSlot(rates.history, atSampleHour(hour)));
 
@@ -32,20 +32,20 @@ describe('a forecast', () => {
     ['that names no model', { ...buildForecast(1.1, risingValues(24)), model: undefined }, true, undefined],
   ] as const;
   it.each(rows)('%s', (_, answer, accepted, note) => {
-    const taken = withForecast(held, answer as typeof held.forecast & object, momentAt(1.25));
-    expect([taken.accepted, taken.note?.kind]).toEqual([accepted, note]);
-    expect(taken.signal.forecast?.generatedAt).toBe(accepted ? answer.generatedAt : atSampleHour(1));
-    expect(taken.signal === held).toBe(!accepted);
+    const update = withForecast(data, answer as typeof data.forecast & object, momentAt(1.25));
+    expect([update.accepted, update.note?.kind]).toEqual([accepted, note]);
+    expect(update.signal.forecast?.generatedAt).toBe(accepted ? answer.generatedAt : atSampleHour(1));
+    expect(update.signal === data).toBe(!accepted);
   });
 
   it('says received and expected', () => {
-    const { note } = withForecast(held, buildForecast(2, risingValues(2), { region: 'PSCO' }), momentAt(2));
+    const { note } = withForecast(data, buildForecast(2, risingValues(2), { region: 'PSCO' }), momentAt(2));
     expect(note?.message).toBe('the service answered for region PSCO; expected CAISO_NORTH');
   });
 
   it('leaves what it said up to its issue in the archive, and nothing of what it foretold, however late it comes', () => {
     for (const now of [3, 3.5]) {
-      const later = withForecast(held, buildForecast(3, [999]), momentAt(now)).signal;
+      const later = withForecast(data, buildForecast(3, [999]), momentAt(now)).signal;
       expect([1, 2.5, 3, 3.5].map((hour) => seen(later, hour))).toEqual([100, 200, 999, Number.NaN]);
     }
   });
@@ -53,11 +53,11 @@ describe('a forecast', () => {
 
 describe('measured rates', () => {
   it('replace what a forecast had said', () => {
-    const taken = withHistory(held, buildHistory(0, [55, 66]), momentAt(2));
-    expect([0, 0.5, 1].map((hour) => seen(taken.signal, hour))).toEqual([55, 55, 66]);
+    const update = withHistory(data, buildHistory(0, [55, 66]), momentAt(2));
+    expect([0, 0.5, 1].map((hour) => seen(update.signal, hour))).toEqual([55, 55, 66]);
   });
   it('of another unit are refused', () =>
-    expect(withHistory(held, buildHistory(0, [55], { units: 'percentile' }), momentAt(2)).note?.kind).toBe(
+    expect(withHistory(data, buildHistory(0, [55], { units: 'percentile' }), momentAt(2)).note?.kind).toBe(
       'wrong-units',
     ));
 });
@@ -73,12 +73,12 @@ describe('a live index', () => {
     ['from the future', buildLiveIndex(2, 20), false, 'clock-behind'],
   ] as const;
   it.each(rows)('%s', (_, answer, accepted, note) => {
-    const taken = withLiveIndex(before, answer, momentAt(1.2));
-    expect([taken.accepted, taken.note?.kind]).toEqual([accepted, note]);
+    const update = withLiveIndex(before, answer, momentAt(1.2));
+    expect([update.accepted, update.note?.kind]).toEqual([accepted, note]);
   });
 });
 
 describe('a change of region', () => {
-  it('leaves nothing of the old one', () => expect(withRegion(held, 'PSCO')).toEqual(emptySignalData('PSCO')));
-  it('of the same name changes nothing', () => expect(withRegion(held, 'CAISO_NORTH')).toBe(held));
+  it('leaves nothing of the old one', () => expect(withRegion(data, 'PSCO')).toEqual(emptySignalData('PSCO')));
+  it('of the same name changes nothing', () => expect(withRegion(data, 'CAISO_NORTH')).toBe(data));
 });

@@ -50,14 +50,14 @@ describe('what people are told', () => {
   });
   it('a switch always, the same reason once, the hovering of an index never', () => {
     const isNews = createNewsFilter();
-    const told = [
+    const expected = [
       decision('plan-waits'),
       decision('plan-waits'),
       decision('between'),
       decision('clean', true),
       decision('plan-waits'),
     ];
-    expect(told.map(isNews)).toEqual([true, false, false, true, true]);
+    expect(expected.map(isNews)).toEqual([true, false, false, true, true]);
   });
 
   it('one is one, and less is said as more', () => {

@@ -14,7 +14,7 @@ const NOW = '2026-03-01T20:00:00Z';
 /** A service hour in 1.25 s: fast, and slow enough for two processes on a busy machine to keep up. */
 const SPEED = 2_880;
 
-interface Heard {
+interface ReceivedMessage {
   readonly topic: string;
   readonly payload: string;
   readonly retain: boolean;
@@ -23,7 +23,7 @@ interface Heard {
 /** Everything said on the broker, and a wait for the message one is after. */
 async function listen(url: string) {
   const client = await mqtt.connectAsync(url);
-  const all: Heard[] = [];
+  const all: ReceivedMessage[] = [];
   let wake = () => {};
   client.on('message', (topic, payload, { retain }) => {
     all.push({ topic, payload: payload.toString(), retain });
@@ -33,7 +33,7 @@ async function listen(url: string) {
   return {
     all,
     /** The first message from now on, or before, that fits. */
-    async until(fits: (message: Heard) => boolean): Promise<Heard> {
+    async until(fits: (message: ReceivedMessage) => boolean): Promise<ReceivedMessage> {
       for (;;) {
         const found = all.find(fits);
         if (found !== undefined) return found;
@@ -111,10 +111,10 @@ describeWithMosquitto('the main job', () => {
     const state = await reader.until(
       ({ topic, payload }) => topic === 'gridtide/house/loads/car' && JSON.parse(payload).level === 'on',
     );
-    const told = JSON.parse(state.payload) as { why: string; text: string; basis: string };
-    expect(['planned', 'must-run']).toContain(told.why);
-    expect(told.text.length).toBeGreaterThan(10);
-    expect(told.basis).toBe('fresh-forecast');
+    const loadState = JSON.parse(state.payload) as { why: string; text: string; basis: string };
+    expect(['planned', 'must-run']).toContain(loadState.why);
+    expect(loadState.text.length).toBeGreaterThan(10);
+    expect(loadState.basis).toBe('fresh-forecast');
 
     await reader.until(
       ({ topic, payload }) => topic === 'gridtide/house/loads/car' && JSON.parse(payload).why === 'goal-done',

@@ -199,8 +199,8 @@ describe('scripts/install', () => {
     expect(install('--mqtt-only', '--volatile-journal').status).toBe(0);
     expect(tree()).toContain('etc/systemd/system/gridtide-mqtt.service');
     expect(tree()).toContain('etc/systemd/journald.conf.d/gridtide-volatile.conf');
-    for (const gone of ['etc/systemd/system/gridtide.service', 'etc/udev/rules.d/60-gridtide-gpio.rules'])
-      expect(tree()).not.toContain(gone);
+    for (const file of ['etc/systemd/system/gridtide.service', 'etc/udev/rules.d/60-gridtide-gpio.rules'])
+      expect(tree()).not.toContain(file);
     expect(readdirSync(join(root, 'usr/local/lib/gridtide/node_modules'))).toEqual([]);
     install('--mqtt-only');
     install();
@@ -288,11 +288,11 @@ esac`,
     [['broken'], /gridtide did not start: journalctl/, 'broken'],
   ];
   it.skipIf(!canMount)('of the versions %j the one that starts is kept', () => {
-    for (const [versions, said, kept] of upgrades) {
+    for (const [versions, printed, version] of upgrades) {
       rmSync(join(base, 'stubs'), { recursive: true, force: true });
       const { stdout, stderr, log } = upgrade(...versions);
-      expect(`${stdout}${stderr}`, log).toMatch(said);
-      expect(stdout).toContain(`runs ${kept}\n/usr/local/lib/gridtide\n`);
+      expect(`${stdout}${stderr}`, log).toMatch(printed);
+      expect(stdout).toContain(`runs ${version}\n/usr/local/lib/gridtide\n`);
     }
   });
 
