@@ -1,6 +1,6 @@
 /** Bundles src/main.ts: CommonJS files that commands share, onoff left to be found at run time. Run as a program it builds all of the package into dist, or the directory given. */
 
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { build, transform } from 'esbuild';
 import { lean } from './lean.mjs';
@@ -74,7 +74,7 @@ async function toCommonJs({ path, text }) {
     target: BASE.target,
     // A late import becomes a late `require`.
     supported: { 'dynamic-import': false },
-    define: { 'import.meta.url': '__filename' },
+    define: { 'import.meta.url': '__filename', 'import.meta.dirname': '__dirname' },
     minifyWhitespace: true,
     // Node prints the line of an error.
     lineLimit: 160,
@@ -123,9 +123,28 @@ export async function buildProgram(out) {
   return { files: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), metafile };
 }
 
+/** The files that `gridtide page` serves: one script and one style sheet, with the chart inside. */
+async function buildPage(out) {
+  const browser = join(SRC, 'page', 'browser');
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    metafile: true,
+    entryPoints: { page: join(browser, 'page-view.ts') },
+    outdir: join(out, 'page'),
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    legalComments: 'eof',
+    logLevel: 'warning',
+  });
+  for (const name of ['index.html', 'icon.svg']) await copyFile(join(browser, name), join(out, 'page', name));
+  return metafile;
+}
+
 if (process.argv[1] === import.meta.filename) {
   const out = resolve(process.argv[2] ?? 'dist');
   const { files, bytes, metafile } = await buildProgram(out);
-  await writeNotices(out, ROOT, [metafile, await buildLibrary(out)]);
+  await writeNotices(out, ROOT, [metafile, await buildLibrary(out), await buildPage(out)]);
   console.log(`built ${files} files, ${Math.round(bytes / 1024)} KiB, in dist/`);
 }

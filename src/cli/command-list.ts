@@ -11,6 +11,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   check: command('finds problems before a run, each with its fix', () => import('./agent/check.ts')),
   try: command('tries a configuration without account, broker or hardware', () => import('./agent/try.ts')),
   run: command('runs the agent in the foreground', () => import('./agent/run.ts')),
+  page: command('serves a page of the house for browsers, and its metrics', () => import('./agent/page.ts')),
   account: command('registers, logs in, resets the password, shows the access', () => import('./service/account.ts')),
   region: command('finds the region of a place', () => import('./service/region.ts')),
   map: command('downloads, imports or describes the region map', () => import('./service/map.ts')),

@@ -87,7 +87,12 @@ export function createCommandListener(parts: CommandListenerParts): CommandListe
         refuse(message, 'a command the broker repeats is never carried out; send it anew with an id');
         break;
       case 'in':
-        if (uptime < ignoreUntil) refuse(message, 'the link has just come up; send it again in a moment');
+        if (uptime < ignoreUntil)
+          refuse(
+            message,
+            'the link has just come up; send it again in a moment',
+            parse(message.payload, clock.now()).id,
+          );
         else void executeCommand(message);
     }
   };

@@ -7,7 +7,7 @@ import { chooseRateUnit, convertRate, type RateUnit } from '../domain/rate-units
 import { formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/units.ts';
 import type { DeviceStatus } from '../outputs/output.ts';
 import type { SignalView } from '../signal/signal-view.ts';
-import { listCommandLevels } from './parse-command.ts';
+import { acceptsCommands, listCommandLevels } from './parse-command.ts';
 import { listPlannedRuns, type PlanFacts } from './watcher-payloads.ts';
 
 const roundTo = (value: number, digits: number) => Number(value.toFixed(digits));
@@ -149,6 +149,7 @@ export function buildInfoPayload(
     signalType: config.service.signalType,
     timezone: config.place.timezone,
     units: getRateUnit(config),
+    acceptsCommands: config.mqtt !== undefined && acceptsCommands(config.mqtt),
     loads: config.loads.map((load) => ({
       name: load.name,
       type: load.type,

@@ -1,6 +1,7 @@
 /** A day of one house with everything embedded: reference service, broker, simulated lines and charger, and the unchanged agent, in virtual time. */
 
 import { createAgent } from '../agent/agent.ts';
+import type { Config } from '../config/config.ts';
 import { parseConfig } from '../config/parse-config.ts';
 import type { Disk, Log, Ports } from '../domain/ports.ts';
 import { addDuration, hours, type Instant } from '../domain/units.ts';
@@ -52,6 +53,16 @@ export interface DemoOptions {
   /** Paces the printing: called before each jump of the virtual clock. */
   readonly beforeJump?: (from: Instant, to: Instant) => Promise<void>;
   readonly stop?: AbortSignal;
+  /** Called before the agent starts; whoever watches the house lives until the end of `beforeEnd`. */
+  readonly onHouse?: (house: DemoHouse) => Promise<void>;
+  /** Called when the day is over, before the agent stops. */
+  readonly beforeEnd?: () => Promise<void>;
+}
+
+export interface DemoHouse {
+  readonly config: Config;
+  readonly disk: Disk;
+  readonly now: () => Instant;
 }
 
 export interface DemoRun {
@@ -99,6 +110,7 @@ async function runAgent(
   broker.onPublish(recorder.onMessage);
   simulateCharger(broker, 'openevse');
   const agent = createAgent({ config: parsed.config, world, version: 'demo' });
+  await options.onHouse?.({ config: parsed.config, disk: world.disk, now: () => clock.now().wall });
   await clock.runUntilDone(agent.start());
   await clock.runUntil(addDuration(START, hours(options.hours)), {
     beforeJump: async (from, to) => {
@@ -108,6 +120,7 @@ async function runAgent(
     ...(stop === undefined ? {} : { stop }),
   });
   recorder.recordCells(clock.now().wall, clock.now().wall);
+  await options.beforeEnd?.();
   await clock.runUntilDone(agent.stop());
   const result = buildDemoResult(options, await readLedgerEntries(world.disk), recorder, reference.counts());
   options.onEvent({ result });

@@ -22,6 +22,30 @@ export interface BrokerLink {
 const CONNECT_TIMEOUT = seconds(10);
 const MAX_PAYLOAD_BYTES = 65_536;
 
+/** A link that connects once it is started, and again and again; undefined where no broker is configured. */
+export function createUnstartedBroker(
+  config: LocatedConfig,
+  env: Terminal['env'],
+  purpose: string,
+): Broker | undefined {
+  const { mqtt } = config;
+  if (mqtt === undefined) return undefined;
+  const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
+  const { url } = mqtt;
+  return createNamedBroker({
+    ...{ url, clientId: `${buildClientId(config)}-${purpose}` },
+    ...createBrokerCredentials({ mqtt }, secrets),
+  });
+}
+
+/** The client id gets an end of its own, so that it pushes no other client out. */
+function createNamedBroker(options: BrokerOptions): Broker {
+  const random = createSystemRandom();
+  const unique = Math.floor(random.fraction() * 2 ** 32).toString(36);
+  const factory = createBrokerFactory({ clock: createSystemClock(), random });
+  return factory({ ...options, clientId: `${options.clientId}-${unique}` });
+}
+
 /** A sentence when the broker refuses the connection. `purpose` makes the client id differ from the agent's and from other commands'. */
 export async function openBrokerLink(
   config: LocatedConfig,
@@ -38,13 +62,11 @@ export async function openBrokerLink(
   );
 }
 
-/** A sentence when the broker refuses the connection. The client id gets an end of its own, so that it pushes no other client out. */
+/** A sentence when the broker refuses the connection. */
 export async function connectBroker(options: BrokerOptions, stop: AbortSignal): Promise<BrokerLink | string> {
   const { url } = options;
   const clock = createSystemClock();
-  const random = createSystemRandom();
-  const unique = Math.floor(random.fraction() * 2 ** 32).toString(36);
-  const broker = createBrokerFactory({ clock, random })({ ...options, clientId: `${options.clientId}-${unique}` });
+  const broker = createNamedBroker(options);
   let stopWatching: Cancel = () => {};
   const request = { clock, wait: CONNECT_TIMEOUT, name: 'broker', signal: stop };
   const answer = await waitAbortable<Extract<BrokerState, { kind: 'online' | 'offline' }>>(request, (finish) => {

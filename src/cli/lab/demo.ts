@@ -1,8 +1,11 @@
 /** `gridtide demo`: simulates a day with everything embedded and prints its transcript. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { waitForAbort } from '../../domain/abortable-wait.ts';
 import { milliseconds } from '../../domain/units.ts';
+import type { DemoHouse } from '../../simulation/demo-day.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
+import type { DemoPage } from './demo-page.ts';
 
 export const spec = {
   name: 'demo',
@@ -12,6 +15,8 @@ export const spec = {
     speed: { value: 'X', help: 'speed of the printing at a terminal, as a multiple of real time', default: '1440' },
     seed: { value: 'N', help: 'the same seed gives the same transcript', default: '1' },
     json: { help: 'one JSON document per line; the last is the result' },
+    page: { help: 'show the house in a browser while the day passes, and stay until Ctrl-C' },
+    listen: { value: 'HOST:PORT', help: 'where the page listens', default: '127.0.0.1:7080' },
   },
 } satisfies CommandSpec;
 
@@ -26,7 +31,8 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     await Promise.all([import('../../simulation/demo-day.ts'), import('../../simulation/transcript.ts')]);
   const width = Math.max(...DEMO_LOADS.map((load) => load.length));
   const isNews = createNewsFilter();
-  const isPaced = terminal.interactive && !json;
+  const pageListener = args.flag('page') ? createPageHost(args.text('listen') ?? '', terminal) : undefined;
+  const isPaced = (terminal.interactive && !json) || pageListener !== undefined;
   if (!json) terminal.out(`A day of a house in California, seed ${seed}: a car, a heat pump and a water heater.\n\n`);
 
   const { result, cells, from } = await runDemo({
@@ -42,8 +48,10 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
       if (line !== undefined) terminal.out(`${line}\n`);
     },
     ...(isPaced ? { beforeJump: (a, b) => sleepUnlessStopped(milliseconds((b - a) / speed), terminal.stop) } : {}),
-  });
-  if (terminal.stop.aborted) throw new JobError('stopped before the end of the day; nothing keeps running');
+    ...pageListener?.hooks,
+  }).finally(() => pageListener?.close());
+  if (terminal.stop.aborted && pageListener?.isDayOver() !== true)
+    throw new JobError('stopped before the end of the day; nothing keeps running');
   if (json) return 0;
   if (terminal.interactive)
     terminal.out(
@@ -51,6 +59,29 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     );
   terminal.out(`\n${formatSummary(result)}\n`);
   return 0;
+}
+
+/** The page lives from the start of the house until Ctrl-C. */
+function createPageHost(address: string, { err, stop }: Terminal) {
+  let demoPage: DemoPage | undefined;
+  let isDayOver = false;
+  return {
+    hooks: {
+      async onHouse(house: DemoHouse) {
+        const { startDemoPage } = await import('./demo-page.ts');
+        demoPage = await startDemoPage(house, address);
+        err(`page: ${demoPage.url}\n`);
+      },
+      async beforeEnd() {
+        if (stop.aborted) return;
+        isDayOver = true;
+        err(`the day is over; the page stays at ${demoPage?.url} until Ctrl-C\n`);
+        await waitForAbort(stop);
+      },
+    },
+    isDayOver: () => isDayOver,
+    close: () => demoPage?.page.close(),
+  };
 }
 
 const sleepUnlessStopped = (length: number, stop: AbortSignal) =>

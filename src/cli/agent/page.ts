@@ -1,0 +1,77 @@
+/** `gridtide page`: serves the page of a house and its metrics, as a process of its own beside the agent. */
+
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import type { LocatedConfig } from '../../config/config-paths.ts';
+import { waitForAbort } from '../../domain/abortable-wait.ts';
+import { createPage } from '../../page/create-page.ts';
+import { createFileDisk } from '../../platform/file-disk.ts';
+import { setProcessTimezone } from '../../platform/process-timezone.ts';
+import { createSecrets } from '../../platform/secret-files.ts';
+import { createSystemClock } from '../../platform/system-clock.ts';
+import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
+import { loadConfigWithPaths } from '../shared/load-configuration.ts';
+import { listenForPage, locatePageFiles, parseListenAddress } from '../shared/page-address.ts';
+import { STATE_ROW } from '../shared/state-directory.ts';
+import { VERSION } from '../shared/version.ts';
+import { createUnstartedBroker } from './broker-link.ts';
+
+export const spec = {
+  name: 'page',
+  positionals: '',
+  options: {
+    config: { value: 'FILE', help: 'configuration the agent runs with' },
+    state: STATE_ROW,
+    listen: { value: 'HOST:PORT', help: 'where to listen', default: '127.0.0.1:7080' },
+    host: { value: 'NAME', help: 'a name under which browsers reach the page', isRepeatable: true },
+    'password-file': { value: 'FILE', help: 'password of the page; required beyond this machine' },
+    'mqtt-username-file': { value: 'FILE', help: "user name of the page at the broker; default: the configuration's" },
+    'mqtt-password-file': { value: 'FILE', help: 'its password' },
+  },
+  notes: [
+    'Reads everything from the broker; without one it shows the saved state and takes no commands.',
+    '/metrics is OpenMetrics text, /documents.json all documents of the house.',
+  ],
+} satisfies CommandSpec;
+
+const MIN_PASSWORD_LENGTH = 8;
+
+async function readPassword(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  const text = await createSecrets({}).read(resolve(file));
+  if (text === undefined) throw new UsageError(`--password-file ${file}: it cannot be read`);
+  if (text.length < MIN_PASSWORD_LENGTH)
+    throw new UsageError(`--password-file ${file}: expected at least ${MIN_PASSWORD_LENGTH} characters`);
+  return text;
+}
+
+/** The configuration with the page's own login at the broker. */
+function applyBrokerLogin(config: LocatedConfig, args: Arguments<keyof typeof spec.options>): LocatedConfig {
+  const [usernameFile, passwordFile] = [args.text('mqtt-username-file'), args.text('mqtt-password-file')];
+  if (config.mqtt === undefined || usernameFile === undefined) return config;
+  const { usernameFile: _, passwordFile: __, ...mqtt } = config.mqtt;
+  const password = passwordFile === undefined ? {} : { passwordFile: resolve(passwordFile) };
+  return { ...config, mqtt: { ...mqtt, usernameFile: resolve(usernameFile), ...password } };
+}
+
+export async function run(args: Arguments<keyof typeof spec.options>, terminal: Terminal): Promise<number> {
+  const password = await readPassword(args.text('password-file'));
+  const address = args.text('listen') ?? '';
+  parseListenAddress(address, password !== undefined);
+  const options = { state: args.text('state'), allowsMissingCredentials: true };
+  const config = applyBrokerLogin(await loadConfigWithPaths(args.text('config'), terminal, options), args);
+  setProcessTimezone(config.place.timezone);
+  const broker = createUnstartedBroker(config, terminal.env, 'page');
+  const own = hostname().toLowerCase();
+  const page = await createPage({
+    ...{ config, version: VERSION, clock: createSystemClock(), filesDirectory: locatePageFiles() },
+    disk: createFileDisk(config.state),
+    names: [own, `${own}.local`, ...args.all('host').map((name) => name.toLowerCase())],
+    ...(broker && { broker }),
+    ...(password === undefined ? {} : { password }),
+  });
+  terminal.out(`page: ${await listenForPage(page, address, password !== undefined)}\n`);
+  await waitForAbort(terminal.stop);
+  await page.close();
+  return 0;
+}

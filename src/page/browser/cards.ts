@@ -1,0 +1,153 @@
+/** A card for each load: its state, its reason, its job, and the buttons. */
+
+import { type ClockFormat, describeState, formatNumber, getLoad, type House, type Load, toTitle } from './house.ts';
+
+export interface CardActions {
+  send(load: string, command: object): Promise<void>;
+}
+
+const make = <Tag extends keyof HTMLElementTagNameMap>(tag: Tag, text = '', className = '') => {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (className !== '') element.className = className;
+  return element;
+};
+
+/** Text that changes in place, so that focus and reading position stay. */
+const setText = (element: HTMLElement, text: string) => {
+  if (element.textContent !== text) element.textContent = text;
+};
+
+const formatHours = (minutes: number) => `${formatNumber(minutes / 60)} h`;
+
+function createButtons(load: Load, send: (command: object) => Promise<void>): HTMLElement {
+  const row = make('div', '', 'buttons');
+  const title = toTitle(load.name);
+  const add = (text: string, label: string, command: () => object) => {
+    const button = make('button', text);
+    button.type = 'button';
+    button.setAttribute('aria-label', `${title}: ${label}`);
+    button.addEventListener('click', () => void send(command()));
+    row.append(button);
+  };
+  const override = (level: string, length: string) => () => ({ command: 'override', level, for: length });
+  add('Run 1 h', 'Run 1 h', override('on', '1h'));
+  add('Run 2 h', 'Run 2 h', override('on', '2h'));
+  add('Off 2 h', 'Off 2 h', override('off', '2h'));
+  add('Automatic', 'Automatic', () => ({ command: 'clear' }));
+  if (load.hasGoal || load.type === 'ev') row.append(createArmForm(title, send));
+  return row;
+}
+
+/** Need and deadline of a job, from now. */
+function createArmForm(title: string, send: (command: object) => Promise<void>): HTMLElement {
+  const form = make('div', '', 'buttons');
+  const choose = (label: string, choices: readonly (readonly [string, string])[]) => {
+    const select = make('select');
+    select.setAttribute('aria-label', `${title}: ${label}`);
+    for (const [value, text] of choices) {
+      const option = make('option', text);
+      option.value = value;
+      select.append(option);
+    }
+    form.append(select);
+    return select;
+  };
+  const need = choose(
+    'need',
+    [1, 2, 4, 6, 8].map((hours) => [`${hours}h`, `Need ${hours} h`] as const),
+  );
+  need.value = '4h';
+  const within = choose(
+    'ready',
+    [4, 8, 12, 16, 24].map((hours) => [`${hours}`, `in ${hours} h`] as const),
+  );
+  within.value = '12';
+  const button = make('button', 'Start job', 'main');
+  button.type = 'button';
+  button.setAttribute('aria-label', `${title}: Start job`);
+  button.addEventListener('click', () => {
+    void send({ command: 'arm', need: need.value, withinHours: Number(within.value) });
+  });
+  form.append(button);
+  return form;
+}
+
+function createCard(load: Load, actions: CardActions) {
+  const card = make('article', '', 'load');
+  const heading = make('h2', toTitle(load.name));
+  const state = make('span', '', 'state');
+  const top = make('div', '', 'row');
+  const why = make('p', '', 'why');
+  const job = make('p');
+  const progress = make('progress');
+  progress.setAttribute('aria-label', `Progress of ${toTitle(load.name)}`);
+  const answer = make('p');
+  answer.setAttribute('role', 'status');
+  const buttons = createButtons(load, async (command) => {
+    answer.textContent = 'Sent; waiting for the agent…';
+    await actions.send(load.name, command).then(
+      () => {
+        answer.textContent = 'Accepted.';
+      },
+      (error: Error) => {
+        answer.textContent = error.message;
+      },
+    );
+  });
+  top.append(heading, state);
+  card.append(top, why, job, progress, buttons, answer);
+  card.setAttribute('aria-label', toTitle(load.name));
+
+  return {
+    card,
+    update(house: House, now: number, format: ClockFormat, isEnabled: boolean): void {
+      const known = getLoad(house, load.name);
+      for (const control of card.querySelectorAll<HTMLButtonElement | HTMLSelectElement>('button, select'))
+        control.disabled = !isEnabled;
+      if (known === undefined) {
+        setText(why, 'Nothing is known of this load yet.');
+        progress.hidden = true;
+        return;
+      }
+      const word = describeState(known);
+      setText(state, word);
+      state.dataset.state = word;
+      setText(why, known.text.charAt(0).toUpperCase() + known.text.slice(1));
+      progress.hidden = known.job === null;
+      const since = known.running ? Math.max(0, now - Date.parse(known.time)) / 60_000 : 0;
+      const parts: string[] = [];
+      if (known.job !== null) {
+        const done = Math.min(known.job.needMinutes, known.job.doneMinutes + since);
+        progress.max = known.job.needMinutes;
+        progress.value = done;
+        parts.push(
+          `${formatHours(done)} of ${formatHours(known.job.needMinutes)} (${formatNumber((done / 60) * load.powerKw)} of ${formatNumber((known.job.needMinutes / 60) * load.powerKw)} kWh, estimated) by ${format.clock(Date.parse(known.job.by), now)}`,
+        );
+      }
+      if (known.energyTodayKwh !== null) parts.push(`today ${formatNumber(known.energyTodayKwh)} kWh`);
+      if (load.observeOnly) parts.push('observed only: nothing is switched');
+      setText(job, parts.join('; '));
+    },
+  };
+}
+
+export function createCards(element: HTMLElement, actions: CardActions) {
+  const cards = new Map<string, ReturnType<typeof createCard>>();
+  return {
+    update(house: House, now: number, format: ClockFormat, isEnabled: boolean): void {
+      const loads = house.info?.loads ?? [];
+      for (const [name, { card }] of cards)
+        if (!loads.some((load) => load.name === name)) {
+          card.remove();
+          cards.delete(name);
+        }
+      for (const load of loads) {
+        const known = cards.get(load.name) ?? createCard(load, actions);
+        if (!cards.has(load.name)) element.append(known.card);
+        cards.set(load.name, known);
+        known.update(house, now, format, isEnabled);
+      }
+    },
+  };
+}

@@ -1,0 +1,248 @@
+/** The documents of a house as the browser knows them, and the texts made of them. */
+
+export interface Load {
+  readonly name: string;
+  readonly type: string;
+  readonly levels: readonly string[];
+  readonly powerKw: number;
+  readonly onBelow: number;
+  readonly offAbove: number;
+  readonly hasGoal: boolean;
+  readonly observeOnly: boolean;
+}
+
+export interface LoadDocument {
+  readonly time: string;
+  readonly level: string;
+  readonly told: string | null;
+  readonly confirmed: string | null;
+  readonly available: boolean | null;
+  readonly running: boolean;
+  readonly why: string;
+  readonly text: string;
+  readonly override: string;
+  readonly until: string | null;
+  readonly nextStart: string | null;
+  readonly nextEnd: string | null;
+  readonly job: { by: string; needMinutes: number; doneMinutes: number; shortfallMinutes: number } | null;
+  readonly energyKwh: number | null;
+  readonly energyTodayKwh: number | null;
+}
+
+export interface Series {
+  readonly from: string;
+  readonly periodSeconds: number;
+  readonly units: string;
+  readonly values: readonly (number | null)[];
+  readonly profileFrom?: string | null;
+  readonly basis?: string;
+  readonly validUntil?: string;
+}
+
+interface Sum {
+  readonly energyKwh: number;
+  readonly kg: number;
+  readonly insteadKg: number;
+  readonly savedKg: number;
+  readonly settledShare: number;
+}
+
+export interface House {
+  page?: {
+    readonly now: string;
+    readonly version: string;
+    readonly device: string;
+    readonly timezone: string;
+    readonly link: string;
+    readonly problem: string | null;
+    readonly savedAsOf: string | null;
+  };
+  availability?: string;
+  signal?: {
+    readonly index: number | null;
+    readonly rate: number | null;
+    readonly units: string;
+    readonly basis: string;
+    readonly validUntil: string | null;
+  };
+  forecast?: Series;
+  history?: Series;
+  totals?: {
+    readonly today: Sum;
+    readonly month: Sum;
+    readonly all: Sum;
+    readonly days: readonly { day: string; savedKg: number }[];
+  };
+  health?: {
+    readonly ok: boolean;
+    readonly problem: string;
+    readonly basis: string;
+    readonly lastForecast: string | null;
+    readonly plan: string | null;
+    readonly warnings: readonly string[];
+  };
+  info?: {
+    readonly region: string | null;
+    readonly regionFullName: string | null;
+    readonly mapLastUpdated: string | null;
+    readonly acceptsCommands: boolean;
+    readonly units: string;
+    readonly loads: readonly Load[];
+  };
+  runs?: Readonly<Record<string, readonly { from: number; to?: number }[]>>;
+  outline?: {
+    readonly path: string;
+    readonly width: number;
+    readonly height: number;
+    readonly house: readonly [number, number];
+  };
+  readonly [path: string]: unknown;
+}
+
+export const getLoad = (house: House, name: string) => house[`loads/${name}`] as LoadDocument | undefined;
+export const getPlannedRuns = (house: House, name: string) =>
+  ((house[`loads/${name}/plan`] as { runs?: readonly { start: string; end: string }[] } | undefined)?.runs ?? []).map(
+    ({ start, end }) => ({ from: Date.parse(start), to: Date.parse(end) }),
+  );
+
+/** At most three digits. */
+export function formatNumber(value: number): string {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return Number(value.toFixed(digits)).toLocaleString();
+}
+
+/** `07:00`, of another day with its name, in the zone of the house. */
+export function createClockFormat(timezone: string) {
+  const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: timezone });
+  const day = new Intl.DateTimeFormat('en-GB', { weekday: 'short', timeZone: timezone });
+  const date = new Intl.DateTimeFormat('en-CA', { timeZone: timezone });
+  return {
+    date: (at: number) => date.format(at),
+    time: (at: number) => time.format(at),
+    clock: (at: number, now: number) =>
+      date.format(at) === date.format(now) ? time.format(at) : `${day.format(at)} ${time.format(at)}`,
+  };
+}
+export type ClockFormat = ReturnType<typeof createClockFormat>;
+
+export const toTitle = (name: string) => {
+  const words = name.replace(/[_-]+/g, ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
+
+const parse = (text: string | null | undefined) => (text ? Date.parse(text) : undefined);
+
+/** The state of a load in one word. */
+export function describeState(load: LoadDocument): string {
+  if (load.available === false) return 'Away';
+  if (load.why === 'output-fault') return 'Trouble';
+  if (load.told !== null && load.confirmed !== null && load.confirmed !== load.told) return 'Switching';
+  if (load.override !== 'auto') return load.running ? 'On by you' : 'Off by you';
+  if (load.running) return 'Runs';
+  return load.why === 'goal-done' ? 'Ready' : 'Waits';
+}
+
+/** `01:10–05:10`, with the day once; several runs by their number. */
+function describeRuns(runs: readonly { from: number; to: number }[], now: number, format: ClockFormat): string {
+  const [first] = runs;
+  const last = runs.at(-1);
+  if (first === undefined || last === undefined) return '';
+  const end = format.date(first.from) === format.date(last.to) ? format.time(last.to) : format.clock(last.to, now);
+  return `${format.clock(first.from, now)}–${end}${runs.length > 1 ? ` in ${runs.length} runs` : ''}`;
+}
+
+/** What one load does next, as part of the sentence. */
+function describeNext(house: House, name: string, load: LoadDocument, { now, format }: Moment): string {
+  const title = toTitle(name);
+  const ahead = getPlannedRuns(house, name).filter(({ to }) => to > now);
+  const [start, end, by, until] = [load.nextStart, load.nextEnd, load.job?.by, load.until].map(parse);
+  const isOpen = load.job !== null && load.why !== 'goal-done';
+  const ready = by === undefined || !isOpen ? '' : `, ready by ${format.clock(by, now)}`;
+  if (load.available === false) return `${title} is away.`;
+  if (load.override !== 'auto')
+    return `${title} is ${load.running ? 'on' : 'off'} by you${until ? ` until ${format.clock(until, now)}` : ''}.`;
+  if (load.running) return `${title} runs${end ? ` until ${format.clock(end, now)}` : ''}${ready}.`;
+  if (load.why === 'goal-done') return `${title} is ready.`;
+  if (load.why === 'not-armed') return `${title} waits for you.`;
+  if (isOpen && ahead.length > 0) return `${title} runs ${describeRuns(ahead, now, format)}${ready}.`;
+  if (start) return `${title} waits until ${format.clock(start, now)}${ready}.`;
+  return `${title} waits for cleaner hours${ready}.`;
+}
+
+interface Moment {
+  readonly now: number;
+  readonly format: ClockFormat;
+}
+
+/** What the house does and will do. */
+export function buildSentence(house: House, now: number, format: ClockFormat): string {
+  const loads = house.info?.loads ?? [];
+  const parts = loads.flatMap(({ name }) => {
+    const load = getLoad(house, name);
+    return load === undefined ? [] : [describeNext(house, name, load, { now, format })];
+  });
+  return parts.length === 0 ? 'No load has reported yet; it follows when the agent has started.' : parts.join(' ');
+}
+
+/** What is wrong, first of all what keeps the page from knowing. */
+export function findTrouble(house: House, now: number, format: ClockFormat): string | undefined {
+  const { page, availability, health } = house;
+  if (page === undefined) return undefined;
+  if (page.link !== 'online') {
+    const saved = parse(page.savedAsOf);
+    const state = saved === undefined ? '' : ` What follows is as of ${format.clock(saved, now)}.`;
+    return `No link to the broker${page.problem === null ? '' : ` (${page.problem})`}.${state}`;
+  }
+  if (availability === 'offline') return 'The agent is offline: start it with gridtide run, or look at its log.';
+  if (health !== undefined && !health.ok) return health.problem;
+  return undefined;
+}
+
+/** Past, present and future rates on one time axis. */
+export interface Timeline {
+  readonly at: number[];
+  readonly rate: (number | null)[];
+  readonly index: (number | null)[];
+  readonly units: string;
+  readonly profileFrom: number;
+}
+
+const POOL_MILLISECONDS = 24 * 3_600_000;
+const LEAST_SHARE = 0.75;
+
+/** The rank of each value among those of the 24 hours from it on, where enough of them are known. */
+function rankValues(values: readonly (number | null)[], period: number): (number | null)[] {
+  const pool = Math.round(POOL_MILLISECONDS / period);
+  return values.map((value, i) => {
+    if (value === null) return null;
+    let [below, equal, known] = [0, 0, 0];
+    for (const other of values.slice(i, i + pool)) {
+      if (other === null) continue;
+      known++;
+      if (other < value) below++;
+      else if (other === value) equal++;
+    }
+    return known < pool * LEAST_SHARE ? null : (100 * (below + equal / 2)) / known;
+  });
+}
+
+export function buildTimeline({ history, forecast }: House): Timeline {
+  const first = history ?? forecast;
+  if (first === undefined) return { at: [], rate: [], index: [], units: '', profileFrom: Number.POSITIVE_INFINITY };
+  const period = first.periodSeconds * 1_000;
+  const from = Date.parse(first.from);
+  const rate: (number | null)[] = [];
+  for (const series of [history, forecast]) {
+    if (series === undefined || series.units !== first.units) continue;
+    const offset = Math.round((Date.parse(series.from) - from) / period);
+    for (const [i, value] of series.values.entries()) if (value !== null && offset + i >= 0) rate[offset + i] = value;
+  }
+  const filled = Array.from(rate, (value) => value ?? null);
+  return {
+    at: filled.map((_, i) => (from + i * period) / 1_000),
+    rate: filled,
+    index: rankValues(filled, period),
+    units: first.units,
+    profileFrom: parse(forecast?.profileFrom) ?? Number.POSITIVE_INFINITY,
+  };
+}

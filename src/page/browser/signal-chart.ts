@@ -1,0 +1,265 @@
+/** The chart: index or rate over time with tints, thresholds and a now-line, and a lane for each load below. */
+
+import 'uplot/dist/uPlot.min.css';
+import uPlot from 'uplot';
+import { getLoad, getPlannedRuns, type House, type Timeline, toTitle } from './house.ts';
+
+export interface ChartView {
+  readonly house: House;
+  readonly timeline: Timeline;
+  readonly now: number;
+  readonly mode: 'index' | 'rate';
+  readonly timezone: string;
+}
+
+const LANE_HEIGHT = 26;
+const PLOT_HEIGHT = 220;
+const AXIS_HEIGHT = 30;
+/** A narrow screen shows less time. */
+const NARROW = 600;
+const HOUR = 3_600;
+
+const readColour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** A fill of diagonal lines: planned runs, and what is told by more than colour. */
+function createHatch(colour: string): CanvasPattern | string {
+  const tile = document.createElement('canvas');
+  tile.width = tile.height = 8;
+  const pen = tile.getContext('2d');
+  if (pen === null) return colour;
+  pen.strokeStyle = colour;
+  pen.lineWidth = 1.5;
+  for (const shift of [-8, 0, 8]) {
+    pen.beginPath();
+    pen.moveTo(shift, 8);
+    pen.lineTo(shift + 8, 0);
+    pen.stroke();
+  }
+  return pen.createPattern(tile, 'repeat') ?? colour;
+}
+
+/** The thresholds of the first load that has no goal, else of the first. */
+function findThresholds({ house }: ChartView): readonly [number, number] {
+  const loads = house.info?.loads ?? [];
+  const load = loads.find(({ hasGoal }) => !hasGoal) ?? loads[0];
+  return load === undefined ? [33, 43] : [load.onBelow, load.offAbove];
+}
+
+function drawTints(plot: uPlot, view: ChartView): void {
+  const { ctx, bbox } = plot;
+  const [low, high] = findThresholds(view);
+  const { at, index } = view.timeline;
+  const half = (at[1] ?? 300) - (at[0] ?? 0) || 300;
+  for (const [i, value] of index.entries()) {
+    const from = at[i];
+    if (value === null || from === undefined || (value > low && value < high)) continue;
+    const x = Math.max(bbox.left, plot.valToPos(from, 'x', true));
+    const end = Math.min(bbox.left + bbox.width, plot.valToPos(from + half, 'x', true));
+    if (end <= x) continue;
+    ctx.fillStyle = readColour(value <= low ? '--clean-tint' : '--dirty-tint');
+    ctx.fillRect(x, bbox.top, end - x, bbox.height);
+  }
+}
+
+function drawThresholds(plot: uPlot, view: ChartView): void {
+  if (view.mode !== 'index') return;
+  const { ctx, bbox } = plot;
+  ctx.setLineDash([2, 4]);
+  for (const [value, colour] of [
+    [findThresholds(view)[0], '--clean'],
+    [findThresholds(view)[1], '--dirty'],
+  ] as const) {
+    const y = plot.valToPos(value, 'y', true);
+    ctx.strokeStyle = readColour(colour);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+  }
+  ctx.setLineDash([]);
+}
+
+function drawNow(plot: uPlot, view: ChartView, bottom: number): void {
+  const { ctx, bbox } = plot;
+  const x = plot.valToPos(view.now / 1_000, 'x', true);
+  if (x < bbox.left || x > bbox.left + bbox.width) return;
+  ctx.strokeStyle = readColour('--ink');
+  ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.beginPath();
+  ctx.moveTo(x, bbox.top);
+  ctx.lineTo(x, bottom);
+  ctx.stroke();
+  ctx.lineWidth = 1;
+}
+
+/** Ran (filled), planned (hatched), deadline (a flag). */
+function drawLanes(plot: uPlot, view: ChartView): void {
+  const { ctx, bbox } = plot;
+  const height = LANE_HEIGHT * devicePixelRatio;
+  const clean = readColour('--clean');
+  const hatch = createHatch(clean);
+  const clamp = (at: number) =>
+    Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(at / 1_000, 'x', true)));
+  ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textBaseline = 'middle';
+  ctx.textAlign = 'left';
+  for (const [i, { name }] of (view.house.info?.loads ?? []).entries()) {
+    const top = bbox.top + bbox.height + AXIS_HEIGHT * devicePixelRatio + i * height;
+    const inner = height - 6 * devicePixelRatio;
+    ctx.strokeStyle = readColour('--line');
+    ctx.strokeRect(bbox.left, top, bbox.width, inner);
+    for (const { from, to } of getPlannedRuns(view.house, name)) {
+      const start = clamp(Math.max(from, view.now));
+      const width = clamp(to) - start;
+      if (width <= 0) continue;
+      ctx.fillStyle = hatch;
+      ctx.fillRect(start, top, width, inner);
+      ctx.strokeStyle = clean;
+      ctx.strokeRect(start, top, width, inner);
+    }
+    ctx.fillStyle = clean;
+    for (const { from, to } of view.house.runs?.[name] ?? [])
+      ctx.fillRect(clamp(from), top, Math.max(1, clamp(to ?? view.now) - clamp(from)), inner);
+    const by = getLoad(view.house, name)?.job?.by;
+    if (by !== undefined) {
+      const x = clamp(Date.parse(by));
+      ctx.fillStyle = readColour('--ink');
+      ctx.fillRect(x - devicePixelRatio, top, 2 * devicePixelRatio, inner);
+      ctx.fillRect(x, top, 7 * devicePixelRatio, 6 * devicePixelRatio);
+    }
+    const label = toTitle(name);
+    const width = ctx.measureText(label).width + 8 * devicePixelRatio;
+    ctx.fillStyle = readColour('--card');
+    ctx.fillRect(bbox.left + 2, top + 2, width, inner - 4);
+    ctx.fillStyle = readColour('--ink');
+    ctx.fillText(label, bbox.left + 6 * devicePixelRatio, top + inner / 2);
+  }
+}
+
+/** Past, forecast and own estimate as three lines that meet. */
+function splitSeries({ timeline, mode, now }: ChartView): uPlot.AlignedData {
+  const { at, profileFrom } = timeline;
+  const values = mode === 'index' ? timeline.index : timeline.rate;
+  const pick = (wanted: (from: number, to: number) => boolean) =>
+    values.map((value, i) => {
+      const from = (at[i] ?? 0) * 1_000;
+      return wanted(from, ((at[i + 1] ?? at[i] ?? 0) as number) * 1_000) ? value : null;
+    });
+  return [
+    at,
+    pick((from) => from <= now),
+    pick((from, to) => to > now && from < profileFrom),
+    pick((_, to) => to >= profileFrom && to > now),
+  ] as uPlot.AlignedData;
+}
+
+/** From ten hours ago to the end of the next day. */
+const findNarrowRange = (now: number, from: number, to: number): [number, number] => [
+  Math.max(from, now / 1_000 - 10 * HOUR),
+  Math.min(to, now / 1_000 + 30 * HOUR),
+];
+
+/** `06:00`; midnight is the name of the day. */
+function createTimeLabels(timezone: string) {
+  const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: timezone });
+  const day = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', timeZone: timezone });
+  return (_: uPlot, splits: number[]) =>
+    splits.map((at) => {
+      const text = time.format(at * 1_000);
+      return text === '00:00' ? day.format(at * 1_000) : text;
+    });
+}
+
+function buildOptions(
+  element: HTMLElement,
+  getView: () => ChartView,
+  onCursor: (at: number | undefined) => void,
+): uPlot.Options {
+  const { timezone, house, mode } = getView();
+  const lanes = house.info?.loads.length ?? 0;
+  const axis = { stroke: () => readColour('--quiet'), grid: { stroke: () => readColour('--line'), width: 1 } };
+  const line = (colour: string, dash: number[]) => ({
+    stroke: () => readColour(colour),
+    width: 2,
+    dash,
+    points: { show: false },
+  });
+  return {
+    width: element.clientWidth,
+    height: PLOT_HEIGHT + AXIS_HEIGHT + lanes * LANE_HEIGHT,
+    padding: [8, 8, lanes * LANE_HEIGHT, 0],
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), timezone),
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false } },
+    scales: {
+      x: { range: (plot, from, to) => (plot.width < NARROW ? findNarrowRange(getView().now, from, to) : [from, to]) },
+      ...(mode === 'index' ? { y: { range: [0, 100] } } : {}),
+    },
+    axes: [
+      { ...axis, size: AXIS_HEIGHT, space: 60, values: createTimeLabels(timezone) },
+      { ...axis, size: 46 },
+    ],
+    series: [{}, line('--ink', []), line('--ink', [6, 4]), line('--quiet', [2, 4])],
+    hooks: {
+      drawClear: [(plot) => drawTints(plot, getView())],
+      draw: [
+        (plot) => {
+          const view = getView();
+          const bottom = plot.bbox.top + plot.bbox.height + (AXIS_HEIGHT + lanes * LANE_HEIGHT) * devicePixelRatio;
+          drawThresholds(plot, view);
+          drawLanes(plot, view);
+          drawNow(plot, view, bottom);
+        },
+      ],
+      setCursor: [
+        (plot) =>
+          onCursor(
+            plot.cursor.idx === null || plot.cursor.idx === undefined ? undefined : plot.data[0][plot.cursor.idx],
+          ),
+      ],
+    },
+  };
+}
+
+/** Draws into `element`; `update` after each change. */
+export function createChart(element: HTMLElement, onCursor: (at: number | undefined) => void) {
+  let plot: uPlot | undefined;
+  let shape = '';
+  let view: ChartView | undefined;
+  const getView = () => view as ChartView;
+
+  const draw = (): void => {
+    if (view === undefined || view.timeline.at.length === 0) return;
+    const data = splitSeries(view);
+    const wanted = `${view.mode} ${view.timezone} ${view.house.info?.loads.length}`;
+    if (plot !== undefined && wanted === shape) {
+      plot.setData(data);
+      return;
+    }
+    plot?.destroy();
+    shape = wanted;
+    plot = new uPlot(buildOptions(element, getView, onCursor), data, element);
+  };
+  new ResizeObserver(() => {
+    if (plot !== undefined && plot.width !== element.clientWidth)
+      plot.setSize({ width: element.clientWidth, height: plot.height });
+  }).observe(element);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => plot?.redraw());
+  element.addEventListener('keydown', (event) => {
+    const step = { ArrowLeft: -3, ArrowRight: 3, PageUp: -36, PageDown: 36 }[event.key];
+    if (plot === undefined || view === undefined || step === undefined) return;
+    event.preventDefault();
+    const { at } = view.timeline;
+    const nowIndex = at.findIndex((time) => time * 1_000 > (view?.now ?? 0));
+    const present = plot.cursor.idx ?? nowIndex;
+    const next = Math.min(at.length - 1, Math.max(0, present + step));
+    plot.setCursor({ left: plot.valToPos(at[next] ?? 0, 'x'), top: 20 });
+  });
+
+  return {
+    update(next: ChartView): void {
+      view = next;
+      draw();
+    },
+  };
+}

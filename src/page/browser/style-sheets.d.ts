@@ -1,0 +1,2 @@
+/** The bundler reads style sheets as modules. */
+declare module '*.css';

@@ -1,0 +1,83 @@
+/** Builds the documents of a house from its state directory: for a page without a broker, and for the runs of the past. */
+
+import { createDocumentStore } from '../agent/document-store.ts';
+import { loadSavedState } from '../agent/persistence.ts';
+import type { Config } from '../config/config.ts';
+import { explainDecision } from '../control/explain.ts';
+import { createDayFormatter, findNextDayStart } from '../domain/local-day.ts';
+import { type Disk, DiskError } from '../domain/ports.ts';
+import { days, formatInstant, type Instant, subtractDuration, type Uptime } from '../domain/units.ts';
+import type { Entry } from '../ledger/entries.ts';
+import { listLedgerFiles, readLedgerMonths } from '../ledger/ledger-files.ts';
+import { computeTotalsByMonth } from '../ledger/totals.ts';
+import { buildInfoPayload, buildLoadPayload, getRateUnit } from '../mqtt/payloads.ts';
+import { buildForecastPayload, buildPlanPayload, buildTotalsPayload } from '../mqtt/watcher-payloads.ts';
+import { buildSignalView } from '../signal/freshness.ts';
+
+export interface SavedHouse {
+  /** When the agent saved it last. */
+  readonly asOf?: string;
+  readonly documents: Readonly<Record<string, unknown>>;
+}
+
+/** Empty where nothing was saved, or where this user may not read it. */
+export async function readSavedHouse(disk: Disk, config: Config, version: string, now: Instant): Promise<SavedHouse> {
+  const unit = getRateUnit(config);
+  const store = createDocumentStore(disk, () => {});
+  const { control, signalData } = await loadSavedState([store], {
+    signalType: config.service.signalType,
+    note: () => {},
+  });
+  const documents: Record<string, unknown> = {};
+  const moment = { wall: now, uptime: 0 as Uptime, trusted: true };
+  const view = signalData && buildSignalView(signalData, moment, { ties: config.ties, ownRegion: signalData.region });
+  if (view?.horizon !== undefined) documents.forecast = buildForecastPayload(view.horizon, view.region, unit);
+  const info = { startedAt: now, ...(view?.region === undefined ? {} : { region: view.region }) };
+  documents.info = { ...buildInfoPayload(info, config, version), startedAt: null };
+  for (const { name, decision, job, plan } of control?.state.loads ?? []) {
+    const load = config.loads.find((one) => one.name === name);
+    if (load === undefined) continue;
+    documents[`loads/${name}/plan`] = buildPlanPayload(name, { job, plan }, load.powerKw);
+    if (decision === undefined) continue;
+    const text = explainDecision(decision, config.place.timezone, unit);
+    documents[`loads/${name}`] = buildLoadPayload(decision, text, {
+      ...{ unit, powerKw: load.powerKw, plan: { job, plan } },
+    });
+  }
+  const totals = await readTotals(disk, config, now);
+  if (totals !== undefined) documents.totals = totals;
+  const lastMoment = control?.state.lastMoment?.wall;
+  return { ...(lastMoment === undefined ? {} : { asOf: formatInstant(lastMoment) }), documents };
+}
+
+async function readTotals(disk: Disk, { place, loads }: Config, now: Instant) {
+  const formatDay = createDayFormatter(place.timezone);
+  const names = loads.map(({ name }) => name);
+  try {
+    const files = listLedgerFiles(await disk.list());
+    if (files.length === 0) return undefined;
+    const options = { timezone: place.timezone, by: 'day', now } as const;
+    const totals = (await computeTotalsByMonth(readLedgerMonths(disk, files), options)).totals;
+    const validUntil = findNextDayStart(formatDay, now);
+    return buildTotalsPayload({ at: now, validUntil, today: formatDay(now), days: totals }, names);
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+    return undefined;
+  }
+}
+
+const RUNS_SHOWN = days(2);
+
+/** The ledger of the last two days; none where it cannot be read. */
+export async function readRecentEntries(disk: Disk, now: Instant): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  try {
+    const since = subtractDuration(now, RUNS_SHOWN);
+    const names = listLedgerFiles(await disk.list()).slice(-2);
+    for await (const month of readLedgerMonths(disk, names))
+      for (const entry of month.entries) if (entry.kind === 'slot' && entry.at >= since) entries.push(entry);
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+  }
+  return entries;
+}

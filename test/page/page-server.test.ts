@@ -1,0 +1,244 @@
+/** The page under attack and in use: who is answered, what changes something, and what the texts hold. */
+
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { formatOpenMetrics } from '../../src/page/open-metrics.ts';
+import { createRunTracker } from '../../src/page/run-tracker.ts';
+import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
+import { stopAfterTest } from '../doubles/stop-after-test.ts';
+import { type PageFixture, startPageFixture } from './page-fixture.ts';
+
+const startHouse = async (options: Parameters<typeof startPageFixture>[1] = {}) => {
+  const mosquitto = stopAfterTest(await startMosquitto());
+  const house = await startPageFixture(mosquitto.url, options);
+  if (options.password === undefined) await waitForDocuments(house, 'loads/heating');
+  return house;
+};
+
+interface Call {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Sends exactly these headers, Host among them. */
+const call = ({ port }: PageFixture, { method = 'GET', path = '/', headers = {}, body = '' }: Call) =>
+  new Promise<{ status: number; text: string; headers: NodeJS.Dict<string | string[]> }>((resolve, reject) => {
+    const length = body === '' ? {} : { 'content-length': `${Buffer.byteLength(body)}` };
+    const sent = request({ port, host: '127.0.0.1', method, path, headers: { ...length, ...headers } }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text, headers: answer.headers }));
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+
+const waitForDocuments = async (house: PageFixture, path: string): Promise<Record<string, unknown>> => {
+  for (;;) {
+    const documents = JSON.parse((await call(house, { path: '/documents.json' })).text);
+    if (path in documents) return documents;
+    await new Promise((resume) => setTimeout(resume, 20));
+  }
+};
+
+const OVERRIDE = '{"command":"override","level":"on","for":"1h"}';
+
+describeWithMosquitto('who is answered', () => {
+  //  Host                        status
+  const rows: readonly (readonly [string, number])[] = [
+    ['127.0.0.1:PORT', 200],
+    ['localhost:PORT', 200],
+    ['[::1]:PORT', 200],
+    ['house.lan', 200],
+    ['evil.example', 421],
+    ['evil.example:PORT', 421],
+    ['127.0.0.1.evil.example', 421],
+    ['192.0.2.9', 421],
+    ['local host', 421],
+  ];
+  it('knows its own names alone, so that no other site can borrow them', async () => {
+    const house = await startHouse({ names: ['house.lan'] });
+    for (const [host, status] of rows) {
+      const answer = await call(house, { headers: { host: host.replace('PORT', `${house.port}`) } });
+      expect([host, answer.status]).toEqual([host, status]);
+    }
+  });
+
+  it('asks for the password, and lets ten wrong ones pass a minute', async () => {
+    const house = await startHouse({ password: 'correct-horse' });
+    const login = (password: string) => ({
+      authorization: `Basic ${Buffer.from(`me:${password}`).toString('base64')}`,
+    });
+    expect((await call(house, {})).status).toBe(401);
+    expect((await call(house, { headers: login('correct-horse') })).status).toBe(200);
+    for (let i = 0; i < 10; i++) expect((await call(house, { headers: login(`wrong-${i}`) })).status).toBe(401);
+    expect((await call(house, { headers: login('correct-horse') })).status).toBe(429);
+  });
+
+  it('sends a strict policy and no inline script', async () => {
+    const house = await startHouse();
+    const { text, headers } = await call(house, {});
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'/);
+    expect(text).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=|style=/);
+  });
+});
+
+describeWithMosquitto('what changes something', () => {
+  const own = (house: PageFixture) => ({ origin: house.address, 'content-type': 'application/json' });
+
+  it('is a command from the page itself, and it is answered by the agent', async () => {
+    const house = await startHouse();
+    const answer = await call(house, { method: 'POST', path: '/loads/car/set', headers: own(house), body: OVERRIDE });
+    expect(JSON.parse(answer.text)).toEqual({ ok: true, message: 'car does as told' });
+    expect(house.commands).toMatchObject([{ load: 'car', kind: 'override', level: 'on' }]);
+  });
+
+  it('is no request of another kind', async () => {
+    const house = await startHouse();
+    const good = own(house);
+    //  what                       call                                                             status
+    const rows: readonly (readonly [string, Call, number])[] = [
+      ['a GET', { path: '/loads/car/set' }, 404],
+      ['no Origin', { method: 'POST', headers: { 'content-type': 'application/json' } }, 403],
+      ['another Origin', { method: 'POST', headers: { ...good, origin: 'http://evil.example' } }, 403],
+      ['an opaque Origin', { method: 'POST', headers: { ...good, origin: 'null' } }, 403],
+      ['another port', { method: 'POST', headers: { ...good, origin: 'http://127.0.0.1:1' } }, 403],
+      ['a cross-site fetch', { method: 'POST', headers: { ...good, 'sec-fetch-site': 'cross-site' } }, 403],
+      ['a form', { method: 'POST', headers: { ...good, 'content-type': 'text/plain' } }, 400],
+      ['no JSON', { method: 'POST', headers: good, body: 'on' }, 400],
+      ['a list', { method: 'POST', headers: good, body: '[]' }, 400],
+      ['a long body', { method: 'POST', headers: good, body: JSON.stringify({ command: 'x'.repeat(2_000) }) }, 400],
+      ['PUT', { method: 'PUT', headers: good }, 405],
+      ['a path out of the tree', { method: 'POST', path: '/loads/..%2f..%2fx/set', headers: good }, 404],
+    ];
+    for (const [what, one, status] of rows) {
+      const answer = await call(house, { path: '/loads/car/set', body: one.method ? OVERRIDE : '', ...one });
+      expect([what, answer.status]).toEqual([what, status]);
+    }
+    expect(house.commands).toEqual([]);
+  });
+
+  it('is refused with the sentence of the agent', async () => {
+    const house = await startHouse();
+    const body = '{"command":"override","level":"sideways"}';
+    const answer = await call(house, { method: 'POST', path: '/loads/car/set', headers: own(house), body });
+    expect(answer.status).toBe(409);
+    expect(JSON.parse(answer.text).message).toContain('expected on, off or auto');
+  });
+});
+
+describeWithMosquitto('clients that are slow or hostile', () => {
+  it('are cut off, while the others are answered', async () => {
+    const house = await startHouse();
+    const sockets = Array.from({ length: 40 }, () => connect(house.port, '127.0.0.1'));
+    const closed = sockets.map(
+      (socket) =>
+        new Promise<void>((resolve) => {
+          socket.on('error', () => {});
+          socket.on('close', () => resolve());
+          socket.write('GET / HTTP/1.1\r\nHost: 127.0');
+        }),
+    );
+    expect((await call(house, {})).status).toBe(200);
+    await Promise.all(closed);
+  });
+
+  it('get an answer to anything, and the page goes on', async () => {
+    const house = await startHouse();
+    const pieces = [
+      '..',
+      '%2e%2e',
+      '%00',
+      'loads',
+      'set',
+      '__proto__',
+      'constructor',
+      'a'.repeat(3_000),
+      '?x=<script>',
+      'index.html',
+    ];
+    const statuses = new Set<number>();
+    for (let i = 0; i < 300; i++) {
+      const path = `/${pieces[i % pieces.length]}/${pieces[(i * 7 + 3) % pieces.length]}`;
+      statuses.add((await call(house, { path, method: i % 3 === 0 ? 'POST' : 'GET' })).status);
+    }
+    expect([...statuses].sort()).toEqual([200, 403, 404]);
+    expect((await call(house, {})).status).toBe(200);
+  });
+});
+
+describeWithMosquitto('the documents', () => {
+  it('are those of the broker', async () => {
+    const house = await startHouse();
+    const documents = await waitForDocuments(house, 'loads/car');
+    expect(documents['loads/car']).toMatchObject({ level: 'on', text: 'index 21: clean enough to run' });
+    expect(documents.page).toMatchObject({ device: 'cellar', link: 'online' });
+  });
+
+  it('are metrics too', async () => {
+    const house = await startHouse();
+    await waitForDocuments(house, 'health');
+    const { text, headers } = await call(house, { path: '/metrics' });
+    expect(headers['content-type']).toContain('application/openmetrics-text');
+    expect(text).toContain('gridtide_load_running{load="car"} 1\n');
+    expect(text).toContain('gridtide_healthy{part="service"} 1\n');
+    expect(text.endsWith('# EOF\n')).toBe(true);
+  });
+
+  it('of a house of which nothing is known are metrics as well', () =>
+    expect(formatOpenMetrics({})).toBe(
+      '# TYPE gridtide_up gauge\n# HELP gridtide_up Whether the agent is online.\ngridtide_up 0\n# EOF\n',
+    ));
+});
+
+describe('the runs of the past', () => {
+  const at = (minute: number) => new Date(Date.UTC(2026, 2, 1) + minute * 60_000).toISOString();
+  const record = (...steps: readonly (readonly [number, boolean])[]) => {
+    let runs: unknown;
+    const tracker = createRunTracker((all) => {
+      runs = all;
+    });
+    for (const [minute, running] of steps) tracker.record('loads/car', { time: at(minute), running });
+    return (runs as { car?: { from: number; to?: number }[] } | undefined)?.car?.map(({ from, to }) => [
+      (from - Date.UTC(2026, 2, 1)) / 60_000,
+      to === undefined ? undefined : (to - Date.UTC(2026, 2, 1)) / 60_000,
+    ]);
+  };
+  //  documents                                           runs
+  it.each([
+    [
+      [
+        [0, true],
+        [30, false],
+      ],
+      [[0, 30]],
+    ],
+    [
+      [
+        [0, true],
+        [10, true],
+        [30, false],
+        [60, true],
+      ],
+      [
+        [0, 30],
+        [60, undefined],
+      ],
+    ],
+    [
+      [
+        [0, true],
+        [30, false],
+        [31, true],
+        [40, false],
+      ],
+      [[0, 40]],
+    ],
+    [[[0, false]], undefined],
+  ] as const)('%j are the runs %j', (steps, runs) => expect(record(...steps)).toEqual(runs));
+});
