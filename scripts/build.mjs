@@ -74,7 +74,7 @@ async function toCommonJs({ path, text }) {
     target: BASE.target,
     // A late import becomes a late `require`.
     supported: { 'dynamic-import': false },
-    define: { 'import.meta.url': '__filename', 'import.meta.dirname': '__dirname' },
+    define: { 'import.meta.url': '__filename' },
     minifyWhitespace: true,
     // Node prints the line of an error.
     lineLimit: 160,

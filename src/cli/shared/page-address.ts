@@ -1,6 +1,7 @@
 /** Where the page listens, and where its files are. */
 
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isLoopback } from '../../domain/loopback.ts';
 import { errorMessage, JobError, UsageError } from './command.ts';
 
@@ -37,4 +38,8 @@ export async function listenForPage(page: Listener, address: string, hasPassword
 }
 
 /** The build puts them beside the program. */
-export const locatePageFiles = () => join(import.meta.dirname, 'page');
+export function locatePageFiles(): string {
+  // In the built program this is a path already.
+  const program = import.meta.url;
+  return join(dirname(program.startsWith('file:') ? fileURLToPath(program) : program), 'page');
+}
