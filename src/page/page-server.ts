@@ -1,6 +1,6 @@
 /** The HTTP server of the page: its files, its event stream, commands and metrics, within strict limits. */
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { PageFile } from './page-files.ts';
 import { createRequestGuard, type RequestGuardOptions } from './request-guard.ts';
@@ -157,6 +157,7 @@ export function createPageServer(parts: PageServerParts): PageServer {
     });
   };
 
+  const { createServer } = process.getBuiltinModule('node:http');
   const server = createServer(
     { maxHeaderSize: 8_192, headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     (request, response) => {

@@ -1,6 +1,14 @@
 /** A card for each load: its state, its reason, its job, and the buttons. */
 
-import { type ClockFormat, describeState, formatNumber, getLoad, type House, type Load, toTitle } from './house.ts';
+import {
+  type ClockFormat,
+  describeState,
+  formatNumber,
+  getLoad,
+  type House,
+  type Load,
+  toTitle,
+} from './house-model.ts';
 
 export interface CardActions {
   send(load: string, command: object): Promise<void>;

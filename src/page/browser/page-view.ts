@@ -12,7 +12,7 @@ import {
   type House,
   type Timeline,
   toTitle,
-} from './house.ts';
+} from './house-model.ts';
 import { createChart } from './signal-chart.ts';
 
 const find = <Kind extends HTMLElement = HTMLElement>(id: string) => document.getElementById(id) as Kind;

@@ -2,7 +2,7 @@
 
 import 'uplot/dist/uPlot.min.css';
 import uPlot from 'uplot';
-import { getLoad, getPlannedRuns, type House, type Timeline, toTitle } from './house.ts';
+import { getLoad, getPlannedRuns, type House, type Timeline, toTitle } from './house-model.ts';
 
 export interface ChartView {
   readonly house: House;
