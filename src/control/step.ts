@@ -77,7 +77,8 @@ function receiveEvent(
   { event, now }: { readonly event: ControlEvent; readonly now: ClockReading },
 ): LoadState {
   if ('load' in event) return event.load === load.name ? applyEvent(load, state, event, now) : state;
-  const found = event.kind === 'found' ? event.levels[load.name] : undefined;
+  const { name } = load;
+  const found = event.kind === 'found' && Object.hasOwn(event.levels, name) ? event.levels[name] : undefined;
   return found === undefined ? state : applyFound(load, control, state, { found, now });
 }
 

@@ -174,7 +174,8 @@ function createLoadDocuments(config: Config, publish: (load: string, document: o
   const publishLoad = (load: string): void => {
     const found = decisions.get(load);
     const plan = plans.get(load);
-    const energyTodayKwh = totals?.loads[load]?.today.energyKwh;
+    const ownTotals = totals !== undefined && Object.hasOwn(totals.loads, load) ? totals.loads[load] : undefined;
+    const energyTodayKwh = ownTotals?.today.energyKwh;
     const facts = {
       unit,
       powerKw: config.loads.find(({ name }) => name === load)?.powerKw ?? 0,

@@ -1,8 +1,8 @@
 /** A house in virtual time whose agent can be killed and whose power can be cut at any moment; writes down every edge on its lines. */
 
-import { createAgent } from '../../src/agent/agent.ts';
+import { type Agent, createAgent } from '../../src/agent/agent.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
-import type { Clock, Disk, GpioLines, Ports, Random } from '../../src/domain/ports.ts';
+import type { Broker, BrokerMessage, Clock, Disk, GpioLines, Ports, Random } from '../../src/domain/ports.ts';
 import { addDuration, type Duration, formatInstant, type Instant, type Uptime } from '../../src/domain/units.ts';
 import { createHttp } from '../../src/platform/http-client.ts';
 import { createReferenceService } from '../../src/reference/reference-service.ts';
@@ -38,7 +38,16 @@ export interface CrashableAgent {
   /** What all lives said, with time and life. */
   readonly journal: readonly string[];
   disk(): Disk;
+  /** Of the present life. */
+  decisions(): ReturnType<Agent['snapshot']>['decisions'];
+  /** Gives the agent a command over its broker; `onAnswer` is called while the answer is being sent. */
+  sendCommand(load: string, command: object): void;
   close(): Promise<void>;
+}
+
+export interface CommandAnswer {
+  readonly id: string | null;
+  readonly ok: boolean;
 }
 
 export interface CrashableAgentOptions {
@@ -47,12 +56,15 @@ export interface CrashableAgentOptions {
   readonly loads: string;
   /** The state directory, where it is not to be in memory. */
   readonly disk?: Disk;
+  /** With a broker, and a disk whose every write takes a while. */
+  readonly onAnswer?: (load: string, answer: CommandAnswer) => void;
 }
 
 export async function createCrashableAgent({
   random,
   loads,
   disk: given,
+  onAnswer,
 }: CrashableAgentOptions): Promise<CrashableAgent> {
   await import('../../src/region/import-map.ts'); // a chunk read late would not hold the clock
   const clock = createVirtualClock(START);
@@ -63,6 +75,7 @@ export async function createCrashableAgent({
 device: house
 place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
 service: {url: "${url}", usernameFile: username, passwordFile: password}
+${onAnswer === undefined ? '' : 'mqtt: {url: "mqtt://127.0.0.1"}'}
 ${loads}`);
   if (!read.ok) throw new Error(read.mistakes.join('\n'));
   const { config } = read;
@@ -72,6 +85,8 @@ ${loads}`);
   let bootAt = clock.now().uptime;
   let life = 0;
   let endLife: () => Promise<void> = async () => {};
+  let agent: Agent | undefined;
+  let receiveCommand: (message: BrokerMessage) => void = () => {};
   const levels = new Map<number, boolean>();
   const edges: LineEdgeOfLife[] = [];
   const boots: Instant[] = [START];
@@ -85,6 +100,7 @@ ${loads}`);
     const ifAlive = <Result>(work: () => Promise<Result>): Promise<Result> =>
       isAlive ? work() : new Promise(() => {});
     const http = createPausingHttp(createHttp(), clock);
+    const slowDown = (disk: Disk) => (onAnswer === undefined ? disk : delayWrites(disk, clock, ifAlive));
     const origin = bootAt;
     const own: Clock = {
       now: () => ({ ...clock.now(), uptime: (clock.now().uptime - origin) as Uptime }),
@@ -97,12 +113,16 @@ ${loads}`);
     const world: Ports = {
       clock: own,
       random,
-      disk: guardDisk(given === undefined ? memory : freezeClockDuring(given, clock), ifAlive),
-      scratch: guardDisk(scratch, ifAlive),
+      disk: guardDisk(given === undefined ? slowDown(memory) : freezeClockDuring(given, clock), ifAlive),
+      scratch: guardDisk(slowDown(scratch), ifAlive),
       http,
-      broker: () => {
-        throw new Error('this house has no broker');
-      },
+      broker: () =>
+        createCommandBroker(ifAlive, {
+          onCommands: (receive) => {
+            receiveCommand = receive;
+          },
+          onAnswer: (load, answer) => onAnswer?.(load, answer),
+        }),
       pins: guardPins(lines, ifAlive),
       serviceManager: { notifyReady() {}, setStatus() {}, notifyAlive() {}, notifyStopping() {} },
       log: (level, message) => {
@@ -135,7 +155,7 @@ ${loads}`);
     pass: (length) => clock.runUntil(addDuration(clock.now().wall, length)),
     async start() {
       const { world, end } = createLifeWorld();
-      const agent = createAgent({ config, world, version: 'test' });
+      agent = createAgent({ config, world, version: 'test' });
       endLife = end;
       await clock.runUntilDone(agent.start());
       await clock.waitUntilIdle();
@@ -155,6 +175,11 @@ ${loads}`);
     boots,
     journal,
     disk: () => given ?? memory,
+    decisions: () => agent?.snapshot().decisions ?? [],
+    sendCommand(load, command) {
+      const payload = new TextEncoder().encode(JSON.stringify(command));
+      receiveCommand({ topic: `gridtide/house/loads/${load}/set`, payload, retained: false, duplicate: false });
+    },
     async close() {
       await endLife();
       await reference.close();
@@ -173,6 +198,60 @@ const guardDisk = (disk: Disk, ifAlive: LifeGuard): Disk => ({
   remove: (name) => ifAlive(() => disk.remove(name)),
   list: () => ifAlive(() => disk.list()),
 });
+
+interface CommandBrokerHooks {
+  readonly onCommands: (receive: (message: BrokerMessage) => void) => void;
+  readonly onAnswer: (load: string, answer: CommandAnswer) => void;
+}
+
+/** A link that is always online; it hears commands of any load and tells the answers while they are published. */
+function createCommandBroker(ifAlive: LifeGuard, { onCommands, onAnswer }: CommandBrokerHooks): Broker {
+  const state = { kind: 'online', version: 5, denied: [] } as const;
+  const receivers = new Map<string, (message: BrokerMessage) => void>();
+  const matches = (filter: string, topic: string) =>
+    filter.split('/').every((level, i) => level === '+' || level === topic.split('/')[i]);
+  onCommands((message) => {
+    for (const [filter, receive] of receivers) if (matches(filter, message.topic)) receive(message);
+  });
+  return {
+    state,
+    start() {},
+    watchState(report) {
+      report(state);
+      return () => {};
+    },
+    publish: (topic, payload) =>
+      ifAlive(async () => {
+        const load = /\/loads\/([^/]+)\/result$/.exec(topic)?.[1];
+        if (load !== undefined) onAnswer(load, JSON.parse(payload));
+        return true;
+      }),
+    subscribe: (filter, receive) =>
+      ifAlive(async () => {
+        receivers.set(filter, receive);
+        return true;
+      }),
+    async stop() {},
+  };
+}
+
+/** Nothing is on the disk before its write has taken a while, and nothing at all when the life ends within it. */
+function delayWrites(disk: Disk, clock: VirtualClock, ifAlive: LifeGuard): Disk {
+  const later = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const release = clock.pause();
+    try {
+      await new Promise((resume) => setImmediate(resume));
+    } finally {
+      release();
+    }
+    return ifAlive(work);
+  };
+  return {
+    ...disk,
+    replace: (name, bytes) => later(() => disk.replace(name, bytes)),
+    append: (name, bytes, options) => later(() => disk.append(name, bytes, options)),
+  };
+}
 
 /** Virtual time stands still while a real device works. */
 const freezeClockDuring = (disk: Disk, clock: VirtualClock): Disk =>

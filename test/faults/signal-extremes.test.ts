@@ -1,4 +1,4 @@
-/** Row 13: answers at the bounds of the specification. The agent holds and stores little, says what is wrong, and reads what it wrote. */
+/** Row 34: answers at the bounds of the specification. The agent holds and stores little, says what is wrong, and reads what it wrote. */
 
 import { afterEach, expect, it } from 'vitest';
 import { days, hours, minutes } from '../../src/domain/units.ts';
@@ -93,7 +93,7 @@ const rows: readonly (readonly [string, AnswerOverride, Basis, RegExp])[] = [
   ],
 ];
 
-it.each(rows)('13 %s', async (_, override, basis, problem) => {
+it.each(rows)('34 %s', async (_, override, basis, problem) => {
   const home = await startHouse(override);
   await home.pass(hours(7));
   const judge = () => {
@@ -110,7 +110,7 @@ it.each(rows)('13 %s', async (_, override, basis, problem) => {
   expect(home.logEntries.filter(({ message }) => /stored|saved/.test(message))).toEqual([]);
 });
 
-it('13 a last point of the year 9999 makes no forecast last: three days after the service has gone, nothing drives', async () => {
+it('34 a last point of the year 9999 makes no forecast last: three days after the service has gone, nothing drives', async () => {
   let isGone = false;
   const addPoint = changeAnswers(FORECAST, ({ data }) => void data.push({ point_time: LAST_INSTANT, value: 1 }));
   const home = await startHouse((...asked) => (isGone ? scriptedJson({}, 503) : addPoint(...asked)));

@@ -63,6 +63,8 @@ export interface VirtualAgent {
   readonly requests: readonly SentRequest[];
   readonly disk: MemoryDisk;
   readonly agent: Agent;
+  /** What stands retained at the broker, by topic. */
+  readonly retained: ReadonlyMap<string, string>;
   /** The health document as it stands retained at the broker. */
   readonly health: () => ReturnType<typeof buildHealthPayload>;
   /** The clock of the device against the true one. */
@@ -208,6 +210,7 @@ ${loads}`);
     network,
     deadlineOverride,
     credentials,
+    retained,
     health: () => JSON.parse(retained.get(`gridtide/${config.device}/health`) ?? '{}'),
     get agent() {
       return agent;
