@@ -6,7 +6,7 @@ import { formatColumns } from './cli/shared/table.ts';
 import { VERSION } from './cli/shared/version.ts';
 import { findNearestWord } from './domain/did-you-mean.ts';
 
-/** `onOutputLost` is called with the error of a stdout that takes no more. */
+/** `onOutputLost` is called with the error of a stdout that accepts no more. */
 function createTerminal(
   stop: AbortSignal,
   onOutputLost: (error: NodeJS.ErrnoException) => void,
@@ -90,7 +90,7 @@ async function main(argv: readonly string[]): Promise<number> {
   let outputError: NodeJS.ErrnoException | undefined;
   const terminal = createTerminal(stop.signal, (error) => {
     outputError ??= error;
-    // The reader has gone (`gridtide … | head`): no more requests are sent.
+    // The reader has closed the pipe (`gridtide … | head`): no more requests are sent.
     stop.abort();
   });
 

@@ -25,7 +25,7 @@ export interface LedgerWriter {
   start(jobs: RecordedJobs | undefined): Promise<void>;
   recordDecision(decision: Decision, now: ClockReading): void;
   recordLevel(load: string, level: Level, now: ClockReading): void;
-  /** Whether the device of a load confirms its level by itself; until told so, one on MQTT does not. */
+  /** Whether the device of a load confirms its level by itself; an MQTT device does not until it has shown that. */
   recordProof(load: string, isConfirmed: boolean, now: ClockReading): void;
   /** A reading of the counter of a load's device. */
   recordCounter(load: string, energy: KilowattHour, now: ClockReading): void;

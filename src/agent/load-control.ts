@@ -154,8 +154,8 @@ interface ReportingOutputs extends LoadOutputs {
 }
 
 /** What the ledger may count of a device: nothing while it follows rules of its own, is gone, or has no vehicle. Undefined: as decided. */
-function findProvenLevel({ told, confirmed, available, vehicle }: DeviceStatus): Level | undefined {
-  if (told === undefined) return undefined;
+function findProvenLevel({ sent, confirmed, available, vehicle }: DeviceStatus): Level | undefined {
+  if (sent === undefined) return undefined;
   const isIdle = vehicle?.connected === false || vehicle?.charging === false;
   return available === false || confirmed === 'other' || isIdle ? 'off' : confirmed;
 }

@@ -22,7 +22,7 @@ export interface LoadOutputsParts {
   readonly pins: GpioLines | undefined;
   readonly broker: Broker | undefined;
   readonly createReleaseBroker?: (load: string, will: BrokerWill) => Broker;
-  /** A device reported its level, or does not keep the level it was told (undefined). */
+  /** A device reported its level, or leaves the level of its last command (undefined). */
   readonly onReport: (load: string, level: Level | undefined) => void;
   readonly onStatus: (load: string, status: DeviceStatus) => void;
   readonly onMeter: (load: string, reading: MeterReading) => void;

@@ -67,10 +67,10 @@ function createVehicleWatch({ load, clock, isVehicle, onChange }: VehicleWatchPa
     presence = next;
     onChange(next);
   };
-  /** Only while it is told to charge and has confirmed that: a vehicle that must not charge draws nothing either. */
+  /** Only while its command is to charge and it has confirmed that: a vehicle that must not charge draws nothing either. */
   const restsThoughOn = (): boolean => {
-    const { told, confirmed, vehicle } = status;
-    if (told !== 'on' || confirmed !== 'on' || vehicle?.connected === false) return false;
+    const { sent, confirmed, vehicle } = status;
+    if (sent !== 'on' || confirmed !== 'on' || vehicle?.connected === false) return false;
     if (vehicle?.charging !== undefined) return !vehicle.charging;
     return (isVehicle || vehicle?.connected === true) && power !== undefined && power <= REST_POWER;
   };
@@ -98,14 +98,14 @@ function createVehicleWatch({ load, clock, isVehicle, onChange }: VehicleWatchPa
   return {
     updateStatus(next: DeviceStatus): void {
       // What the meter reported before the vehicle was allowed to charge tells nothing.
-      if (next.told !== status.told) power = undefined;
+      if (next.sent !== status.sent) power = undefined;
       status = next;
       judge();
     },
     updateMeter(reading: MeterReading): void {
       if (reading.power === undefined) return;
       power = reading.power;
-      if (power > REST_POWER && presence === 'full' && status.told === 'on') setPresence('connected');
+      if (power > REST_POWER && presence === 'full' && status.sent === 'on') setPresence('connected');
       judgeFull();
     },
     report(): void {

@@ -86,7 +86,7 @@ function checkGoal({ goal, powerKw, minOn }: LoadDraft, report: ReportMistake): 
   );
 }
 
-/** Only a charger that reports its vehicle can tell when one is plugged in. */
+/** Only a charger that reports its vehicle shows when one is plugged in. */
 function checkPlug({ goal, output }: LoadDraft, report: ReportMistake): void {
   if (goal?.armedBy !== 'plug' || output === undefined) return;
   if (output.kind === 'mqtt' && output.vehicle !== undefined) return;

@@ -115,8 +115,8 @@ const MQTT_OUTPUT = {
   stateOff: optional(textType, 'State that means off; default: offPayload.'),
 };
 
-const mqttOutputType = sectionType(MQTT_OUTPUT, (said, report): MqttOutputConfig | undefined => {
-  const made = buildMqttOutput(said);
+const mqttOutputType = sectionType(MQTT_OUTPUT, (values, report): MqttOutputConfig | undefined => {
+  const made = buildMqttOutput(values);
   if (typeof made !== 'string') return made;
   report(made);
   return undefined;
@@ -154,16 +154,16 @@ const GOAL = {
   ),
 };
 
-const goalType = sectionType(GOAL, ({ by, ...said }, report): Goal | undefined => {
-  if (by === undefined && said.armedBy === 'schedule') {
+const goalType = sectionType(GOAL, ({ by, ...values }, report): Goal | undefined => {
+  if (by === undefined && values.armedBy === 'schedule') {
     report('missing; expected a local time such as "07:00", or armedBy: command', 'by');
     return undefined;
   }
-  if (by === undefined && said.armedBy === 'plug') {
+  if (by === undefined && values.armedBy === 'plug') {
     report('missing; expected a local time such as "07:00", by which a vehicle that is plugged in must be done', 'by');
     return undefined;
   }
-  return { ...said, by: by ?? buildWeekTimes(() => undefined) };
+  return { ...values, by: by ?? buildWeekTimes(() => undefined) };
 });
 
 const safeLevelType: ValueType<Level> = enumType('off', 'on', 'normal', 'recommend');
@@ -270,7 +270,7 @@ export const levelSetOf = (output: OutputConfig): DefaultContext['levelSet'] =>
 
 const ignoreMistake: ReportMistake = () => {};
 
-/** What the defaults of a load depend on, as far as the file tells it. */
+/** The facts for the defaults of a load, as far as the file contains them. */
 function buildDefaultContext(raw: ReadonlyMap<string, RawValue>): DefaultContext {
   const outputConfig = outputType.read(raw.get('output'), ignoreMistake);
   const kind = isRawMap(raw.get('output'))

@@ -36,13 +36,13 @@ const availability = (topic: string, online: string, offline: string, path?: str
   availability: { topic, online, offline, ...(path === undefined ? {} : { path }) },
 });
 
-/** OpenEVSE announces itself by the end of its own base topic (ESP32_WiFi_V4.x, docs/mqtt.md); another base topic tells nothing. */
+/** OpenEVSE announces itself by the end of its own base topic (ESP32_WiFi_V4.x, docs/mqtt.md); another base topic reveals nothing. */
 function openevseAvailability(topic: string): MqttDeviceFields {
   const id = /^openevse-([0-9a-z]+)$/i.exec(topic)?.[1];
   return id === undefined ? {} : availability(`openevse/announce/${id}`, 'connected', 'disconnected', 'state');
 }
 
-/** evcc says `online` beside its load points (server/mqtt.go). */
+/** evcc publishes `online` beside its load points (server/mqtt.go). */
 function evccAvailability(topic: string): MqttDeviceFields {
   const root = /^(.+)\/loadpoints\/\d+$/.exec(topic)?.[1];
   return root === undefined ? {} : availability(`${root}/status`, 'online', 'offline');

@@ -59,6 +59,6 @@ export const serviceUrlType = createUrlType({
 export const brokerUrlType = createUrlType({
   expects: 'an address such as mqtt://localhost:1883 (mqtt or mqtts)',
   protocols: ['mqtt', 'mqtts'],
-  findMistake: (url) => (url.hash === '' ? undefined : 'has a fragment; take it off'),
+  findMistake: (url) => (url.hash === '' ? undefined : 'has a fragment; remove it'),
   normalize: (_, written) => written,
 });

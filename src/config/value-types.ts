@@ -230,7 +230,7 @@ function readWeekTimes(raw: ReadonlyMap<string, RawValue>, report: ReportMistake
   };
   for (const [key, value] of raw) {
     const weekdays = parseWeekdays(key);
-    const time = timeOfDayType.read(value, (says) => reportWeekMistake(says, quoteKey(key)));
+    const time = timeOfDayType.read(value, (complaint) => reportWeekMistake(complaint, quoteKey(key)));
     if (weekdays === undefined)
       reportWeekMistake('unknown days; expected mon to sun, a range such as mon-fri, or daily', quoteKey(key));
     for (const day of weekdays ?? []) {

@@ -11,7 +11,7 @@ import { buildTopics, OWN_ROOTS } from './topics.ts';
 
 /** Of a name on the wire, which may be as long as a topic. */
 const MAX_UNKNOWN_LOAD_NAME = 40;
-/** Version 4 does not tell a live retained command from a plain one: right after subscribing each is refused. */
+/** Version 4 does not distinguish a stored command from a live one: right after subscribing each is refused. */
 const IGNORE_IN_VERSION_4 = seconds(1);
 
 export type CommandHandler = (load: string, command: RemoteCommand) => Promise<CommandResult>;

@@ -14,7 +14,7 @@ export function createDeviceLease(commandTopic: string, device: string, broker: 
   const topic = buildLeaseTopic(commandTopic);
   let holder: string | undefined;
   let otherAgent: string | undefined;
-  /** What the availability of each other agent says on this link. */
+  /** The availability of each other agent, as published on this link. */
   let availabilities = new Map<string, string>();
   let isReleased = false;
 
@@ -56,7 +56,7 @@ export function createDeviceLease(commandTopic: string, device: string, broker: 
       isReleased = false;
       holder = undefined;
       availabilities = new Map();
-      // Without the right to read claims the device is taken; health names the broker's refusal.
+      // Without the right to read claims the lease counts as acquired; health names the broker's refusal.
       if (!(await broker.subscribe(topic, receiveClaim, { wantsRetained: true }))) return;
       await awaitStoredMessage(topic);
       const found = holder as string | undefined;

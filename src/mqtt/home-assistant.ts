@@ -180,7 +180,7 @@ function buildLoadEntities(load: LoadConfig, topics: Topics, takesCommands: bool
   };
 }
 
-/** A load whose device says when it is gone goes with it. */
+/** A load whose device reports its availability becomes unavailable with it. */
 function buildDeviceAvailability({ name, output }: LoadConfig, topics: Topics) {
   if (listMqttDevices(output).every(({ availability }) => availability === undefined)) return {};
   const value_template = "{{ 'offline' if value_json.available == false else 'online' }}";

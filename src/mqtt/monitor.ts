@@ -27,7 +27,7 @@ import {
 
 /** Many devices receive Home Assistant's birth message at once: each waits a moment of its own. */
 const HA_ONLINE_SPREAD = seconds(3);
-/** A signal without a valid index still says so for this long. */
+/** How long the document of a signal without a valid index stays. */
 const EMPTY_SIGNAL_VALID = minutes(15);
 
 export interface MonitorParts {
@@ -45,7 +45,7 @@ export interface MonitorHandlers {
 }
 
 export interface Monitor {
-  /** From here on the device is shown as online and takes commands, whenever there is a link. */
+  /** From here on the device is shown as online and accepts commands, whenever there is a link. */
   start(handlers: MonitorHandlers): void;
   publishSignal(view: SignalView, text: string): void;
   publishDecision(decision: Decision, text: string): void;
@@ -93,7 +93,7 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
     });
   };
 
-  /** All documents, then the subscriptions, then `online`: whoever sees that may rely on the state and send commands. */
+  /** All documents, then the subscriptions, then `online`: after it a client may rely on the state and send commands. */
   const onLinkUp = async (): Promise<void> => {
     if (!hasRemovedOldEntities) {
       hasRemovedOldEntities = true;

@@ -5,7 +5,7 @@ import type { Broker } from '../domain/ports.ts';
 export interface Outbox {
   /** Retained: published now, once `republish` has been called, and again after each start of the link. A value the broker has already is not sent twice. */
   setRetained(topic: string, payload: string): void;
-  /** Retained no longer than it is valid: published as soon as the link allows, unless `secondsLeft` says by then that nothing is left. */
+  /** Retained no longer than it is valid: published as soon as the link allows, unless `secondsLeft` is 0 by then. */
   setExpiring(topic: string, payload: string, secondsLeft: () => number): void;
   /** Everything again. Resolves true when all of it has been offered to the broker, false when the link was lost. */
   republish(): Promise<boolean>;

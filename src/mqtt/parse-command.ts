@@ -20,7 +20,7 @@ export type ParsedCommand =
   | { readonly ok: false; readonly id?: string; readonly message: string };
 
 const MAX_COMMAND_BYTES = 1_024;
-/** A command that says when it was given counts this long, and may be this much ahead. */
+/** A command with a time is valid this long, and its time may be this far ahead. */
 const MAX_COMMAND_AGE = seconds(60);
 const LONGEST_REMOTE_OVERRIDE = hours(24);
 const FARTHEST_DEADLINE = hours(7 * 24);
@@ -57,7 +57,7 @@ export function parseCommand(payload: Uint8Array, load: LoadConfig, now: ClockRe
     : { ok: true, command, ...knownId };
 }
 
-/** For a load that is not configured: refused whatever the command, under the id it came with. */
+/** Refuses every command for a load that is not configured, under the command's id. */
 export function refuseUnknownLoad(payload: Uint8Array, name: string, { loads }: Pick<Config, 'loads'>): ParsedCommand {
   const body = payload.byteLength > MAX_COMMAND_BYTES ? '' : parseCommandJson(payload);
   const id = typeof body === 'string' ? undefined : parseId(body.id);

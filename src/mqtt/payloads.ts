@@ -34,7 +34,7 @@ export function buildSignalPayload(view: SignalView, facts: { text: string; now:
   };
 }
 
-/** What an override asks for, or `auto`. */
+/** The level of an override, or `auto`. */
 function getOverrideState({ why, wantedWhy, wanted }: Decision): 'on' | 'off' | 'auto' {
   const reason = wantedWhy ?? why;
   if (reason !== 'override' && reason !== 'remote-override') return 'auto';
@@ -79,7 +79,7 @@ export function buildLoadPayload(decision: Decision, text: string, facts: LoadFa
   return {
     time: formatInstant(at),
     level,
-    told: device.told ?? null,
+    told: device.sent ?? null,
     confirmed: device.confirmed ?? null,
     available: device.available ?? null,
     vehicle: formatVehicle(device.vehicle),

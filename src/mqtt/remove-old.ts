@@ -6,7 +6,7 @@ import type { Broker, BrokerMessage } from '../domain/ports.ts';
 import { buildRemovedEntities, type DiscoveryMessage, listDiscoveryTopics } from './home-assistant.ts';
 import { buildLeaseTopic, buildTopics } from './topics.ts';
 
-/** The stored messages under a filter; none where the broker lets nobody read them. */
+/** The stored messages under a filter; none where the broker denies reading them. */
 async function readStored(broker: Broker, filter: string): Promise<ReadonlyMap<string, BrokerMessage>> {
   const stored = new Map<string, BrokerMessage>();
   const receive = (message: BrokerMessage) => {
@@ -33,7 +33,7 @@ export async function removeOldEntities(
   }
 }
 
-/** Erases what `info` says that an earlier configuration had: the documents of loads, and the claims of their devices. */
+/** Erases what an earlier configuration had by its `info`: the documents of loads, and the claims of their devices. */
 export async function removeOldLoads(broker: Broker, config: Config): Promise<void> {
   const { info, load, plan } = buildTopics(config);
   const stored = parseInfo((await readStored(broker, info)).get(info));

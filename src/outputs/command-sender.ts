@@ -11,7 +11,7 @@ export const CONFIRM_TIMEOUT = seconds(5);
 /** Sends of one command: the first and three more. */
 const MAX_COMMAND_SENDS = 4;
 
-/** A level, or the request to look after itself. */
+/** A level, or the release of the device. */
 export interface DeviceCommand {
   readonly payload: string;
   readonly level?: Level;
@@ -97,7 +97,7 @@ const OFFLINE = buildFailure(
 const isDenied = ({ state }: Broker, topic: string) =>
   state.kind === 'online' && state.denied.some((action) => action.endsWith(` ${topic}`));
 
-/** A broker that says no is another matter than one that says nothing. */
+/** A refusal by the broker and a missing acknowledgement have different cures. */
 const buildRefusedFailure = (topic: string, isDeniedTopic: boolean) =>
   isDeniedTopic
     ? buildFailure('forbidden', `the broker denies commands on ${topic}: let this user write that topic`)
@@ -113,7 +113,7 @@ export const formatReading = (reading: DeviceReading) =>
 export const buildGoneFailure = ({ availability }: MqttOutputConfig) =>
   buildFailure(
     'offline',
-    `the device is offline by its own word on ${availability?.topic}, so it is not switched; the command is sent when it is back: check its power and its network`,
+    `the device reports itself offline on ${availability?.topic}, so it is not switched; the command is sent when it is back: check its power and its network`,
   );
 
 export const buildBusyFailure = (other: string) =>

@@ -23,7 +23,7 @@ export interface CreateOutputParts {
   readonly maxSends?: number;
 }
 
-/** Touches nothing before `open` of the output. An observe-only load gets a dry run whatever its output. */
+/** Opens nothing: the output does at `open`. A load with `observeOnly` gets a dry-run output. */
 export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output {
   const { pins, log } = parts;
   const { output: config, name } = load;

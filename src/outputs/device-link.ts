@@ -13,7 +13,7 @@ export interface DeviceLinkParts extends DeviceReportsParts {
 export interface DeviceLink extends Pick<DeviceReports, 'reading' | 'reportCount' | 'isAvailable' | 'vehicle'> {
   isOnline(): boolean;
   isStarted(): boolean;
-  /** Asks the device for its state, where it takes such a question. */
+  /** Requests the state of the device, where the device has a topic for that. */
   query(): Promise<void>;
   /** Follows the broker's link from now on; may be called again. */
   start(): Promise<void>;
@@ -82,7 +82,7 @@ export function createDeviceLink(parts: DeviceLinkParts): DeviceLink {
   };
 }
 
-/** Promises for conditions that `check` looks at again. */
+/** Promises for conditions that `check` tests again. */
 function createWaits(load: string, clock: Clock) {
   const listeners = new Set<() => void>();
   return {

@@ -13,7 +13,7 @@ export interface DeviceReportsParts {
   readonly clock: Clock;
   /** Called with each report of the device's state. */
   readonly onReading: (reading: DeviceReading) => void;
-  /** Called when the device's last will says that it is gone, and when it is back. */
+  /** Called when the device goes offline by its last will, and when it is back. */
   readonly onAvailability: (isAvailable: boolean) => void;
   readonly onMeter: (reading: MeterReading) => void;
   /** Called after each change of what follows. */
@@ -21,10 +21,10 @@ export interface DeviceReportsParts {
 }
 
 export interface DeviceReports {
-  /** Each once: a topic may tell several things, and the broker sends what it stores to each subscription. */
+  /** Each once: one topic may carry several values, and the broker sends its stored message to each subscription. */
   readonly topics: readonly string[];
   receive(message: BrokerMessage): void;
-  /** What the device reported last, unless it is gone since or that is too long ago. */
+  /** The last report of the device, unless it is too old or the device has gone offline since. */
   reading(): DeviceReading | undefined;
   /** Reports so far; a report the same as before counts. */
   reportCount(): number;
@@ -78,7 +78,7 @@ export function createDeviceReports(parts: DeviceReportsParts): DeviceReports {
     topics: [...new Set([availability?.topic, ...sensors.topics, stateTopic])].flatMap((topic) => topic ?? []),
     receive(message) {
       if (message.topic === availability?.topic) receiveAvailability(message);
-      // First what tells of the vehicle: what follows from the level may depend on it.
+      // The vehicle first, because the effect of a level may depend on it.
       sensors.receive(message.topic, message.payload);
       if (message.topic === stateTopic) receiveState(message);
     },

@@ -22,7 +22,7 @@ export interface LevelKeeperParts {
   readonly sender: CommandSender;
   /** When an uncommanded on or off is a person's; absent: never. */
   readonly config: Pick<MqttOutputConfig, 'press'>;
-  readonly report: (news: Level | OutputFailure) => void;
+  readonly report: (update: Level | OutputFailure) => void;
   readonly onPress: (level: Level) => void;
 }
 
@@ -30,12 +30,12 @@ export interface LevelKeeper {
   /** Replaces the command and sends it; undefined leaves the device to itself. */
   apply(command: DeviceCommand | undefined): Promise<OutputFailure | undefined>;
   /** The level sent last. */
-  told(): Level | undefined;
+  sentLevel(): Level | undefined;
   /** Compares what the device reports with its last command. */
   checkReading(reading: DeviceReading): void;
   /** Sends the last command to a device that is back, within the bound; no switch for the core. */
   deviceReturned(): void;
-  /** After the broker was gone, or has released the device: the same without the bound, unless the device has the level. */
+  /** After a lost link, or a release of the device: sends the level without the limit, unless the device has it. */
   resume(): Promise<void>;
   /** The broker may release the device within `wait`: what it then reports is neither a press nor its own doing. */
   expectRelease(wait: Duration): void;
@@ -109,11 +109,11 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
       if (command === next) isUnconfirmed = failure !== undefined;
       return failure;
     },
-    told: () => command?.level,
+    sentLevel: () => command?.level,
     checkReading(reading) {
       if (command?.level !== undefined && reading !== command.level) {
         if (!isPress(reading)) return reassert();
-        // The person's word counts: the device is left alone until the core has answered it.
+        // A person has switched: no command until the core has decided on it.
         command = undefined;
         onPress(reading);
         return;

@@ -27,13 +27,13 @@ export interface MqttOutputParts {
 
 export function createMqttOutput(parts: MqttOutputParts): Output {
   const { load, config, broker, lease } = parts;
-  let report: (news: Level | OutputFailure) => void = () => {};
+  let report: (update: Level | OutputFailure) => void = () => {};
   /** What the device reports until then is the answer of `open`. */
   let isOpened = false;
 
   let handlers: DeviceHandlers = { onStatus() {}, onPress() {}, onMeter() {} };
   const publishStatus = () => handlers.onStatus(buildStatus(keeper, link));
-  const reportNews = (news: Level | OutputFailure) => isOpened && report(news);
+  const reportUpdate = (update: Level | OutputFailure) => isOpened && report(update);
 
   const link = createDeviceLink({
     ...parts,
@@ -42,7 +42,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     },
     onAvailability(isAvailable) {
       if (isAvailable) keeper.deviceReturned();
-      else reportNews(buildGoneFailure(config));
+      else reportUpdate(buildGoneFailure(config));
     },
     async onUp() {
       await lease.acquire();
@@ -59,7 +59,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     ...parts,
     link,
     sender,
-    report: reportNews,
+    report: reportUpdate,
     onPress: (level) => handlers.onPress(level),
   });
   const releaseLink =
@@ -121,10 +121,10 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
 const toLevel = (reading: DeviceReading | undefined) => (reading === 'other' ? undefined : reading);
 
 function buildStatus(keeper: LevelKeeper, link: DeviceLink): DeviceStatus {
-  const [told, confirmed, available] = [keeper.told(), link.reading(), link.isAvailable()];
+  const [sent, confirmed, available] = [keeper.sentLevel(), link.reading(), link.isAvailable()];
   const vehicle = link.vehicle();
   return {
-    ...(told === undefined ? {} : { told }),
+    ...(sent === undefined ? {} : { sent }),
     ...(confirmed === undefined ? {} : { confirmed }),
     ...(available === undefined ? {} : { available }),
     ...(vehicle === undefined ? {} : { vehicle }),
@@ -134,7 +134,7 @@ function buildStatus(keeper: LevelKeeper, link: DeviceLink): DeviceStatus {
 function getCommandPayload(load: string, config: MqttOutputConfig, level: Level): string {
   if (level === 'on') return requirePayload(load, config.onPayload);
   if (level === 'off') return requirePayload(load, config.offPayload);
-  throw new Error(`load ${load}: an MQTT device knows on and off, not "${level}"`);
+  throw new Error(`load ${load}: an MQTT device has the levels on and off, not "${level}"`);
 }
 
 /** Some devices answer an empty command as a question (Tasmota), and a broker forgets what it stored. */

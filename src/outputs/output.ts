@@ -16,7 +16,7 @@ export type DeviceReading = Level | 'other';
 /** The proof there is of a load's level. */
 export interface DeviceStatus {
   /** The level sent to the device last; absent before the first and after a release. */
-  readonly told?: Level;
+  readonly sent?: Level;
   /** What the device reports itself; absent where it is not known. */
   readonly confirmed?: DeviceReading;
   /** False after the device's last will. */
@@ -44,12 +44,12 @@ export interface DeviceHandlers {
 export interface Output {
   /** The level found at start where it can be read, else undefined. Never changes it. May be tried again after a failure. */
   open(): Promise<{ readonly level?: Level } | OutputFailure>;
-  /** Resolves when the level is in place as far as the output can tell. Calls do not overlap. After `offline` the output sends it by itself once the link is back, unless it gets another, and reports it. */
+  /** Resolves when the level is in place as far as the output can verify. Calls do not overlap. After `offline` the output sends it by itself once the link is back, unless it gets another, and reports it. */
   apply(level: Level): Promise<OutputFailure | undefined>;
   /** The level read back, where the output can. */
   read(): Promise<Level | undefined | OutputFailure>;
   /** `report` gets the level once the device agrees with the one applied, and the failure when it does not keep it. */
-  watch(report: (news: Level | OutputFailure) => void): void;
+  watch(report: (update: Level | OutputFailure) => void): void;
   /** Where the device reports by itself. */
   watchDevice?(handlers: DeviceHandlers): void;
   /** Leaves the device to its own rules. False when it has none, and nothing was sent. */

@@ -25,7 +25,7 @@ export function createRelayOutput({ load, config, initialLevel, pins }: RelayOut
     return opened;
   };
 
-  /** A line that failed is taken anew the next time: its chip may have gone and come back. */
+  /** A line that failed is opened anew the next time: its chip may have disappeared and come back. */
   const closePin = async (): Promise<void> => {
     const openedPin = pin;
     pin = undefined;
@@ -74,5 +74,5 @@ export const buildStuckFailure = (line: number, level: Level): OutputFailure => 
 /** Configuration and control core give a relay no other level. */
 function isRelayOn(load: string, level: Level): boolean {
   if (level === 'on' || level === 'off') return level === 'on';
-  throw new Error(`load ${load}: a relay knows on and off, not "${level}"`);
+  throw new Error(`load ${load}: a relay has the levels on and off, not "${level}"`);
 }

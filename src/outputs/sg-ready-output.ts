@@ -98,7 +98,7 @@ export function createSgReadyOutput({ load, config, pins }: SgReadyOutputParts):
     },
     async apply(level) {
       if (!isSgReadyState(level))
-        throw new Error(`load ${load}: SG-Ready knows ${STATES_IN_ORDER.join(', ')}, not "${level}"`);
+        throw new Error(`load ${load}: SG-Ready has the states ${STATES_IN_ORDER.join(', ')}, not "${level}"`);
       let from = await read();
       if (typeof from !== 'string') return from;
       for (const to of findStatePath(from, level)) {

@@ -24,14 +24,14 @@ export function createSgReadyPairOutput({ load, contacts }: SgReadyPairParts): O
       return typeof level === 'string' ? { level } : {};
     },
     async apply(level) {
-      if (!isSgReadyState(level)) throw new Error(`load ${load}: SG-Ready knows no "${level}"`);
+      if (!isSgReadyState(level)) throw new Error(`load ${load}: SG-Ready has no state "${level}"`);
       return pair.apply(level);
     },
     read: pair.read,
     watch(report) {
       for (const [i, contact] of contacts.entries())
-        contact.watch(async (news) => {
-          if (isOutputFailure(news)) return report(nameFailure(i === 0 ? 0 : 1, news));
+        contact.watch(async (update) => {
+          if (isOutputFailure(update)) return report(nameFailure(i === 0 ? 0 : 1, update));
           const state = await pair.read();
           if (typeof state === 'string') report(state);
         });
@@ -59,22 +59,22 @@ export function createSgReadyPairOutput({ load, contacts }: SgReadyPairParts): O
 /** Reads both contacts as one state, and brings them to another. */
 function createContactPair(contacts: readonly [Output, Output]) {
   /** Of a switch that reports nothing: what it took last. */
-  let taken: ContactLevels = [undefined, undefined];
+  let lastLevels: ContactLevels = [undefined, undefined];
 
   const read = async (): Promise<SgReadyState | OutputFailure | undefined> => {
     const [a, b] = await Promise.all([contacts[0].read(), contacts[1].read()]);
     if (isOutputFailure(a)) return nameFailure(0, a);
     if (isOutputFailure(b)) return nameFailure(1, b);
-    return toState([a ?? taken[0], b ?? taken[1]]);
+    return toState([a ?? lastLevels[0], b ?? lastLevels[1]]);
   };
   const switchContact: SwitchContact = async (index, isClosed) => {
     const level = isClosed ? 'on' : 'off';
     const failure = await contacts[index].apply(level);
     if (failure !== undefined) return nameFailure(index, failure);
-    taken = index === 0 ? [level, taken[1]] : [taken[0], level];
+    lastLevels = index === 0 ? [level, lastLevels[1]] : [lastLevels[0], level];
     return undefined;
   };
-  /** From whatever state: A opens first, which never begins a block. */
+  /** From any state: A opens first, which never begins a block. */
   const openBoth = async () => (await switchContact(0, false)) ?? (await switchContact(1, false));
 
   return {
@@ -121,16 +121,16 @@ const nameFailure = (index: 0 | 1, { kind, detail }: OutputFailure): OutputFailu
   detail: `${CONTACT_NAMES[index]}: ${detail}`,
 });
 
-/** What is told and confirmed of both; a mode of its own of one is one of the pair. */
+/** The sent and confirmed state of both contacts; one contact in a mode of its own puts the pair in one. */
 function joinStatuses([a, b]: readonly [DeviceStatus, DeviceStatus]): DeviceStatus {
-  const told = toState([a.told, b.told]);
+  const sent = toState([a.sent, b.sent]);
   const isOther = a.confirmed === 'other' || b.confirmed === 'other';
   const confirmed =
     a.confirmed === 'other' || b.confirmed === 'other' ? undefined : toState([a.confirmed, b.confirmed]);
   const available =
     a.available === undefined && b.available === undefined ? undefined : a.available !== false && b.available !== false;
   return {
-    ...(told === undefined ? {} : { told }),
+    ...(sent === undefined ? {} : { sent }),
     ...(isOther ? { confirmed: 'other' as const } : confirmed === undefined ? {} : { confirmed }),
     ...(available === undefined ? {} : { available }),
   };

@@ -3,7 +3,7 @@
 import { createServer, type Socket } from 'node:net';
 import { Aedes } from 'aedes';
 
-/** `payload` as text. What it returns is waited for before the sender hears that the message was taken. */
+/** `payload` as text. The broker acknowledges the message after the returned promise. */
 type PublishListener = (topic: string, payload: string, retain: boolean) => void | Promise<void>;
 
 export interface EmbeddedBroker {

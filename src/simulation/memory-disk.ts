@@ -29,7 +29,7 @@ function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
 
 type Files = Map<string, StoredFile>;
 
-/** What the disk can still take, and why it refuses. */
+/** The free room of the disk, and the reason of its refusals. */
 interface Space {
   setFailure(kind: DiskFailure['kind'] | undefined): void;
   /** Throws `DiskError` when writing fails or `more` bytes do not fit. */
@@ -77,7 +77,7 @@ function createNewFile(name: string, files: Files, space: Space): NewFile {
   };
 }
 
-/** An open file stays what it was when another takes its name. */
+/** An open file keeps its content when another file replaces it. */
 const openStoredFile = ({ bytes }: StoredFile): OpenFile => ({
   size: bytes.length,
   read: async (offset, length) => bytes.slice(offset, offset + length),

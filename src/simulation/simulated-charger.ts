@@ -2,7 +2,7 @@
 
 import type { EmbeddedBroker } from './embedded-broker.ts';
 
-/** Answers each `override/set` under `base` with its state, before the sender hears that the message was taken. */
+/** Answers each `override/set` under `base` with its state, before the broker acknowledges the message. */
 export function simulateCharger(broker: EmbeddedBroker, topicRoot: string): void {
   broker.onPublish(async (topic, payload) => {
     if (topic !== `${topicRoot}/override/set`) return;

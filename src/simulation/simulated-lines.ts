@@ -2,7 +2,7 @@
 
 import type { GpioLine, GpioLines } from '../domain/ports.ts';
 
-/** Called with each physical level a line takes, the first included. */
+/** Called with each physical level of a line, the first included. */
 export type OnWrite = (line: number, high: boolean) => void;
 
 /** `driven`: lines that are outputs already, with their level, as after a restart of the program. */
@@ -31,7 +31,7 @@ export function createSimulatedLines(
   return {
     async open(line, { initiallyHigh }) {
       if (openLines.has(line))
-        return { kind: 'busy', detail: `line ${line} is held already: wire the loads to different lines` };
+        return { kind: 'busy', detail: `line ${line} is in use already: wire the loads to different lines` };
       openLines.add(line);
       if (!levels.has(line)) setLevel(line, initiallyHigh);
       return createLine(line);

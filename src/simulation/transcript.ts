@@ -26,7 +26,7 @@ export interface DemoLoadResult {
   readonly load: string;
   readonly energyKwh: number;
   readonly kg: number;
-  /** What the same energy would have emitted otherwise; `comparedWith` says how. */
+  /** The emissions of the same energy in the case of `comparedWith`. */
   readonly insteadKg: number;
   readonly savedKg: number;
   readonly comparedWith: 'at-once' | 'even-day' | null;
@@ -67,7 +67,7 @@ const NOTABLE_REASONS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Keeps the decisions that are news to people: a switch, or another reason worth a line. */
+/** Selects the decisions for people: a switch, or a changed reason worth a line. */
 export function createNewsFilter(): (event: DemoEvent) => boolean {
   const lastReasons = new Map<string, string>();
   return (event) => {

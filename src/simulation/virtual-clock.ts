@@ -30,7 +30,7 @@ interface RunOptions {
   readonly stop?: AbortSignal;
 }
 
-/** One turn of the event loop: every promise that can go on without the outside has gone on. */
+/** One turn of the event loop: every promise that needs no outside event has continued. */
 const runEventLoopTurn = () => new Promise<void>((resume) => setImmediate(resume));
 
 /** Counts the work under way outside, during which time stands still. */

@@ -7,8 +7,8 @@ import type { DeviceStatus } from '../../src/outputs/output.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { buildLoad } from '../outputs/output-fixture.ts';
 
-const ON: DeviceStatus = { told: 'on', confirmed: 'on' };
-const OFF: DeviceStatus = { told: 'off', confirmed: 'off' };
+const ON: DeviceStatus = { sent: 'on', confirmed: 'on' };
+const OFF: DeviceStatus = { sent: 'off', confirmed: 'off' };
 const WAITING = { vehicle: { connected: true, charging: false } };
 const CHARGING = { vehicle: { connected: true, charging: true } };
 const AWAY = { vehicle: { connected: false, charging: false } };
@@ -31,7 +31,7 @@ const rows: readonly (readonly [string, readonly Happening[], readonly string[]]
     [{ ...ON, ...WAITING }, 5, { ...ON, ...CHARGING }],
     ['connected', 'full', 'connected'],
   ],
-  ['a fall to neutral tells nothing', [{ told: 'on', confirmed: 'other', ...WAITING }, 60], ['connected']],
+  ['a fall to neutral tells nothing', [{ sent: 'on', confirmed: 'other', ...WAITING }, 60], ['connected']],
   ['at a plug with a meter: no power while on', [ON, { power: 3 }, 60, { power: 0.002 }, 5], ['full']],
   ['at a plug: what was measured before it was on tells nothing', [OFF, { power: 0 }, ON, 60], []],
 ];

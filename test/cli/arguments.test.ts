@@ -20,7 +20,7 @@ describe('a mistake in the options', () => {
   ];
   it.each(rows)('%j', (argv, expected) => {
     expect(() => parseArguments(spec, argv)).toThrow(
-      new UsageError(`${expected}; gridtide try --help lists what it takes`),
+      new UsageError(`${expected}; gridtide try --help lists its options`),
     );
   });
 });

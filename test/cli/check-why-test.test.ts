@@ -306,7 +306,7 @@ describe('gridtide test, with no agent and no broker', () => {
   const rows: readonly (readonly [string, string, number, RegExp])[] = [
     ['no load', '', 2, /the name of a load is missing; expected one of lamp/],
     ['another load', 'car', 2, /no load "car"/],
-    ['a level it has not', 'lamp --level block', 2, /knows on, off/],
+    ['a level it has not', 'lamp --level block', 2, /expected a level of "lamp": on, off/],
     ['no length', 'lamp --for soon', 2, /such as 10s/],
     ['too long', 'lamp --for 2h', 2, /to 1h/],
   ];

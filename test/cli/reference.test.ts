@@ -155,8 +155,8 @@ describe('mistakes', () => {
     [['--faults', 'rain'], /--faults rain: neither the name of a fault nor a file/],
     [['--series', '/nowhere.csv'], /--series: \/nowhere\.csv: cannot be read \(ENOENT\)/],
     [['more.csv'], /"more\.csv" is not expected without --series/],
-    [['--region', 'PSCO'], /--region PSCO: says whose series it is; --series FILE is missing/],
-    [['--units', 'lbs_co2_per_mwh'], /--units lbs_co2_per_mwh: says what a series is in; --series FILE is missing/],
+    [['--region', 'PSCO'], /--region PSCO: names the region of a series; --series FILE is missing/],
+    [['--units', 'lbs_co2_per_mwh'], /--units lbs_co2_per_mwh: names the unit of a series; --series FILE is missing/],
     [['--host', '127.0.0.1', '--port', '1.5'], /--port 1\.5: expected a whole number/],
   ];
   it.each(rows)('%j', async (argv, sentence) => {
@@ -175,7 +175,7 @@ describe('mistakes', () => {
       const error = await refusedWith(['--port', port]);
       expect(error).toBeInstanceOf(JobError);
       expect(error.message).toBe(
-        `port ${port} of 127.0.0.1 is taken by another program; name another with --port, or --port 0 for any free one`,
+        `port ${port} of 127.0.0.1 is in use by another program; choose another with --port, or --port 0 for any free one`,
       );
     });
   });

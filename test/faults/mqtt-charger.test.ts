@@ -49,7 +49,7 @@ async function startOutput(port: number, options: Options) {
 }
 
 const matches = (status: DeviceStatus, wanted: DeviceStatus) =>
-  (['told', 'confirmed', 'available'] as const).every((key) => status[key] === wanted[key]);
+  (['sent', 'confirmed', 'available'] as const).every((key) => status[key] === wanted[key]);
 
 async function until<Item>(list: AwaitableList<Item>, isWanted: (item: Item) => boolean): Promise<void> {
   for (let count = list.all.length; !list.all.some(isWanted); count += 1) await list.whenCount(count + 1);
@@ -68,7 +68,7 @@ describeWithMosquitto('a go-e charger', () => {
     const { charger, output, news, whenStatus } = await start();
     expect(await output.open()).toEqual({});
     expect(await output.apply('off')).toBeUndefined();
-    await whenStatus({ told: 'off', confirmed: 'off' });
+    await whenStatus({ sent: 'off', confirmed: 'off' });
 
     await charger.plugIn();
     await charger.whenCommands(2);
@@ -76,7 +76,7 @@ describeWithMosquitto('a go-e charger', () => {
     expect(charger.commands).toEqual(['1', '1']);
     expect(news.all).toEqual(['off']);
     expect(charger.isCharging()).toBe(false);
-    await whenStatus({ told: 'off', confirmed: 'other' });
+    await whenStatus({ sent: 'off', confirmed: 'other' });
 
     expect(await output.apply('on')).toBeUndefined();
     expect(charger.isCharging()).toBe(true);
@@ -180,10 +180,10 @@ describeWithMosquitto('a Tasmota plug', () => {
     await plug.restart();
     await news.whenCount(1);
     expect(news.all).toEqual(['offline']);
-    await whenStatus({ told: 'on', available: false });
+    await whenStatus({ sent: 'on', available: false });
     expect(await output.read()).toBeUndefined();
     const failure = await output.apply('off');
-    expect(failure?.detail).toMatch(/the device is offline by its own word on tele\/plug\/LWT/);
+    expect(failure?.detail).toMatch(/the device reports itself offline on tele\/plug\/LWT/);
     expect(plug.commands).toEqual(['ON']);
 
     await output.apply('on');

@@ -102,6 +102,8 @@ describe('the contacts', () => {
 
   it('knows no relay level', async () => {
     expect(isSgReadyState('on')).toBe(false);
-    await expect(heatPump().under.apply('on')).rejects.toThrow('SG-Ready knows block, normal, recommend, force');
+    await expect(heatPump().under.apply('on')).rejects.toThrow(
+      'SG-Ready has the states block, normal, recommend, force',
+    );
   });
 });

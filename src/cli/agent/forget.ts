@@ -79,11 +79,11 @@ async function findTopics(broker: Broker, config: LocatedConfig): Promise<string
 }
 
 async function erase(broker: Broker, topics: readonly string[]): Promise<void> {
-  const kept: string[] = [];
-  for (const topic of topics) if (!(await broker.publish(topic, '', { retain: true }))) kept.push(topic);
-  if (kept.length === 0) return;
+  const remaining: string[] = [];
+  for (const topic of topics) if (!(await broker.publish(topic, '', { retain: true }))) remaining.push(topic);
+  if (remaining.length === 0) return;
   throw new JobError(
-    `${formatCount(kept.length, 'topic')} could not be erased (${kept.slice(0, 3).join(', ')}): the broker refused, or the link was lost; try again as the agent's own user`,
+    `${formatCount(remaining.length, 'topic')} could not be erased (${remaining.slice(0, 3).join(', ')}): the broker refused, or the link was lost; try again as the agent's own user`,
   );
 }
 

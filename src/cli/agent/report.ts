@@ -119,12 +119,18 @@ function formatReport(rows: readonly Total[], columns: number): string {
 /** By what the energy of a load is known: its meter, its confirmed levels, or the commands alone. */
 function explainProof(rows: readonly Total[]): string {
   const sum = (value: (row: Total) => number) => rows.reduce((total, row) => total + value(row), 0);
-  const [energy, metered, told] = [sum((row) => row.energy), sum((row) => row.metered), sum((row) => row.unconfirmed)];
-  const confirmed = energy - metered - told;
+  const [energy, metered, unconfirmed] = [
+    sum((row) => row.energy),
+    sum((row) => row.metered),
+    sum((row) => row.unconfirmed),
+  ];
+  const confirmed = energy - metered - unconfirmed;
   const parts = [
     metered > 0 ? `${metered.toFixed(2)} kWh by its meter` : '',
     confirmed > 1e-9 ? `${confirmed.toFixed(2)} kWh from confirmed levels` : '',
-    told > 0 ? `${told.toFixed(2)} kWh from commands that the device did not confirm, with no saving claimed` : '',
+    unconfirmed > 0
+      ? `${unconfirmed.toFixed(2)} kWh from commands that the device did not confirm, with no saving claimed`
+      : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }

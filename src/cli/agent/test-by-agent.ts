@@ -45,7 +45,7 @@ async function followTopic(link: BrokerLink, clock: Clock, topic: string) {
   };
 }
 
-/** The state that the device reports while the agent switches it; without a state topic the agent's word counts. */
+/** The state that the device reports while the agent switches it; without a state topic the agent's level counts. */
 async function watchDevice(link: BrokerLink, { load, level }: LoadTest, onConfirmed: () => void) {
   const { output } = load;
   const topic = output.kind === 'mqtt' ? output.stateTopic : undefined;

@@ -39,7 +39,8 @@ const MAX_LENGTH = hours(1);
 function parseLevelFlag(load: LoadConfig, given: string | undefined): Level {
   const levels: readonly Level[] = isSgReady(load) ? ['on', 'off', 'block', 'normal', 'recommend'] : ['on', 'off'];
   const level = levels.find((one) => one === given);
-  if (level === undefined) throw new UsageError(`--level ${given}: "${load.name}" knows ${levels.join(', ')}`);
+  if (level === undefined)
+    throw new UsageError(`--level ${given}: expected a level of "${load.name}": ${levels.join(', ')}`);
   return toSupportedLevel(load, level);
 }
 

@@ -225,7 +225,7 @@ async function parseBacktestFlags(args: Arguments<Row>): Promise<BacktestRequest
   };
 }
 
-/** A backtest knows the prices of a table alone. */
+/** A backtest uses prices from a table alone. */
 function readTable({ currency, source }: TariffConfig): BacktestTariff {
   if (source.kind === 'table') return { currency, ...source.table };
   throw new UsageError(

@@ -94,7 +94,7 @@ function buildImportOptions(args: Arguments<Row>, { place, ...context }: LocalCo
   } satisfies DownloadOptions;
 }
 
-/** Ends the line of progress and tells of a place outside the map. */
+/** Ends the line of progress and warns of a place outside the map. */
 function finishImport(result: ImportResult, { place: home }: LocalContext, terminal: Terminal): ImportResult {
   if (terminal.interactive) terminal.err('\r\u001b[K');
   if (result.ok && home !== undefined && result.home === undefined)

@@ -142,8 +142,9 @@ function parseSeriesFlags({ args, mistakes }: FlagReading): Pick<ReferenceOption
   const [region, units] = [args.text('region'), args.text('units')];
   if (args.all('series').length === 0) {
     if (more.length > 0) mistakes.push(`"${more.join(' ')}" is not expected without --series`);
-    if (region !== undefined) mistakes.push(`--region ${region}: says whose series it is; --series FILE is missing`);
-    if (units !== undefined) mistakes.push(`--units ${units}: says what a series is in; --series FILE is missing`);
+    if (region !== undefined)
+      mistakes.push(`--region ${region}: names the region of a series; --series FILE is missing`);
+    if (units !== undefined) mistakes.push(`--units ${units}: names the unit of a series; --series FILE is missing`);
     return {};
   }
   return {
@@ -225,7 +226,7 @@ function explainListenError(error: unknown, host: string, port: number): unknown
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
       return new JobError(
-        `port ${port} of ${host} is taken by another program; name another with --port, or --port 0 for any free one`,
+        `port ${port} of ${host} is in use by another program; choose another with --port, or --port 0 for any free one`,
       );
     case 'EACCES':
       return new JobError(`port ${port} of ${host} may not be opened by this user; name one above 1023 with --port`);
@@ -247,7 +248,7 @@ async function startReference({ options, host, port, now, speed, certificate }: 
   const reference = await createReferenceService({ ...options, clock, onError, ...(tls === undefined ? {} : { tls }) });
   const { recordedSpan: recorded } = reference;
   if (now === undefined && recorded !== undefined) start = Math.min(recorded.to, recorded.from + TEACHING_DAYS * DAY);
-  // Reading a long series takes its time; the clock starts when the service does.
+  // Reading a long series needs time; the clock starts when the service does.
   startedAt = performance.now();
   const { url } = await reference.listen({ host, port }).catch((error: unknown) => {
     throw explainListenError(error, host, port);

@@ -216,7 +216,7 @@ export async function printHistory(context: SignalContext): Promise<void> {
   await writeChecked(reportedChunks, writer, { terminal, findNextStart });
 }
 
-/** One line a forecast: what it said of its own moment and of what came after. */
+/** One line per forecast: its value for its own moment and the values after it. */
 function createPastForecastTable({ terminal }: SignalContext): StreamWriter<PastForecasts> {
   let count = 0;
   return {

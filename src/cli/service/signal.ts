@@ -142,7 +142,7 @@ const MEANT_SKEW = days(1);
 
 const toWholeMinutes = (length: Duration) => minutes(Math.round(inMinutes(length)));
 
-/** By the clock of the service, where an answer has told it. */
+/** By the clock of the service, once an answer has shown it. */
 const estimateServiceTime = ({ service, clock }: ServiceAccess) =>
   addDuration(clock.now().wall, service.skew() ?? milliseconds(0));
 

@@ -175,7 +175,7 @@ export function parseArguments(spec: CommandSpec, argv: readonly string[]): Argu
   try {
     parsed = parseArgs({ args: joinNegativeNumbers(argv), options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new UsageError(`${explainParseError(error, rows)}; gridtide ${spec.name} --help lists what it takes`);
+    throw new UsageError(`${explainParseError(error, rows)}; gridtide ${spec.name} --help lists its options`);
   }
   const { action, positionals } = parseAction(spec, parsed.positionals);
   const unusedFlags = Object.keys(parsed.values).filter((name) => rows[name]?.actions?.includes(action) === false);

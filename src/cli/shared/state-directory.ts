@@ -5,7 +5,7 @@ import { resolveStateDirectory } from '../../config/config-paths.ts';
 import type { DiskError } from '../../domain/ports.ts';
 import type { Terminal } from './command.ts';
 
-/** The row for commands that take it. */
+/** The row of commands with `--state`. */
 export const STATE_ROW = { value: 'DIR', help: 'state directory; default $STATE_DIRECTORY or ~/.local/state/gridtide' };
 
 /** The state directory of a command that has no configuration. */

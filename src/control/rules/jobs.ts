@@ -31,8 +31,8 @@ export function armJob(context: StepContext, load: LoadConfig, state: LoadState)
   const { wall, trusted } = context.now;
   if (!trusted) return state;
   const isOver = state.job !== undefined && wall >= state.job.by;
-  const kept = isOver ? { ...dropJob(state), previousJob: state.job, savedBill: settleJobBill(load, state) } : state;
-  const ordered = kept.pendingArm === undefined ? kept : armByCommand(context, load, kept, kept.pendingArm);
+  const current = isOver ? { ...dropJob(state), previousJob: state.job, savedBill: settleJobBill(load, state) } : state;
+  const ordered = current.pendingArm === undefined ? current : armByCommand(context, load, current, current.pendingArm);
   return ordered.job?.source === 'command' ? ordered : armBySchedule(context, load, ordered);
 }
 

@@ -11,13 +11,13 @@ export interface DeviceSensors {
   receive(topic: string, payload: Uint8Array): void;
   /** Undefined until the device has reported one. */
   vehicle(): VehicleState | undefined;
-  /** Forgets the vehicle: the device is gone. */
+  /** Forgets the vehicle, because the device is offline. */
   clear(): void;
 }
 
 export interface DeviceSensorsParts {
   readonly config: Pick<MqttOutputConfig, 'meter' | 'vehicle'>;
-  /** Called with what a message says of the meter. */
+  /** Called with the meter reading of a message. */
   readonly onMeter: (reading: MeterReading) => void;
   /** Called when a message changes what is known of the vehicle. */
   readonly onVehicle: () => void;

@@ -17,7 +17,7 @@ export function parseDeviceState(payload: Uint8Array, options: StateOptions): De
   return value === stateOff.trim() ? 'off' : 'other';
 }
 
-/** Whether the device says that it is there; undefined when the payload says neither. */
+/** Whether the device reports itself online; undefined when the payload is neither. */
 export function parseAvailability(
   payload: Uint8Array,
   { path, online, offline }: DeviceAvailability,
@@ -39,7 +39,7 @@ export function readValue(payload: Uint8Array, path: string | undefined): string
   } catch {
     return undefined;
   }
-  // A claim that nobody holds is `null` as a whole.
+  // Without a claimant the whole claim is `null`.
   for (const key of node === null ? [] : path.split('.')) {
     if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined;
     node = (node as Readonly<Record<string, unknown>>)[key];

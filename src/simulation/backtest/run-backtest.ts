@@ -106,7 +106,7 @@ export interface BacktestOptions {
   readonly tariff?: BacktestTariff;
   readonly range: JobRange;
   readonly faults: BacktestFaults;
-  /** What savings are measured against; `immediate` unless said otherwise. */
+  /** What savings are measured against; `immediate` when absent. */
   readonly baseline?: Baseline;
   readonly onJob?: (job: JobRecord) => void;
   /** A share of one policy's work, 0 to 1. */

@@ -68,7 +68,7 @@ interface SimulatedCore {
   startFresh(at: Instant): void;
   /** The program stops and starts within one boot: outputs keep their level, the state goes through its text. */
   restart(at: Instant): void;
-  /** Every wake-up the core asked for before `at`. */
+  /** Runs every wake-up that the core has set before `at`. */
   runUntil(at: Instant): void;
   receiveSignal(at: Instant, viewAt: (now: ClockReading) => SignalView): void;
 }
