@@ -75,7 +75,7 @@ describeWithMosquitto('the bench of devices', () => {
       const { device, output, status } = await start(script);
       for (const level of ['on', 'off', 'on'] as const) {
         expect(await output.apply(level)).toBeUndefined();
-        expect([device.state().mode, await output.read(), status().told, status().confirmed]).toEqual([
+        expect([device.state().mode, await output.read(), status().sent, status().confirmed]).toEqual([
           level,
           level,
           level,
