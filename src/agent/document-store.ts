@@ -21,19 +21,23 @@ export interface DocumentStore {
   append(name: string, bytes: Uint8Array): Promise<boolean>;
 }
 
-/** Magic, generation (u32), CRC-32 of generation and content (u32), content. Little endian. */
-const DOCUMENT_MAGIC = 'gtst';
-const HEADER_BYTES = 12;
+/** Magic, CRC-32 of all that follows (u32), generation (u32), length of the content (u32), content, zeros. Little endian. */
+const DOCUMENT_MAGIC = 'gtdo';
+const SUMMED_FROM = 8;
+const HEADER_BYTES = 16;
+/** Documents are filled up to whole blocks of the device, so that the next generation but one fits over this one. */
+const BLOCK_BYTES = 4096;
 const GENERATION_SLOTS = ['a', 'b'] as const;
 const NEW_LINE = new TextEncoder().encode('\n');
 
 function sealDocument(generation: number, content: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(HEADER_BYTES + content.length);
+  const bytes = new Uint8Array(Math.ceil((HEADER_BYTES + content.length) / BLOCK_BYTES) * BLOCK_BYTES);
   bytes.set(new TextEncoder().encode(DOCUMENT_MAGIC));
   bytes.set(content, HEADER_BYTES);
   const view = new DataView(bytes.buffer);
-  view.setUint32(4, generation, true);
-  view.setUint32(8, crc32(content, generation), true);
+  view.setUint32(8, generation, true);
+  view.setUint32(12, content.length, true);
+  view.setUint32(4, crc32(bytes.subarray(SUMMED_FROM)), true);
   return bytes;
 }
 
@@ -41,9 +45,9 @@ function openDocument(bytes: Uint8Array): { readonly generation: number; readonl
   if (bytes.length < HEADER_BYTES || new TextDecoder().decode(bytes.subarray(0, 4)) !== DOCUMENT_MAGIC)
     return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const generation = view.getUint32(4, true);
-  const content = bytes.subarray(HEADER_BYTES);
-  return view.getUint32(8, true) === crc32(content, generation) ? { generation, content } : undefined;
+  if (view.getUint32(4, true) !== crc32(bytes.subarray(SUMMED_FROM))) return undefined;
+  const generation = view.getUint32(8, true);
+  return { generation, content: bytes.slice(HEADER_BYTES, HEADER_BYTES + view.getUint32(12, true)) };
 }
 
 interface DocumentWriter {
@@ -84,7 +88,8 @@ export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskErro
       delete writer.pending;
       const generation = (writer.generation ?? 0) + 1;
       const file = `${name}.${GENERATION_SLOTS[generation % 2]}`;
-      isDurable = await guard(() => disk.replace(file, sealDocument(generation, content)));
+      // The other slot holds the generation before until this one is durable.
+      isDurable = await guard(() => disk.overwrite(file, sealDocument(generation, content)));
       if (isDurable) writer.generation = generation;
     }
     delete writer.writing;

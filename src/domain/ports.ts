@@ -58,6 +58,11 @@ export interface Disk {
   read(name: string): Promise<Uint8Array | undefined>;
   /** Replaces the whole file: after a power cut there is the old or the new content, and once resolved the new. */
   replace(name: string, bytes: Uint8Array): Promise<void>;
+  /**
+   * As `replace`, written over a file of the same length: a sixth of the bytes to a memory card, but a power cut before it
+   * resolves may leave a mixture of the old and the new content.
+   */
+  overwrite(name: string, bytes: Uint8Array): Promise<void>;
   /** Adds to the end; durable once resolved when `sync` is set. */
   append(name: string, bytes: Uint8Array, options: { readonly sync: boolean }): Promise<void>;
   open(name: string): Promise<OpenFile | undefined>;

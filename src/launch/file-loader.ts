@@ -1,73 +1,66 @@
-/** Loads the program's CommonJS files, each once, with its bytecode from the code cache where V8 accepts it. */
+/** Loads the program's CommonJS files, each once: those of a start from the code cache of the installation, where V8 accepts it. */
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
-import { type CacheRefusal, type CodeCache, openCodeCache } from './code-cache.ts';
+import { type CacheRefusal, type CodeCache, readCodeCache } from './code-cache.ts';
 
 export const CODE_CACHE = 'code-cache';
 /** Where the program finds what became of the code cache: `accepted`, or in words why it is refused. */
 const STATE = Symbol.for('gridtide.code-cache');
 
-const PARAMETERS = 'exports, require, module, __filename';
+type Exports = Record<string, unknown>;
+interface Module {
+  exports: Exports;
+}
+type FileBody = (exports: Exports, require: (id: string) => unknown, module: Module, filename: string) => void;
+
+// The bundler writes ASCII only.
+const readBody = (path: string) => `function(exports, require, module, __filename){${readFileSync(path, 'latin1')}\n}`;
+
+/** The source of an object with the body of each file. */
+export const packFiles = (directory: string, names: readonly string[]): string =>
+  `({${names.map((name) => `${JSON.stringify(name)}:${readBody(join(directory, name))}`).join(',\n')}})`;
+
+export const compilePack = (source: string, code?: Buffer): Script =>
+  new Script(source, { filename: 'gridtide', ...(code === undefined ? {} : { cachedData: code }) });
+
+/** The bodies of the files in the cache of this installation; none where it is refused. */
+export function loadCachedFiles(directory: string): Readonly<Record<string, FileBody>> {
+  const found: CodeCache | CacheRefusal | undefined = readCodeCache(join(directory, CODE_CACHE));
+  if (found === undefined) return {};
+  const refuse = (reason: string) => {
+    Reflect.set(globalThis, STATE, reason);
+    return {};
+  };
+  if ('refused' in found) return refuse(found.refused);
+  const script = compilePack(found.source, found.code);
+  if (script.cachedDataRejected === true) return refuse('V8 does not accept its bytecode');
+  Reflect.set(globalThis, STATE, 'accepted');
+  return script.runInThisContext();
+}
 
 export interface FileLoader {
-  load(name: string): unknown;
-  /** The bytecode of all that was loaded, with the functions that have run. */
-  createCache(): ReadonlyMap<string, Buffer>;
+  load(name: string): Exports;
+  /** In the order in which they were loaded first. */
+  loadedNames(): readonly string[];
 }
 
-/** A refusal counts for all files: it stays. */
-function createCacheReader(directory: string) {
-  let cache: CodeCache | CacheRefusal | undefined = openCodeCache(directory);
-  const refuse = (refusal: CacheRefusal) => {
-    cache = refusal;
-    Reflect.set(globalThis, STATE, refusal.refused);
-  };
-  if (cache !== undefined && 'refused' in cache) refuse(cache);
-  else if (cache !== undefined) Reflect.set(globalThis, STATE, 'accepted');
-  return {
-    refuse,
-    read(name: string): Buffer | undefined {
-      const code = cache === undefined || 'refused' in cache ? undefined : cache.read(name);
-      if (code === undefined || !('refused' in code)) return code;
-      refuse(code);
-      return undefined;
-    },
-  };
-}
-
-export function createFileLoader(directory: string): FileLoader {
+export function createFileLoader(directory: string, cached: Readonly<Record<string, FileBody>>): FileLoader {
   const requireOther = createRequire(join(directory, 'main.js'));
-  const cache = createCacheReader(join(directory, CODE_CACHE));
-  const modules = new Map<string, { exports: unknown }>();
-  const scripts = new Map<string, Script>();
+  const modules = new Map<string, Module>();
 
-  function compile(name: string): Script {
-    const filename = join(directory, name);
-    const cachedData = cache.read(name);
-    // The bundler writes ASCII only.
-    const source = `(function(${PARAMETERS}){${readFileSync(filename, 'latin1')}\n})`;
-    const script = new Script(source, { filename, ...(cachedData === undefined ? {} : { cachedData }) });
-    if (script.cachedDataRejected === true) cache.refuse({ refused: `V8 does not accept its ${name}` });
-    return script;
-  }
-
-  function load(name: string): unknown {
+  function load(name: string): Exports {
     const loaded = modules.get(name);
     if (loaded !== undefined) return loaded.exports;
-    const module = { exports: {} as unknown };
+    const module: Module = { exports: {} };
     modules.set(name, module);
-    const script = compile(name);
-    scripts.set(name, script);
-    const requireFile = (id: string) => (id.startsWith('./') ? load(id.slice(2)) : requireOther(id));
-    script.runInThisContext()(module.exports, requireFile, module, join(directory, name));
+    const path = join(directory, name);
+    const body: FileBody = cached[name] ?? new Script(`(${readBody(path)})`, { filename: path }).runInThisContext();
+    body(module.exports, (id) => (id.startsWith('./') ? load(id.slice(2)) : requireOther(id)), module, path);
     return module.exports;
   }
 
-  return {
-    load,
-    createCache: () => new Map([...scripts].map(([name, script]) => [name, script.createCachedData()])),
-  };
+  return { load, loadedNames: () => [...modules.keys()] };
 }

@@ -3,6 +3,7 @@
 /** The first file of the built program: loads the others. */
 
 import { dirname } from 'node:path';
-import { createFileLoader } from './file-loader.ts';
+import { createFileLoader, loadCachedFiles } from './file-loader.ts';
 
-createFileLoader(dirname(__filename)).load('program.js');
+const directory = dirname(__filename);
+createFileLoader(directory, loadCachedFiles(directory)).load('program.js');

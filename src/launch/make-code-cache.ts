@@ -4,14 +4,15 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { writeCodeCache } from './code-cache.ts';
-import { CODE_CACHE, createFileLoader } from './file-loader.ts';
+import { CODE_CACHE, compilePack, createFileLoader, packFiles } from './file-loader.ts';
 
 const DIRECTORY = dirname(__filename);
+const NEW_CACHE = join(DIRECTORY, `${CODE_CACHE}.new`);
 const LIMIT_MS = 90_000;
 const PASSWORD = 'clean-grid-1';
 const BY_SIGNAL = /"why":"(?!boot|no-data|untrusted-clock)/;
@@ -49,11 +50,18 @@ function awaitLine(child: ChildProcess, pattern: RegExp): Promise<string> {
 
 const awaitExit = (child: ChildProcess) => new Promise<void>((resolve) => child.once('exit', () => resolve()));
 
-/** The child of the second life: runs the agent, and writes the cache when it is told to. */
+/**
+ * A child: runs the agent until it is told to write and end. The first writes the files of a start as one source `into`; the second
+ * runs that source, so that V8 has compiled its functions, and writes the cache.
+ */
 function runAgent(config: string, into: string): void {
-  const loader = createFileLoader(DIRECTORY);
+  const isFirst = !existsSync(into);
+  const source = isFirst ? '' : readFileSync(into, 'latin1');
+  const pack = isFirst ? undefined : compilePack(source);
+  const loader = createFileLoader(DIRECTORY, pack?.runInThisContext() ?? {});
   process.once('SIGUSR2', () => {
-    writeCodeCache(into, loader.createCache());
+    if (pack === undefined) writeFileSync(into, packFiles(DIRECTORY, loader.loadedNames()), 'latin1');
+    else writeCodeCache(NEW_CACHE, { source, code: pack.createCachedData() });
     process.kill(process.pid, 'SIGTERM');
   });
   process.argv = [process.execPath, join(DIRECTORY, 'main.js'), 'run', '--config', config];
@@ -68,19 +76,15 @@ async function makeCache(work: string): Promise<void> {
   writeFileSync(join(work, 'username'), 'owner\n');
   writeFileSync(join(work, 'password'), `${PASSWORD}\n`, { mode: 0o600 });
   writeFileSync(config, CONFIGURATION(listening, join(work, 'state')));
-  const made = join(DIRECTORY, `${CODE_CACHE}.new`);
-  rmSync(made, { recursive: true, force: true });
-  for (const args of [
-    [main, 'run', '--config', config],
-    [__filename, config, made],
-  ]) {
-    const agent = startNode(args);
+  rmSync(NEW_CACHE, { recursive: true, force: true });
+  for (let life = 0; life < 2; life++) {
+    const agent = startNode([__filename, config, join(work, 'source')]);
     const ended = awaitExit(agent);
     await awaitLine(agent, BY_SIGNAL);
-    agent.kill(args[0] === main ? 'SIGTERM' : 'SIGUSR2');
+    agent.kill('SIGUSR2');
     await ended;
   }
-  renameSync(made, join(DIRECTORY, CODE_CACHE));
+  renameSync(NEW_CACHE, join(DIRECTORY, CODE_CACHE));
 }
 
 async function main(): Promise<void> {

@@ -241,6 +241,25 @@ async function replaceWhole(directory: string, name: string, bytes: Uint8Array):
   }
 }
 
+/** A file that may be written in place: of this length, and under no other name. */
+async function isOverwritable(path: string, length: number): Promise<boolean> {
+  const found = await lstat(path).catch(() => undefined);
+  return found?.isFile() === true && found.size === length && found.nlink === 1;
+}
+
+/** Neither a new file nor the directory has to reach the device. */
+async function overwriteWhole(directory: string, name: string, bytes: Uint8Array): Promise<void> {
+  const path = join(directory, name);
+  if (!(await isOverwritable(path, bytes.length))) return replaceWhole(directory, name, bytes);
+  const file = await open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    await writeAll(file, bytes, 0);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
 async function appendTo(directory: string, name: string, bytes: Uint8Array, sync: boolean): Promise<void> {
   const path = join(directory, name);
   const isNew = (await lstat(path).catch(() => undefined)) === undefined;
@@ -349,6 +368,8 @@ export function createFileDisk(directory: string): Disk {
     read: async (name) => ifDirectoryExists(requireFileName(name), 'read', (path) => readWhole(join(path, name))),
     replace: async (name, bytes) =>
       runInTurn(requireFileName(name), () => inDirectory(name, (path) => replaceWhole(path, name, bytes))),
+    overwrite: async (name, bytes) =>
+      runInTurn(requireFileName(name), () => inDirectory(name, (path) => overwriteWhole(path, name, bytes))),
     append: async (name, bytes, { sync }) =>
       runInTurn(requireFileName(name), () => inDirectory(name, (path) => appendTo(path, name, bytes, sync))),
     open: async (name) => ifDirectoryExists(requireFileName(name), 'read', (path) => openReadable(join(path, name))),

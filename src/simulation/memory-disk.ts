@@ -95,16 +95,18 @@ function checkFileName(name: string): void {
 
 function createDiskOver(files: Files, capacity: number): MemoryDisk {
   const space = createSpace(files, capacity);
+  const replace = async (name: string, bytes: Uint8Array) => {
+    checkFileName(name);
+    space.claim(name, bytes.length);
+    files.set(name, { bytes: bytes.slice(), synced: bytes.length });
+  };
   return {
     async read(name) {
       checkFileName(name);
       return files.get(name)?.bytes.slice();
     },
-    async replace(name, bytes) {
-      checkFileName(name);
-      space.claim(name, bytes.length);
-      files.set(name, { bytes: bytes.slice(), synced: bytes.length });
-    },
+    replace,
+    overwrite: replace,
     async append(name, bytes, { sync }) {
       checkFileName(name);
       space.claim(name, bytes.length);

@@ -192,6 +192,7 @@ type LifeGuard = <Result>(work: () => Promise<Result>) => Promise<Result>;
 const guardDisk = (disk: Disk, ifAlive: LifeGuard): Disk => ({
   read: (name) => ifAlive(() => disk.read(name)),
   replace: (name, bytes) => ifAlive(() => disk.replace(name, bytes)),
+  overwrite: (name, bytes) => ifAlive(() => disk.overwrite(name, bytes)),
   append: (name, bytes, options) => ifAlive(() => disk.append(name, bytes, options)),
   open: (name) => ifAlive(() => disk.open(name)),
   create: (name) => ifAlive(() => disk.create(name)),

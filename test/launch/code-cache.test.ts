@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { writeCodeCache } from '../../src/launch/code-cache.ts';
-import { createFileLoader } from '../../src/launch/file-loader.ts';
+import { compilePack, createFileLoader, loadCachedFiles, packFiles } from '../../src/launch/file-loader.ts';
 import { readCodeCacheState } from '../../src/platform/code-cache-state.ts';
 
 const isSuperuser = process.getuid?.() === 0;
@@ -34,16 +34,21 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
+interface Program {
+  readonly sum: (a: number) => number;
+}
+
 function runProgram(): { readonly sum: number; readonly state: string | undefined } {
   Reflect.deleteProperty(globalThis, Symbol.for('gridtide.code-cache'));
-  const { sum } = createFileLoader(directory).load('program.js') as { sum: (a: number) => number };
+  const { sum } = createFileLoader(directory, loadCachedFiles(directory)).load('program.js') as unknown as Program;
   return { sum: sum(1), state: readCodeCacheState() };
 }
 
 function makeCache(): void {
-  const loader = createFileLoader(directory);
-  (loader.load('program.js') as { sum: (a: number) => number }).sum(1);
-  writeCodeCache(path('code-cache'), loader.createCache());
+  const source = packFiles(directory, ['program.js', 'part.js']);
+  const pack = compilePack(source);
+  (createFileLoader(directory, pack.runInThisContext()).load('program.js') as unknown as Program).sum(1);
+  writeCodeCache(path('code-cache'), { source, code: pack.createCachedData() });
 }
 
 describe('the code cache', () => {
@@ -54,7 +59,7 @@ describe('the code cache', () => {
     expect(runProgram()).toEqual({ sum: 3, state: 'accepted' });
   });
 
-  const cached = () => path('code-cache', 'program.js');
+  const cached = () => path('code-cache', 'bytecode');
   const rewrite = (file: string, change: (bytes: Buffer) => Uint8Array) =>
     writeFileSync(file, change(readFileSync(file)));
   //  what                              the damage                                                            the reason
@@ -69,23 +74,15 @@ describe('the code cache', () => {
       () => appendFileSync(path('code-cache', 'made-for'), ' --lite-mode'),
       /--lite-mode", and this is/,
     ],
-    ['cut short', () => truncateSync(cached(), 100), /the checksum of .*program\.js is wrong/],
+    ['cut short', () => truncateSync(cached(), 100), /the checksum of .*bytecode is wrong/],
     ['empty', () => truncateSync(cached(), 0), /checksum .* is wrong|cannot be read/],
     [
       'with one other bit',
       () => rewrite(cached(), (bytes) => bytes.map((byte, i) => (i === 99 ? byte ^ 4 : byte))),
-      /the checksum of .*program\.js is wrong/,
+      /the checksum of .*bytecode is wrong/,
     ],
-    [
-      'of another file',
-      () => renameSync(path('code-cache', 'part.js'), cached()),
-      /the checksum of .*program\.js is wrong/,
-    ],
-    [
-      'of a source of another length',
-      () => appendFileSync(path('program.js'), ' '),
-      /V8 does not accept its program\.js/,
-    ],
+    ['with a source cut short', () => truncateSync(path('code-cache', 'source'), 100), /bytecode is wrong/],
+    ['of another build', () => appendFileSync(path('program.js'), ' '), /bytecode is wrong.*of another build/],
     [
       'in a directory open to all',
       () => chmodSync(path('code-cache'), 0o777),
@@ -94,7 +91,7 @@ describe('the code cache', () => {
     [
       'in a file open to its group',
       () => chmodSync(cached(), 0o664),
-      /others than the superuser may write .*program\.js$/,
+      /others than the superuser may write .*bytecode$/,
     ],
     ['in a file of another owner', () => chownSync(cached(), 65_534, 65_534), /others than the superuser may write/],
     [
@@ -113,10 +110,11 @@ describe('the code cache', () => {
 
   it.skipIf(!isSuperuser)('a forgery with a right checksum must be written by the superuser', () => {
     makeCache();
-    writeCodeCache(path('forged'), new Map([['program.js', Buffer.alloc(64, 7)]]));
-    renameSync(path('forged', 'program.js'), cached());
-    // Of equal length; V8 would take a source that it has compiled in this process from its memory.
-    rewrite(path('program.js'), (bytes) => Buffer.from(bytes.toString().replace('a +', 'a -')));
-    expect(runProgram()).toMatchObject({ sum: 1, state: expect.stringMatching(/V8 does not accept its program\.js/) });
+    // Another source: V8 would take one that it has compiled in this process from its memory.
+    const source = `${readFileSync(path('code-cache', 'source'), 'latin1')} `;
+    writeCodeCache(path('forged'), { source, code: Buffer.alloc(64, 7) });
+    rmSync(path('code-cache'), { recursive: true });
+    renameSync(path('forged'), path('code-cache'));
+    expect(runProgram()).toMatchObject({ sum: 3, state: expect.stringMatching(/V8 does not accept its bytecode/) });
   });
 });

@@ -58,6 +58,17 @@ export function describeDisk(name: string, open: () => Promise<DiskUnderTest>) {
       expect(text(await again().read('state.json'))).toBe('second');
     });
 
+    itOnDisk(
+      'overwritten content is read back, whatever its length, also by the next process',
+      async ({ disk, again }) => {
+        for (const content of ['first', 'other', 'one longer', 'short', '']) {
+          await disk.overwrite('state', bytes(content));
+          expect(text(await again().read('state'))).toBe(content);
+        }
+        expect(await disk.list()).toEqual(['state']);
+      },
+    );
+
     itOnDisk('an empty file is a file', async ({ disk }) => {
       await disk.replace('empty', new Uint8Array(0));
       expect((await disk.read('empty'))?.length).toBe(0);
