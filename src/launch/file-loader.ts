@@ -1,7 +1,6 @@
 /** Loads the program's CommonJS files, each once: those of a start from the code cache of the installation, where V8 accepts it. */
 
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { type CacheRefusal, type CodeCache, readCodeCache } from './code-cache.ts';
@@ -47,8 +46,14 @@ export interface FileLoader {
   loadedNames(): readonly string[];
 }
 
-export function createFileLoader(directory: string, cached: Readonly<Record<string, FileBody>>): FileLoader {
-  const requireOther = createRequire(join(directory, 'main.js'));
+export interface FileLoaderParts {
+  readonly directory: string;
+  readonly cached: Readonly<Record<string, FileBody>>;
+  /** Finds what is no file of the program: that of its first file, since node:module would cost a start 5 ms. */
+  readonly requireOther: (id: string) => unknown;
+}
+
+export function createFileLoader({ directory, cached, requireOther }: FileLoaderParts): FileLoader {
   const modules = new Map<string, Module>();
 
   function load(name: string): Exports {

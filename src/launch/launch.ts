@@ -6,4 +6,5 @@ import { dirname } from 'node:path';
 import { createFileLoader, loadCachedFiles } from './file-loader.ts';
 
 const directory = dirname(__filename);
-createFileLoader(directory, loadCachedFiles(directory)).load('program.js');
+const requireOther = (id: string): unknown => require(id);
+createFileLoader({ directory, cached: loadCachedFiles(directory), requireOther }).load('program.js');

@@ -58,7 +58,11 @@ function runAgent(config: string, into: string): void {
   const isFirst = !existsSync(into);
   const source = isFirst ? '' : readFileSync(into, 'latin1');
   const pack = isFirst ? undefined : compilePack(source);
-  const loader = createFileLoader(DIRECTORY, pack?.runInThisContext() ?? {});
+  const loader = createFileLoader({
+    directory: DIRECTORY,
+    cached: pack?.runInThisContext() ?? {},
+    requireOther: (id) => require(id),
+  });
   process.once('SIGUSR2', () => {
     if (pack === undefined) writeFileSync(into, packFiles(DIRECTORY, loader.loadedNames()), 'latin1');
     else writeCodeCache(NEW_CACHE, { source, code: pack.createCachedData() });

@@ -11,6 +11,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -21,6 +22,7 @@ import { readCodeCacheState } from '../../src/platform/code-cache-state.ts';
 const isSuperuser = process.getuid?.() === 0;
 if (!isSuperuser) console.warn('\n  SKIPPED: an accepted code cache; it must belong to the superuser\n');
 
+const requireOther = createRequire(import.meta.url);
 let directory: string;
 const path = (...names: readonly string[]) => join(directory, ...names);
 
@@ -40,14 +42,20 @@ interface Program {
 
 function runProgram(): { readonly sum: number; readonly state: string | undefined } {
   Reflect.deleteProperty(globalThis, Symbol.for('gridtide.code-cache'));
-  const { sum } = createFileLoader(directory, loadCachedFiles(directory)).load('program.js') as unknown as Program;
+  const { sum } = createFileLoader({ directory, cached: loadCachedFiles(directory), requireOther }).load(
+    'program.js',
+  ) as unknown as Program;
   return { sum: sum(1), state: readCodeCacheState() };
 }
 
 function makeCache(): void {
   const source = packFiles(directory, ['program.js', 'part.js']);
   const pack = compilePack(source);
-  (createFileLoader(directory, pack.runInThisContext()).load('program.js') as unknown as Program).sum(1);
+  (
+    createFileLoader({ directory, cached: pack.runInThisContext(), requireOther }).load(
+      'program.js',
+    ) as unknown as Program
+  ).sum(1);
   writeCodeCache(path('code-cache'), { source, code: pack.createCachedData() });
 }
 
