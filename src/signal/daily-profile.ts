@@ -13,8 +13,27 @@ const MAX_PROFILE_AGE = days(14);
 
 const countSlotsPerDay = ({ period }: ValueHistory): number => Math.max(1, Math.round(DAY / period));
 
+interface ProfileShape {
+  readonly fading: number;
+  /** Power of the values whose mean counts. */
+  readonly power: number;
+}
+
+/** A mean, for what is corrected by news. */
+const RECENT_MEAN: ProfileShape = { fading: DAILY_FADING, power: 1 };
+/**
+ * For days from which nothing is known: slower to forget, and a mean of square roots, in which a single high value weighs less. Of the
+ * savings on four recorded months it gives 1 to 2 points more than the recent mean from a day to six days on; powers of 0.3 to 0.7 do alike.
+ */
+const TYPICAL: ProfileShape = { fading: 0.92, power: 0.5 };
+/** Beyond it values lie around zero, and a ratio of means says nothing. */
+const MAX_SCALE = 3;
+
 /** The fading mean of the values seen at the same time of day up to two weeks before; NaN when none was. */
-export function profileValueAt(history: ValueHistory, slot: number): number {
+export const profileValueAt = (history: ValueHistory, slot: number): number =>
+  computeProfileValue(history, slot, RECENT_MEAN);
+
+function computeProfileValue(history: ValueHistory, slot: number, { fading, power }: ProfileShape): number {
   const perDay = countSlotsPerDay(history);
   const daysBack = Math.max(1, Math.ceil((slot - history.newestSlot) / perDay));
   let sum = 0;
@@ -23,12 +42,34 @@ export function profileValueAt(history: ValueHistory, slot: number): number {
   for (let day = 0; day < PROFILE_DAYS; day++) {
     const value = seenValueAt(history, slot - (daysBack + day) * perDay);
     if (!Number.isNaN(value)) {
-      sum += weight * value;
+      sum += weight * (power === 1 ? value : raiseSigned(value, power));
       weights += weight;
     }
-    weight *= DAILY_FADING;
+    weight *= fading;
   }
-  return weights === 0 ? Number.NaN : sum / weights;
+  if (weights === 0) return Number.NaN;
+  return power === 1 ? sum / weights : raiseSigned(sum / weights, 1 / power);
+}
+
+const raiseSigned = (value: number, power: number) => Math.sign(value) * Math.abs(value) ** power;
+
+/** Whether nothing has been seen for a day: recent values then say no more than older ones. */
+export const isProfileStale = (history: ValueHistory, slot: number): boolean =>
+  slot - history.newestSlot > countSlotsPerDay(history);
+
+/** One day of typical values from a slot on, with the mean of the recent ones: they may stand beside a forecast. NaN where no day had one. */
+export function buildTypicalDay(history: ValueHistory, slot: number): Float64Array {
+  const day = new Float64Array(countSlotsPerDay(history));
+  let [typical, recent] = [0, 0];
+  for (let i = 0; i < day.length; i++) {
+    const value = computeProfileValue(history, slot + i, TYPICAL);
+    day[i] = value;
+    if (Number.isNaN(value)) continue;
+    typical += value;
+    recent += profileValueAt(history, slot + i);
+  }
+  const scale = recent / typical;
+  return scale > 0 && scale < MAX_SCALE ? day.map((value) => value * scale) : day;
 }
 
 /** One day of usual values from a slot on. NaN where no day had one. */

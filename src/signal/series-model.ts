@@ -2,7 +2,13 @@
 
 import { type Duration, hours, type Instant } from '../domain/units.ts';
 import type { Point } from '../service/api/response-types.ts';
-import { buildDailyProfile, profileUsableUntil, profileValueAt } from './daily-profile.ts';
+import {
+  buildDailyProfile,
+  buildTypicalDay,
+  isProfileStale,
+  profileUsableUntil,
+  profileValueAt,
+} from './daily-profile.ts';
 import {
   correctForecast,
   createForecastCorrection,
@@ -82,10 +88,13 @@ export function withForecastValues(model: SeriesModel, forecastValues: readonly 
 
 /** The values expected from a slot on, at least `count`: those ahead where there are any, then the profile. */
 export function predictValues({ history, expected: latest }: SeriesModel, slot: number, count: number): ExpectedValues {
+  const isStale = isProfileStale(history, slot);
   const known = latest === undefined || slot < latest.slot ? undefined : latest;
   const passed = slot - (known?.slot ?? slot);
-  const values = known?.values.slice(passed) ?? [];
-  const day = values.length >= count ? undefined : buildDailyProfile(history, slot);
+  // What was said stays; what was only expected of the days before gives way to typical days.
+  const values = known?.values.slice(passed, isStale ? Math.max(passed, known.forecastCount) : undefined) ?? [];
+  const day =
+    values.length >= count ? undefined : isStale ? buildTypicalDay(history, slot) : buildDailyProfile(history, slot);
   if (day !== undefined) for (let i = values.length; i < count; i++) values.push(day[i % day.length] ?? Number.NaN);
   const uncertainty = known?.uncertainty ?? [];
   return {
