@@ -20,7 +20,7 @@ export interface Prices {
 }
 
 /** The price of some hours of some weekdays in some months. Hours past midnight are those of the named days. */
-export interface TariffRate {
+interface TariffRate {
   readonly price: number;
   /** 0 = Sunday. */
   readonly weekdays: readonly number[];

@@ -12,7 +12,7 @@ interface Device {
 }
 
 /** How the broker keeps a message: `expiring` is retained for as long as it is valid with MQTT 5, and not at all before. */
-export type Retention = 'retained' | 'expiring' | 'no';
+type Retention = 'retained' | 'expiring' | 'no';
 
 export interface TopicRow {
   /** Under `gridtide/<device>/`. */

@@ -45,7 +45,7 @@ export interface CrashableAgent {
   close(): Promise<void>;
 }
 
-export interface CommandAnswer {
+interface CommandAnswer {
   readonly id: string | null;
   readonly ok: boolean;
 }

@@ -4,7 +4,7 @@ import { connectAsync, type MqttClient } from 'mqtt';
 import type { MqttOutputOptions } from '../../src/config/presets.ts';
 
 /** What a device does: a level, or rules of its own. */
-export type Mode = 'on' | 'off' | 'neutral';
+type Mode = 'on' | 'off' | 'neutral';
 
 export interface DeviceState {
   readonly mode: Mode;

@@ -59,7 +59,7 @@ export interface AuditorParts {
 }
 
 /** What the house knows of itself at the moment of a check. */
-export interface HouseStatus {
+interface HouseStatus {
   readonly decisions: readonly Decision[];
   /** Since when this life of the agent runs; undefined while none does, or while it stops. */
   readonly aliveSince: number | undefined;

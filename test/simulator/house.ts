@@ -54,7 +54,7 @@ export interface House {
   serviceTime(): number;
 }
 
-export interface LastingTrouble {
+interface LastingTrouble {
   /** Only the path of the map is in trouble. */
   readonly isMapAlone: boolean;
 }
@@ -202,7 +202,7 @@ function createDevices(
   return devices;
 }
 
-export type History = ReturnType<typeof createHistory>;
+type History = ReturnType<typeof createHistory>;
 
 /** What happened, line by line, as a digest, with its last lines and its counts. */
 function createHistory(now: () => number, onLine: ((line: string) => void) | undefined) {

@@ -27,7 +27,7 @@ export interface ModelBroker {
 }
 
 /** The life of the agent that the link belongs to. */
-export interface LinkLife {
+interface LinkLife {
   act<Result>(work: () => Promise<Result>): Promise<Result>;
   isAlive(): boolean;
 }

@@ -20,7 +20,7 @@ export interface Scenario {
   readonly incidents: readonly Incident[];
 }
 
-export interface LoadDraft {
+interface LoadDraft {
   readonly name: string;
   readonly yaml: string;
   /** Of thresholds, which a change of the configuration moves. */

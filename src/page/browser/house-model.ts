@@ -29,7 +29,7 @@ export interface LoadDocument {
   readonly energyTodayKwh: number | null;
 }
 
-export interface Series {
+interface Series {
   readonly from: string;
   readonly periodSeconds: number;
   readonly units: string;

@@ -27,7 +27,7 @@ export interface ChunkReaderParts<Answer> {
 }
 
 /** The part of a chunk sent as one request, and its answer. */
-export interface ReadPiece<Answer> {
+interface ReadPiece<Answer> {
   readonly piece: TimeRange;
   readonly outcome: Outcome<Answer>;
 }

@@ -65,7 +65,7 @@ export interface JobRecord {
 }
 
 /** What the jobs cost by the tariff. */
-export interface Bill {
+interface Bill {
   readonly currency: string;
   readonly paid: number;
   readonly immediate: number;
