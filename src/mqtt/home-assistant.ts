@@ -1,9 +1,9 @@
 /** The discovery messages of Home Assistant: the device and its entities, in keys that every release accepts. */
 
 import type { Config } from '../config/config.ts';
-import { listMqttDevices } from '../domain/levels.ts';
-import type { LoadConfig, SignalType } from '../domain/load-types.ts';
+import type { SignalType } from '../domain/load-types.ts';
 import type { RateUnit } from '../domain/rate-units.ts';
+import { buildLoadEntities, type Entity } from './home-assistant-load.ts';
 import { getRateUnit } from './payloads.ts';
 import { buildDiscoveryId, buildTopics } from './topics.ts';
 
@@ -14,72 +14,76 @@ export interface DiscoveryMessage {
 
 /** Longest stored message that is read: the limit of the agent's own link. */
 const MAX_STORED_BYTES = 65_536;
-/** What a message holds at most: the limit, less its topic and what removes old entities. */
-const MAX_MESSAGE_BYTES = 56_000;
-/** Messages that the longest names of the most loads need, and one more. */
-const MAX_MESSAGES = 4;
 
 type Topics = ReturnType<typeof buildTopics>;
-type Entity = Readonly<Record<string, unknown>> & { readonly platform: string };
 
 /** Signal states are not retained: Home Assistant drops one after this without the next. */
 const SIGNAL_EXPIRES_SECONDS = 900;
-/** Longest state Home Assistant stores. */
-const MAX_STATE_LENGTH = 255;
-
 const DIAGNOSTIC = { entity_category: 'diagnostic' } as const;
 
-/** All topics that discovery messages may be on; none when the configuration wants no discovery. */
-export function listDiscoveryTopics(config: Config): readonly string[] {
+/** Where Home Assistant finds the agent; with a load, where it finds that load. Undefined when the configuration wants no discovery. */
+export function buildDiscoveryTopic(config: Config, load?: string): string | undefined {
   const prefix = config.mqtt?.discovery;
-  if (prefix === undefined) return [];
-  const id = buildDiscoveryId(config);
-  const ids = Array.from({ length: MAX_MESSAGES }, (_, i) => (i === 0 ? id : `${id}_${i + 1}`));
-  return ids.map((one) => `${prefix}/device/${one}/config`);
+  return prefix === undefined ? undefined : `${prefix}/device/${buildDeviceId(config, load)}/config`;
 }
 
-/** One message, or several of the same device where one would be too long; `takesCommands`: whether Home Assistant may override loads. */
+const buildDeviceId = (config: Config, load?: string) =>
+  load === undefined ? buildDiscoveryId(config) : `${buildDiscoveryId(config)}-${load}`;
+
+/** The topics of all discovery messages: the agent's, then one a load. */
+export const listDiscoveryTopics = (config: Config): readonly string[] =>
+  [undefined, ...config.loads.map(({ name }) => name)].flatMap((load) => buildDiscoveryTopic(config, load) ?? []);
+
+/** The agent as a device, and each load as a device of its own reached through it; `takesCommands`: whether Home Assistant may command loads. */
 export function buildDiscovery(config: Config, version: string, takesCommands: boolean): readonly DiscoveryMessage[] {
-  const id = buildDiscoveryId(config);
   const topics = buildTopics(config);
+  const agent = {
+    identifiers: [buildDeviceId(config)],
+    ...{ name: `gridtide ${config.device}`, manufacturer: 'gridtide', model: 'Agent', sw_version: version },
+  };
   const entities = {
     ...buildSignalEntities(topics, config.service.signalType, getRateUnit(config)),
     ...buildHealthEntities(topics),
-    ...Object.assign({}, ...config.loads.map((load) => buildLoadEntities(load, topics, takesCommands))),
+    ...buildSavedEntities(topics),
   };
-  const components = Object.entries<Entity>(entities).map(
-    ([name, entity]): NamedEntity => [name, { ...entity, unique_id: `${id}_${name}` }],
-  );
-  const common = {
-    device: { identifiers: [id], name: `gridtide ${config.device}`, manufacturer: 'gridtide', sw_version: version },
-    origin: { name: 'gridtide', sw_version: version },
-    availability: [{ topic: topics.availability }],
-    qos: 1,
-  };
-  const parts = splitComponents(components);
-  return listDiscoveryTopics(config).flatMap((topic, i) => {
-    const part = parts[i];
-    if (part === undefined) return [];
-    return [{ topic, payload: JSON.stringify({ ...common, components: Object.fromEntries(part) }) }];
-  });
+  const messages = [
+    buildMessage(config, version, { device: agent, entities }),
+    ...config.loads.map((load) => {
+      const device = {
+        identifiers: [buildDeviceId(config, load.name)],
+        ...{ name: load.name, manufacturer: 'gridtide', model: `Load (${load.type})` },
+        via_device: buildDeviceId(config),
+      };
+      const own = buildLoadEntities(load, topics, takesCommands);
+      return buildMessage(config, version, { device, entities: own, load: load.name });
+    }),
+  ];
+  return messages.flatMap((message) => message ?? []);
 }
 
-type NamedEntity = readonly [string, Entity];
+interface DiscoveredDevice {
+  readonly device: object;
+  readonly entities: Readonly<Record<string, Entity>>;
+  readonly load?: string;
+}
 
-/** In their order, as many as fit into a message. */
-function splitComponents(components: readonly NamedEntity[]): readonly (readonly NamedEntity[])[] {
-  const parts: NamedEntity[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const component of components) {
-    const size = Buffer.byteLength(JSON.stringify(component));
-    if (bytes + size > MAX_MESSAGE_BYTES) {
-      parts.push([]);
-      bytes = 0;
-    }
-    parts.at(-1)?.push(component);
-    bytes += size;
-  }
-  return parts;
+function buildMessage(config: Config, version: string, { device, entities, load }: DiscoveredDevice) {
+  const topic = buildDiscoveryTopic(config, load);
+  if (topic === undefined) return undefined;
+  const start = load === undefined ? buildDiscoveryId(config) : `${buildDiscoveryId(config)}_load_${load}`;
+  const components = Object.entries(entities).map(([name, entity]) => {
+    const id = `${start}_${name}`;
+    // Releases before 2025.10 drop the second without a word.
+    return [name, { ...entity, unique_id: id, default_entity_id: `${entity.platform}.${id.replaceAll('-', '_')}` }];
+  });
+  const payload = {
+    device,
+    origin: { name: 'gridtide', sw_version: version },
+    availability: [{ topic: buildTopics(config).availability }],
+    qos: 1,
+    components: Object.fromEntries(components),
+  };
+  return { topic, payload: JSON.stringify(payload) };
 }
 
 /** Unavailable when no fresh data drives the loads, and after `expire_after` without a message. */
@@ -138,55 +142,23 @@ function buildHealthEntities(topics: Topics): Record<string, Entity> {
   };
 }
 
-function buildLoadEntities(load: LoadConfig, topics: Topics, takesCommands: boolean): Record<string, Entity> {
-  const { name } = load;
-  const topic = topics.load(name);
-  const common = { state_topic: topic, ...buildDeviceAvailability(load, topics) };
-  const override: Record<string, Entity> = {
-    [`load_${name}_override`]: {
-      ...common,
-      platform: 'select',
-      name: `${name} override`,
-      options: ['auto', 'on', 'off'],
-      value_template: '{{ value_json.override }}',
-      command_topic: topics.command(name),
-      command_template: '{"command":"override","level":"{{ value }}"}',
-      retain: false,
-    },
+/** What the house has saved, and the rates ahead as an attribute for charts. */
+function buildSavedEntities(topics: Topics): Record<string, Entity> {
+  const saved = {
+    ...{ platform: 'sensor', state_topic: topics.totals, unit_of_measurement: 'kg', icon: 'mdi:leaf' },
   };
   return {
-    [`load_${name}_running`]: {
-      ...common,
-      platform: 'binary_sensor',
-      name: `${name} running`,
-      device_class: 'running',
-      value_template: "{{ 'ON' if value_json.running else 'OFF' }}",
-      json_attributes_topic: topic,
-    },
-    [`load_${name}_reason`]: {
-      ...common,
+    saved_today: { ...saved, name: 'CO2 saved today', value_template: '{{ value_json.today.savedKg }}' },
+    saved: { ...saved, name: 'CO2 saved', state_class: 'total', value_template: '{{ value_json.all.savedKg }}' },
+    forecast: {
+      ...DIAGNOSTIC,
       platform: 'sensor',
-      name: `${name} reason`,
-      value_template: `{{ value_json.text[:${MAX_STATE_LENGTH}] }}`,
-    },
-    [`load_${name}_next`]: {
-      ...common,
-      platform: 'sensor',
-      name: `${name} next change`,
+      name: 'Forecast',
       device_class: 'timestamp',
-      value_template: '{{ value_json.next.at if value_json.next else None }}',
+      state_topic: topics.forecast,
+      value_template: '{{ value_json.generatedAt }}',
+      json_attributes_topic: topics.forecast,
     },
-    ...(takesCommands ? override : {}),
-  };
-}
-
-/** A load whose device reports its availability becomes unavailable with it. */
-function buildDeviceAvailability({ name, output }: LoadConfig, topics: Topics) {
-  if (listMqttDevices(output).every(({ availability }) => availability === undefined)) return {};
-  const value_template = "{{ 'offline' if value_json.available == false else 'online' }}";
-  return {
-    availability_mode: 'all',
-    availability: [{ topic: topics.availability }, { topic: topics.load(name), value_template }],
   };
 }
 

@@ -3,6 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
 import { isRunning, listMqttDevices } from '../domain/levels.ts';
+import type { Level } from '../domain/load-types.ts';
 import { chooseRateUnit, convertRate, type RateUnit } from '../domain/rate-units.ts';
 import { formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/units.ts';
 import type { DeviceStatus } from '../outputs/output.ts';
@@ -35,11 +36,12 @@ export function buildSignalPayload(view: SignalView, facts: { text: string; now:
 }
 
 /** The level of an override, or `auto`. */
-function getOverrideState({ why, wantedWhy, wanted }: Decision): 'on' | 'off' | 'auto' {
+function getOverrideState({ why, wantedWhy, wanted }: Decision): Level | 'auto' {
   const reason = wantedWhy ?? why;
-  if (reason !== 'override' && reason !== 'remote-override') return 'auto';
-  return isRunning(wanted) ? 'on' : 'off';
+  return reason === 'override' || reason === 'remote-override' ? wanted : 'auto';
 }
+
+const toOnOff = (level: Level | 'auto') => (level === 'auto' ? level : isRunning(level) ? 'on' : 'off');
 
 /** What is published of a load beside its decision and its device. */
 export interface LoadFacts {
@@ -90,7 +92,8 @@ export function buildLoadPayload(decision: Decision, text: string, facts: LoadFa
     text,
     priority,
     basis,
-    override: getOverrideState(decision),
+    override: toOnOff(getOverrideState(decision)),
+    overrideLevel: getOverrideState(decision),
     index: index === undefined ? null : roundTo(index.value, 2),
     rate: convertDecisionRate(decision, facts.unit),
     until: formatTimeOrNull(until),

@@ -3,7 +3,12 @@
 import type { Config } from '../config/config.ts';
 import { listMqttDevices } from '../domain/levels.ts';
 import type { Broker, BrokerMessage } from '../domain/ports.ts';
-import { buildRemovedEntities, type DiscoveryMessage, listDiscoveryTopics } from './home-assistant.ts';
+import {
+  buildDiscoveryTopic,
+  buildRemovedEntities,
+  type DiscoveryMessage,
+  listDiscoveryTopics,
+} from './home-assistant.ts';
 import { buildLeaseTopic, buildTopics } from './topics.ts';
 
 /** The stored messages under a filter; none where the broker denies reading them. */
@@ -43,7 +48,8 @@ export async function removeOldLoads(broker: Broker, config: Config): Promise<vo
   );
   for (const { name, commandTopics: claimed } of stored) {
     if (isLoadName(name) && !names.has(name))
-      for (const topic of [load(name), plan(name)]) await broker.publish(topic, '', { retain: true });
+      for (const topic of [load(name), plan(name), buildDiscoveryTopic(config, name)])
+        if (topic !== undefined) await broker.publish(topic, '', { retain: true });
     for (const commandTopic of Array.isArray(claimed) ? claimed : [])
       if (typeof commandTopic === 'string' && !commandTopics.has(commandTopic))
         await removeClaim(broker, config, commandTopic);

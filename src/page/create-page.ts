@@ -95,6 +95,8 @@ function createUpkeep(options: PageOptions, documents: HouseDocuments, runs: Run
   };
 }
 
+const toJson = (document: unknown) => ({ type: 'application/json; charset=utf-8', text: JSON.stringify(document) });
+
 export async function createPage(options: PageOptions): Promise<Page> {
   const { config, clock, broker, filesDirectory, names, password } = options;
   const files = await readPageFiles(filesDirectory);
@@ -109,6 +111,10 @@ export async function createPage(options: PageOptions): Promise<Page> {
     ...(password === undefined ? {} : { password }),
     sendCommand: async (load, command) => feed?.sendCommand(load, command as object) ?? NO_BROKER,
     texts: {
+      '/evcc.json': async () =>
+        toJson((await import('./forecast-shapes.ts')).buildEvccForecast(documents.get('forecast'))),
+      '/power-saver.json': async () =>
+        toJson((await import('./forecast-shapes.ts')).buildPowerSaverForecast(documents.get('forecast'))),
       '/metrics': async () => ({
         type: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
         // Read at the first request: a house without a collector pays nothing for it.

@@ -3,17 +3,23 @@
 import { describe, expect, it } from 'vitest';
 import { buildMqttOutput } from '../../src/config/presets.ts';
 import type { SignalType } from '../../src/domain/load-types.ts';
+import { buildWeekTimes } from '../../src/domain/text-format.ts';
+import { hours } from '../../src/domain/units.ts';
 import { buildDiscovery, buildRemovedEntities } from '../../src/mqtt/home-assistant.ts';
 import { buildMonitorConfig } from './monitor-fixture.ts';
 
 type Json = Readonly<Record<string, unknown>>;
-const made = (commands: boolean) => {
-  const [discovery] = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', commands);
-  if (discovery === undefined) throw new Error('no discovery');
-  return { topic: discovery.topic, payload: JSON.parse(discovery.payload) as Json };
-};
+const listMessages = (commands: boolean) =>
+  buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', commands).map(({ topic, payload }) => ({
+    topic,
+    payload: JSON.parse(payload) as Json,
+  }));
 const components = (commands = true) =>
-  Object.entries(made(commands).payload.components as Readonly<Record<string, Json>>);
+  listMessages(commands).flatMap(({ payload }) =>
+    Object.entries(payload.components as Readonly<Record<string, Json>>).map(
+      ([, entity]) => [`${entity.unique_id}`, entity] as const,
+    ),
+  );
 
 /** Shared keys that may stand at the root; any other refuses the whole message. */
 const ROOT = [
@@ -33,6 +39,7 @@ const DEVICE = [
   'manufacturer',
   'model',
   'sw_version',
+  'via_device',
   'serial_number',
   'hw_version',
   'configuration_url',
@@ -49,24 +56,47 @@ const COMMON = [
   'availability_mode',
   'json_attributes_topic',
   'entity_category',
+  'default_entity_id',
 ];
 const OF_PLATFORM: Readonly<Record<string, readonly string[]>> = {
   sensor: ['unit_of_measurement', 'state_class', 'device_class', 'expire_after'],
   binary_sensor: ['device_class'],
   select: ['options', 'command_topic', 'command_template', 'retain'],
+  button: ['command_topic', 'payload_press', 'retain'],
+  event: ['event_types'],
+};
+/** Classes with their unit, and whether they may be a total. */
+const CLASSES: Readonly<Record<string, readonly [string | undefined, readonly string[]]>> = {
+  energy: ['kWh', ['total', 'total_increasing']],
+  power: ['kW', ['measurement']],
+  timestamp: [undefined, []],
 };
 
 describe('the discovery message', () => {
   it('goes to a topic of the allowed alphabet', () =>
-    expect(made(true).topic).toMatch(/^homeassistant\/device\/[A-Za-z0-9_-]+\/config$/));
+    expect(listMessages(true).map(({ topic }) => topic)).toEqual([
+      expect.stringMatching(/^homeassistant\/device\/[A-Za-z0-9_-]+\/config$/),
+      'homeassistant/device/gridtide_cellar-car/config',
+      'homeassistant/device/gridtide_cellar-heating/config',
+    ]));
 
   it('has no key at the root, in device or in origin that makes it refused', () => {
-    const { payload } = made(true);
-    expect(Object.keys(payload).filter((key) => !ROOT.includes(key))).toEqual([]);
-    expect(Object.keys(payload.device as Json).filter((key) => !DEVICE.includes(key))).toEqual([]);
-    expect(Object.keys(payload.origin as Json).filter((key) => !ORIGIN.includes(key))).toEqual([]);
-    expect((payload.origin as Json).name).toBe('gridtide');
-    expect((payload.device as { identifiers: string[] }).identifiers.length).toBeGreaterThan(0);
+    for (const { payload } of listMessages(true)) {
+      expect(Object.keys(payload).filter((key) => !ROOT.includes(key))).toEqual([]);
+      expect(Object.keys(payload.device as Json).filter((key) => !DEVICE.includes(key))).toEqual([]);
+      expect(Object.keys(payload.origin as Json).filter((key) => !ORIGIN.includes(key))).toEqual([]);
+      expect((payload.origin as Json).name).toBe('gridtide');
+      expect((payload.device as { identifiers: string[] }).identifiers.length).toBeGreaterThan(0);
+    }
+  });
+
+  it('shows each load as a device of its own, reached through the agent', () => {
+    const [agent, ...loads] = listMessages(true).map(({ payload }) => payload.device as Json);
+    expect(loads.map(({ via_device, name }) => [via_device, name])).toEqual([
+      ['gridtide_cellar', 'car'],
+      ['gridtide_cellar', 'heating'],
+    ]);
+    expect(agent?.identifiers).toEqual(['gridtide_cellar']);
   });
 
   it.each(components())('%s has what its platform needs and nothing it does not know', (_, entity) => {
@@ -75,7 +105,13 @@ describe('the discovery message', () => {
     expect(Object.keys(OF_PLATFORM)).toContain(platform);
     expect(Object.keys(entity).filter((key) => !known.includes(key))).toEqual([]);
     expect(entity.unique_id).toMatch(/^gridtide_cellar_[a-z0-9_-]+$/);
-    expect(entity.state_topic).toMatch(/^gridtide\/cellar\//);
+    expect(entity.state_topic ?? entity.command_topic).toMatch(/^gridtide\/cellar\//);
+    expect(entity.default_entity_id).toBe(`${platform}.${`${entity.unique_id}`.replaceAll('-', '_')}`);
+    const [unit, states] = CLASSES[`${platform === 'sensor' ? entity.device_class : ''}`] ?? [
+      entity.unit_of_measurement,
+    ];
+    expect(entity.unit_of_measurement).toBe(unit);
+    if (states !== undefined && entity.state_class !== undefined) expect(states).toContain(entity.state_class);
     expect(entity.entity_category ?? 'diagnostic').toBe('diagnostic');
     expect(JSON.stringify(entity)).not.toMatch(/[#+]"/);
   });
@@ -111,6 +147,29 @@ describe('the discovery message', () => {
     const selects = (commands: boolean) =>
       components(commands).filter(([, { platform }]) => platform === 'select').length;
     expect([selects(true), selects(false)]).toEqual([2, 0]);
+    expect(components(false).filter(([, { command_topic }]) => command_topic !== undefined)).toEqual([]);
+  });
+
+  it("offers the load's own levels, each for a time, and a job where a goal has a deadline", () => {
+    const config = buildMonitorConfig('mqtt://127.0.0.1');
+    const [car, heating] = config.loads;
+    if (car === undefined || heating === undefined) throw new Error('two loads are wanted');
+    const goal = {
+      ...{ need: { kind: 'time' as const, time: hours(4) }, by: buildWeekTimes(() => 420) },
+      armedBy: 'schedule' as const,
+    };
+    const loads = [{ ...car, goal }, heating];
+    const [, ...made] = buildDiscovery({ ...config, loads }, '0.1.0', true).map(
+      ({ payload }) => JSON.parse(payload).components as Readonly<Record<string, Json>>,
+    );
+    expect(made.map(({ arm }) => arm?.payload_press)).toEqual(['{"command":"arm"}', undefined]);
+    expect(made[0]?.override?.options).toEqual([
+      'auto',
+      'on',
+      'off',
+      ...['on', 'off'].flatMap((level) => [`${level} 1h`, `${level} 2h`, `${level} 8h`]),
+    ]);
+    expect(made[1]?.override?.options).toContain('recommend 2h');
   });
 
   it('is not sent where none is wanted', () => {
@@ -127,17 +186,18 @@ describe('the entities of 32 loads with the longest names', () => {
   const messages = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1', { loads, device }), '0.1.0', true);
   const parsed = messages.map(({ payload }) => JSON.parse(payload) as Json);
 
-  it('are in messages below the limit of a packet, all of one device', () => {
+  it('are in messages below the limit of a packet, each of a device of its own', () => {
     for (const { topic, payload } of messages) expect(Buffer.byteLength(topic + payload)).toBeLessThan(65_536);
-    expect(messages.length).toBeGreaterThan(1);
-    expect(new Set(parsed.map((one) => JSON.stringify(one.device))).size).toBe(1);
-    expect(new Set(messages.map(({ topic }) => topic)).size).toBe(messages.length);
+    expect(messages.length).toBe(33);
+    expect(new Set(parsed.map((one) => JSON.stringify(one.device))).size).toBe(33);
+    expect(new Set(messages.map(({ topic }) => topic)).size).toBe(33);
   });
 
-  it('are each in one of them', () => {
-    const names = parsed.flatMap(({ components }) => Object.keys(components as Json));
-    expect(names.filter((name) => name.startsWith('load_')).length).toBe(32 * 4);
-    expect(new Set(names).size).toBe(names.length);
+  it('have ids of their own', () => {
+    const ids = parsed.flatMap(({ components }) =>
+      Object.values(components as Readonly<Record<string, Json>>).map(({ unique_id }) => unique_id),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
   });
 });
 
@@ -148,12 +208,14 @@ describe('a load whose device says when it is gone', () => {
     const output = buildMqttOutput({ preset: 'tasmota', topic: 'plug' });
     if (typeof output === 'string') throw new Error(output);
     const config = buildMonitorConfig('mqtt://127.0.0.1', { loads: [{ ...car, output }, heating] });
-    const [message] = buildDiscovery(config, '0.1.0', true);
-    const entities = Object.entries(JSON.parse(message?.payload ?? '').components as Readonly<Record<string, Json>>);
-    const topics = (name: string) =>
-      entities
-        .filter(([key]) => key.startsWith(`load_${name}`))
-        .map(([, { availability }]) => ((availability ?? []) as Json[]).map(({ topic }) => topic));
+    const messages = buildDiscovery(config, '0.1.0', true);
+    const topics = (load: string) => {
+      const payload = messages.find(({ topic }) => topic.endsWith(`-${load}/config`))?.payload ?? '';
+      const entities = JSON.parse(payload).components as Readonly<Record<string, Json>>;
+      return ['running', 'reason', 'next', 'override'].map((name) =>
+        ((entities[name]?.availability ?? []) as Json[]).map(({ topic }) => topic),
+      );
+    };
     for (const found of topics(car.name))
       expect(found).toEqual(['gridtide/cellar/availability', `gridtide/cellar/loads/${car.name}`]);
     for (const found of topics(heating.name)) expect(found).toEqual([]);
@@ -161,7 +223,7 @@ describe('a load whose device says when it is gone', () => {
 });
 
 describe('entities that are gone', () => {
-  const [now] = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', false);
+  const [, now] = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', false);
   if (now === undefined) throw new Error('no discovery');
   const buildRemoval = (stored: string) => {
     const goodbye = buildRemovedEntities(Buffer.from(stored), now);
@@ -172,15 +234,15 @@ describe('entities that are gone', () => {
 
   it('are named once more with their platform alone, beside the present ones', () => {
     const components = buildRemoval(
-      '{"components":{"index":{"platform":"sensor"},"load_pool_running":{"platform":"binary_sensor","name":"x"}}}',
+      '{"components":{"running":{"platform":"binary_sensor"},"pool":{"platform":"binary_sensor","name":"x"}}}',
     );
-    expect(components?.load_pool_running).toEqual({ platform: 'binary_sensor' });
-    expect(components?.index).toMatchObject({ name: 'Emissions index' });
+    expect(components?.pool).toEqual({ platform: 'binary_sensor' });
+    expect(components?.running).toMatchObject({ name: 'Running' });
   });
 
   it('an override that is no longer offered goes', () => {
-    const [before] = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', true);
-    expect(buildRemoval(before?.payload ?? '')?.load_car_override).toEqual({ platform: 'select' });
+    const [, before] = buildDiscovery(buildMonitorConfig('mqtt://127.0.0.1'), '0.1.0', true);
+    expect(buildRemoval(before?.payload ?? '')?.override).toEqual({ platform: 'select' });
   });
 
   //  stored messages that remove nothing

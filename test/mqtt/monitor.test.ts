@@ -32,6 +32,8 @@ const tree = (start: () => Promise<{ readonly url: string; stop(): Promise<void>
     expect(new Set(first.slice(0, -1))).toEqual(
       new Set([
         'homeassistant/device/gridtide_cellar/config',
+        'homeassistant/device/gridtide_cellar-car/config',
+        'homeassistant/device/gridtide_cellar-heating/config',
         'gridtide/cellar/info',
         'gridtide/cellar/signal',
         'gridtide/cellar/loads/car',
@@ -77,13 +79,13 @@ const tree = (start: () => Promise<{ readonly url: string; stop(): Promise<void>
     const [car] = first.config.loads;
     stopAfterTest(startMonitorFixture(url, { config: { loads: car === undefined ? [] : [car] } }));
     await online(spy);
-    const texts = spy.messages
-      .filter(({ topic }) => topic.startsWith('homeassistant/device/'))
-      .map(({ text }) => JSON.parse(text).components);
-    expect(texts[0].load_heating_running).toEqual({ platform: 'binary_sensor' });
-    expect(texts[0].load_car_running).toMatchObject({ name: 'car running' });
-    expect(texts.at(-1).load_heating_running).toBeUndefined();
-    expect(texts.at(-1).load_car_running).toMatchObject({ name: 'car running' });
+    const stored = stopAfterTest(await startMqttSpy(url));
+    await online(stored);
+    const devices = stored.messages.filter(({ topic }) => topic.startsWith('homeassistant/device/'));
+    expect(devices.map(({ topic }) => topic)).toEqual([
+      'homeassistant/device/gridtide_cellar/config',
+      'homeassistant/device/gridtide_cellar-car/config',
+    ]);
   });
 
   it('erases the documents of a load that is gone from the configuration, and of no other', async () => {
@@ -104,6 +106,7 @@ const tree = (start: () => Promise<{ readonly url: string; stop(): Promise<void>
     expect(erased.map(({ topic }) => topic)).toEqual([
       'gridtide/cellar/loads/heating',
       'gridtide/cellar/loads/heating/plan',
+      'homeassistant/device/gridtide_cellar-heating/config',
     ]);
   });
 

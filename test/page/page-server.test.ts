@@ -1,11 +1,16 @@
 /** The page under attack and in use: who is answered, what changes something, and what the texts hold. */
 
 import { request } from 'node:http';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import * as command from '../../src/cli/agent/page.ts';
+import { listenForPage } from '../../src/cli/shared/page-address.ts';
+import { buildEvccForecast, buildPowerSaverForecast } from '../../src/page/forecast-shapes.ts';
 import { formatOpenMetrics } from '../../src/page/open-metrics.ts';
+import { createPageServer } from '../../src/page/page-server.ts';
 import { createRunTracker } from '../../src/page/run-tracker.ts';
 import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
+import { runCommand } from '../doubles/run-command.ts';
 import { stopAfterTest } from '../doubles/stop-after-test.ts';
 import { type PageFixture, startPageFixture } from './page-fixture.ts';
 
@@ -44,6 +49,11 @@ const waitForDocuments = async (house: PageFixture, path: string): Promise<Recor
     if (path in documents) return documents;
     await new Promise((resume) => setTimeout(resume, 20));
   }
+};
+
+const IDLE = {
+  ...{ files: new Map(), documents: () => ({}), watch: () => () => {}, texts: {}, names: [], now: () => 0 },
+  sendCommand: async () => ({ ok: true, message: '' }),
 };
 
 const OVERRIDE = '{"command":"override","level":"on","for":"1h"}';
@@ -196,6 +206,32 @@ describeWithMosquitto('the documents', () => {
     ));
 });
 
+describe('the forecast for other programs', () => {
+  const document = {
+    ...{ from: '2026-03-01T20:05:00+00:00', periodSeconds: 300, units: 'lb/MWh' },
+    values: [1_000, 500, ...Array.from({ length: 12 }, () => 1_000), null, ...Array.from({ length: 12 }, () => 2_000)],
+  };
+  it("is a list of quarters of an hour in g/kWh, as evcc's custom tariff reads it", () => {
+    const list = buildEvccForecast(document);
+    expect(list.slice(0, 2)).toEqual([
+      { start: '2026-03-01T20:00:00+00:00', end: '2026-03-01T20:15:00+00:00', value: 340.2 },
+      { start: '2026-03-01T20:15:00+00:00', end: '2026-03-01T20:30:00+00:00', value: 453.6 },
+    ]);
+    expect(list.every(({ start, end }) => Date.parse(end) - Date.parse(start) === 900_000)).toBe(true);
+    // The quarter with the gap is left out.
+    expect(list.map(({ start }) => start.slice(11, 16))).not.toContain('21:15');
+  });
+  it('is hourly price data, as the strategy nodes of power-saver read it', () =>
+    expect(buildPowerSaverForecast({ ...document, units: 'g/kWh' })).toEqual({
+      priceData: [{ value: 954.5, start: '2026-03-01T20:00:00+00:00' }],
+    }));
+  it('is empty for a signal that is no mass of CO2, and before the first forecast', () => {
+    expect(buildEvccForecast({ ...document, units: 'stretched-percentile' })).toEqual([]);
+    expect(buildEvccForecast(undefined)).toEqual([]);
+    expect(buildPowerSaverForecast(null)).toEqual({ priceData: [] });
+  });
+});
+
 describe('the runs of the past', () => {
   const at = (minute: number) => new Date(Date.UTC(2026, 2, 1) + minute * 60_000).toISOString();
   const record = (...steps: readonly (readonly [number, boolean])[]) => {
@@ -241,4 +277,29 @@ describe('the runs of the past', () => {
     ],
     [[[0, false]], undefined],
   ] as const)('%j are the runs %j', (steps, runs) => expect(record(...steps)).toEqual(runs));
+});
+
+describe('gridtide page', () => {
+  //  arguments                                      what it says
+  it.each([
+    [['--listen', '0.0.0.0:7080'], '--listen 0.0.0.0:7080: beyond this machine the page needs a password'],
+    [['--listen', '7080'], '--listen 7080: expected an address and a port, such as 127.0.0.1:7080'],
+    [['--listen', '127.0.0.1:99999'], 'expected an address and a port'],
+    [['--password-file', '/nowhere'], '--password-file /nowhere: it cannot be read'],
+  ])('%j is wrong use', async (argv, sentence) => {
+    const { code, err } = await runCommand(command, argv);
+    expect(code).toBe(2);
+    expect(err).toContain(sentence);
+  });
+
+  it('says who has its port', async () => {
+    const server = createServer();
+    stopAfterTest({ stop: () => new Promise<void>((resolve) => void server.close(() => resolve())) });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const page = { listen: (wanted: number, host: string) => createPageServer(IDLE).listen(wanted, host) };
+    await expect(listenForPage(page, `127.0.0.1:${port}`, false)).rejects.toThrow(
+      `the page cannot listen on 127.0.0.1:${port}: another program listens there; choose another address with --listen`,
+    );
+  });
 });

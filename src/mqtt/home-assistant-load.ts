@@ -1,0 +1,126 @@
+/** The entities of one load in Home Assistant: what it does and will do, its energy and savings, and the ways to command it. */
+
+import { listMqttDevices } from '../domain/levels.ts';
+import type { LoadConfig } from '../domain/load-types.ts';
+import { listCommandLevels } from './parse-command.ts';
+import type { buildTopics } from './topics.ts';
+
+type Topics = ReturnType<typeof buildTopics>;
+export type Entity = Readonly<Record<string, unknown>> & { readonly platform: string };
+
+/** Longest state Home Assistant stores. */
+const MAX_STATE_LENGTH = 255;
+/** Of an override, beside the length that the configuration gives one. */
+const OVERRIDE_LENGTHS = ['1h', '2h', '8h'] as const;
+
+export function buildLoadEntities(load: LoadConfig, topics: Topics, takesCommands: boolean): Record<string, Entity> {
+  return {
+    ...buildStateEntities(load, topics),
+    ...buildMeterEntities(load, topics),
+    ...(takesCommands ? buildCommandEntities(load, topics) : {}),
+  };
+}
+
+function buildStateEntities(load: LoadConfig, topics: Topics): Record<string, Entity> {
+  const topic = topics.load(load.name);
+  const common = { state_topic: topic, ...buildDeviceAvailability(load, topics) };
+  const timestamp = { ...common, platform: 'sensor', device_class: 'timestamp' };
+  return {
+    running: {
+      ...common,
+      platform: 'binary_sensor',
+      name: 'Running',
+      device_class: 'running',
+      value_template: "{{ 'ON' if value_json.running else 'OFF' }}",
+      json_attributes_topic: topic,
+    },
+    reason: {
+      ...common,
+      platform: 'sensor',
+      name: 'Reason',
+      value_template: `{{ value_json.text[:${MAX_STATE_LENGTH}] }}`,
+      json_attributes_topic: topics.plan(load.name),
+    },
+    next: {
+      ...timestamp,
+      name: 'Next change',
+      value_template: '{{ value_json.next.at if value_json.next else None }}',
+    },
+    next_start: { ...timestamp, name: 'Next start', value_template: '{{ value_json.nextStart }}' },
+    next_end: { ...timestamp, name: 'Next end', value_template: '{{ value_json.nextEnd }}' },
+    problem: {
+      platform: 'binary_sensor',
+      state_topic: topic,
+      name: 'Problem',
+      device_class: 'problem',
+      entity_category: 'diagnostic',
+      value_template: "{{ 'ON' if value_json.why == 'output-fault' or value_json.available == false else 'OFF' }}",
+    },
+  };
+}
+
+/** Names are of a safe alphabet, so that none ends a template. */
+function buildMeterEntities(load: LoadConfig, topics: Topics): Record<string, Entity> {
+  const total = (key: string) => `{{ value_json.loads['${load.name}'].all.${key} }}`;
+  const sensor = { platform: 'sensor', state_topic: topics.totals };
+  return {
+    power: {
+      ...{ platform: 'sensor', state_topic: topics.load(load.name), name: 'Power', device_class: 'power' },
+      ...{ unit_of_measurement: 'kW', state_class: 'measurement', value_template: '{{ value_json.powerKw }}' },
+    },
+    energy: {
+      ...{ ...sensor, name: 'Energy', device_class: 'energy', unit_of_measurement: 'kWh' },
+      ...{ state_class: 'total_increasing', value_template: total('energyKwh') },
+    },
+    emitted: {
+      ...{ ...sensor, name: 'CO2', icon: 'mdi:molecule-co2', unit_of_measurement: 'kg', state_class: 'total' },
+      value_template: total('kg'),
+    },
+    saved: {
+      ...{ ...sensor, name: 'CO2 saved', icon: 'mdi:leaf', unit_of_measurement: 'kg', state_class: 'total' },
+      value_template: total('savedKg'),
+    },
+  };
+}
+
+function buildCommandEntities(load: LoadConfig, topics: Topics): Record<string, Entity> {
+  const { name, goal } = load;
+  const command = { command_topic: topics.command(name), retain: false };
+  const levels = listCommandLevels(load);
+  const canArm = goal?.by.some((time) => time !== undefined) === true;
+  return {
+    override: {
+      ...{ ...command, ...buildDeviceAvailability(load, topics), platform: 'select', name: 'Override' },
+      state_topic: topics.load(name),
+      options: [
+        'auto',
+        ...levels,
+        ...levels.flatMap((level) => OVERRIDE_LENGTHS.map((length) => `${level} ${length}`)),
+      ],
+      value_template: '{{ value_json.overrideLevel }}',
+      command_template:
+        '{% set words = value.split(" ") %}{"command":"override","level":"{{ words[0] }}"{% if words | length > 1 %},"for":"{{ words[1] }}"{% endif %}}',
+    },
+    ...(canArm
+      ? { arm: { ...command, platform: 'button', name: 'Start job', payload_press: '{"command":"arm"}' } }
+      : {}),
+    answer: {
+      platform: 'event',
+      name: 'Answer',
+      state_topic: topics.result(name),
+      event_types: ['accepted', 'refused'],
+      value_template:
+        '{"event_type":"{{ \'accepted\' if value_json.ok else \'refused\' }}","message":{{ value_json.message | tojson }}}',
+    },
+  };
+}
+
+/** A load whose device reports its availability becomes unavailable with it. */
+function buildDeviceAvailability({ name, output }: LoadConfig, topics: Topics) {
+  if (listMqttDevices(output).every(({ availability }) => availability === undefined)) return {};
+  const value_template = "{{ 'offline' if value_json.available == false else 'online' }}";
+  return {
+    availability_mode: 'all',
+    availability: [{ topic: topics.availability }, { topic: topics.load(name), value_template }],
+  };
+}
