@@ -3,6 +3,7 @@
 import type { BrokerState } from '../domain/ports.ts';
 import { formatInstant, type Instant } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
+import { isOwnTopic } from './topics.ts';
 
 export const HEALTH_PARTS = ['service', 'broker', 'map', 'clock', 'storage', 'outputs', 'tariff'] as const;
 export type PartName = (typeof HEALTH_PARTS)[number];
@@ -45,6 +46,12 @@ export function buildHealthPayload({ parts, basis, lastForecast, region, plan, w
   };
 }
 
+/** A command that is denied is a problem of its load, and told there. */
+function isDeviceCommand(action: string): boolean {
+  const topic = /^publishing (.*)$/.exec(action)?.[1];
+  return topic !== undefined && !isOwnTopic(topic);
+}
+
 /** What is wrong with the link to the broker; undefined when nothing is. */
 export function formatBrokerProblem(state: BrokerState): string | undefined {
   switch (state.kind) {
@@ -53,8 +60,9 @@ export function formatBrokerProblem(state: BrokerState): string | undefined {
     case 'offline':
       return state.cause;
     case 'online': {
-      if (state.denied.length === 0) return undefined;
-      return `the broker denies ${state.denied.join(', ')}: those topics are missing; let this user write gridtide/<device>/# and read its …/set topics (see systemd/mosquitto.acl)`;
+      const denied = state.denied.filter((action) => !isDeviceCommand(action));
+      if (denied.length === 0) return undefined;
+      return `the broker denies ${denied.join(', ')}: let this user write or read them (see systemd/mosquitto.acl)`;
     }
   }
 }

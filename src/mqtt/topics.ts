@@ -185,3 +185,7 @@ export function formatTopicReference(): string {
     '',
   ].join('\n');
 }
+
+/** Whether the agent publishes it about itself: its tree, its claims, and its entities in Home Assistant. */
+export const isOwnTopic = (topic: string) =>
+  OWN_ROOTS.some((root) => topic.startsWith(`${root}/`)) || topic.includes(`/device/${ROOT}_`);

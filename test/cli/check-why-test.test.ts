@@ -349,6 +349,38 @@ describeWithMosquitto('gridtide test, with no agent on the broker', () => {
   );
 });
 
+describeWithMosquitto('gridtide check of the rights at the broker', () => {
+  const loads = '  car: {type: ev, output: {kind: mqtt, preset: go-e, topic: go-eCharger/1}, powerKw: 7}';
+  const rows: readonly (readonly [string, string, RegExp])[] = [
+    ['all of them', 'topic readwrite #', /^ok +mqtt.url: /m],
+    [
+      'no write to its own tree',
+      'topic readwrite #\ntopic deny gridtide/#',
+      /^WRONG +mqtt: .*gridtide\/[a-z-]+\/check.*(let this user (read|write))/m,
+    ],
+    [
+      'no claims of devices',
+      'topic readwrite #\ntopic deny gridtide-owners/#',
+      /^WRONG +mqtt: .*gridtide-owners\/check\/[a-z-]+/m,
+    ],
+    ['no discovery', 'topic readwrite #\ntopic deny homeassistant/#', /^WRONG +mqtt: .*homeassistant\/device/m],
+    [
+      'its own tree may be written, not read',
+      'topic write #',
+      /^WRONG +mqtt: a message on gridtide\/cellar\/check does not come back: let this user read/m,
+    ],
+  ];
+  it.each(rows)('%s', async (_, acl, expected) => {
+    const mosquitto = stopAfterTest(
+      await startMosquitto({ lines: ['allow_anonymous true', 'acl_file DIR/acl'], files: { acl: `${acl}\n` } }),
+    );
+    const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
+    const { out } = await run(check, await writeConfig({ mqtt: mosquitto.url, loads }));
+    expect(out).toMatch(expected);
+    expect(spy.messages.filter(({ topic }) => topic.startsWith('go-eCharger/'))).toEqual([]);
+  });
+});
+
 describeWithMosquitto('gridtide test of a device that says nothing', () => {
   const silent = (failSafe: string) =>
     `  plug: {type: generic, output: {kind: mqtt, preset: switch, topic: plug/set, stateTopic: plug/state}, minOn: 0s, minOff: 0s, failSafe: "${failSafe}"}`;

@@ -27,7 +27,7 @@ export const spec = {
     json: { help: 'one JSON document' },
   },
   notes: [
-    'It drives no GPIO line and publishes nothing. Run it as the user of the agent:',
+    'It drives no GPIO line and sends no command; at the broker it writes and reads a test topic of its own. Run it as the user of the agent:',
     'root may read and write files that another user may not.',
   ],
 } satisfies CommandSpec;

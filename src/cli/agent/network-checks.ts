@@ -5,6 +5,7 @@ import { isLoopback } from '../../domain/loopback.ts';
 import { minutes } from '../../domain/units.ts';
 import { buildTopics } from '../../mqtt/topics.ts';
 import { createSecrets } from '../../platform/secret-files.ts';
+import { createSystemClock } from '../../platform/system-clock.ts';
 import type { SignalQuery } from '../../service/api/query-types.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import { applyGate, deriveEntitlements, type Entitlements } from '../../service/entitlements/entitlements.ts';
@@ -13,6 +14,7 @@ import { failureText } from '../../service/failure-text.ts';
 import { readCaFile } from '../shared/ca-file.ts';
 import { openServiceLink, type ServiceLink } from '../shared/service-access.ts';
 import { openBrokerLink } from './broker-link.ts';
+import { findMissingRights } from './broker-rights.ts';
 import { type Check, type CheckContext, type Finding, note, ok, wrong } from './device-checks.ts';
 
 const MAX_SKEW = minutes(5);
@@ -25,15 +27,8 @@ export const checkBroker: Check = async ({ config, env, stop }) => {
   if (typeof link === 'string') return [wrong('mqtt.url', link)];
   try {
     const availability = await link.readRetained(buildTopics(config).availability);
-    const { state } = link.broker;
-    const denied = state.kind === 'online' ? state.denied : [];
-    if (denied.length > 0)
-      return [
-        wrong(
-          'mqtt',
-          `the broker denies ${denied.join(', ')}: let this user read and write gridtide/${config.device}/# (see systemd/mosquitto.acl)`,
-        ),
-      ];
+    const problems = await findMissingRights(link.broker, config, createSystemClock());
+    if (problems.length > 0) return problems.map((problem) => wrong('mqtt', problem));
     const agent = availability === 'online' ? '; an agent with this name is running' : '';
     return [ok('mqtt.url', `${mqtt.url} accepts this user${agent}`)];
   } finally {
