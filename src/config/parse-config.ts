@@ -1,6 +1,7 @@
 /** Turns the text of a configuration file into the checked configuration, or into all its mistakes. */
 
 import { type Alias, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { wasUtf16 } from '../domain/text-format.ts';
 import { formatCount } from '../domain/units.ts';
 import type { Config } from './config.ts';
 import { checkRules } from './config-rules.ts';
@@ -98,6 +99,8 @@ function parseYaml(text: string): ParsedYaml {
 
 /** The parser recurses; text made to exhaust it is refused like any other. */
 function parseYamlSafely(text: string): ParsedYaml {
+  if (wasUtf16(text))
+    return { ok: false, mistakes: ['the configuration is UTF-16, expected UTF-8; save it as UTF-8 and try again'] };
   if (new TextEncoder().encode(text).length > MAX_CONFIG_BYTES)
     return {
       ok: false,

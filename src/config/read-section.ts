@@ -50,6 +50,11 @@ function reportUnknownKeys(raw: RawMap, known: readonly string[], report: Report
   for (const key of raw.keys()) {
     if (known.includes(key)) continue;
     const near = findNearestWord(key, known);
+    // `{powerKw: 7,2}` has a second key.
+    if (/^\d+$/.test(key)) {
+      report('a number without a name; a decimal number is written with a point, such as 7.2', quoteKey(key));
+      continue;
+    }
     const cure = near === undefined ? `expected one of ${known.join(', ')}` : `did you mean ${near}?`;
     report(`unknown option; ${cure}`, quoteKey(key));
   }

@@ -6,6 +6,7 @@ import type { Goal, LocalTime, LocalWindow, WeekTimes } from '../domain/load-typ
 import {
   buildWeekTimes,
   DAY_KEY_PATTERN,
+  hintDecimalPoint,
   LOCAL_TIME_PATTERN,
   LOCAL_WINDOW_PATTERN,
   MONTH_KEY_PATTERN,
@@ -67,7 +68,10 @@ function createNumberType<T>(
       if (value !== undefined) return value;
       const isQuotedNumber = typeof raw === 'string' && raw.trim() !== '' && Number.isFinite(Number(raw));
       if (isNumber) report(`${raw} is not ${rangeText}${hint(raw)}`);
-      else report(`${quoteValue(raw)} is not ${expects}${isQuotedNumber ? '; write it without quotes' : ''}`);
+      else
+        report(
+          `${quoteValue(raw)} is not ${expects}${isQuotedNumber ? '; write it without quotes' : hintDecimalPoint(toText(raw) ?? '')}`,
+        );
       return undefined;
     },
   };
@@ -183,7 +187,10 @@ export function durationType(from: Duration = seconds(0), to: Duration = days(7)
       const value = typeof raw === 'string' ? parseDuration(raw) : undefined;
       if (value !== undefined && value >= from && value <= to) return value;
       if (value !== undefined) report(`${quoteValue(raw)} is not ${rangeText}`);
-      else report(`${quoteValue(raw)} is not ${expects}${typeof raw === 'number' ? '; write the unit' : ''}`);
+      else
+        report(
+          `${quoteValue(raw)} is not ${expects}${typeof raw === 'number' ? '; write the unit' : hintDecimalPoint(toText(raw) ?? '')}`,
+        );
       return undefined;
     },
   };

@@ -19,6 +19,13 @@ export function parseDecimal(text: string): number | undefined {
   return Number.isFinite(n) ? n : undefined;
 }
 
+/** What to write instead of `7,2`; empty for any other text. */
+export const hintDecimalPoint = (text: string) =>
+  /^\s*[+-]?\d+,\d+\D*$/.test(text) ? `; write a decimal point: ${text.trim().replace(',', '.')}` : '';
+
+/** Whether a text was UTF-16 before it was read as UTF-8. */
+export const wasUtf16 = (text: string) => /^(?:\uFFFD{2}|[\s\S]{0,3}\0)/.test(text);
+
 /** Minutes after midnight of `07:00`; undefined when it is no time of a day. */
 export function parseLocalTime(text: string): LocalTime | undefined {
   const parts = LOCAL_TIME_PATTERN.exec(text);

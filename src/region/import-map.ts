@@ -84,6 +84,8 @@ interface ImportRun {
   readonly previous: MapInfo | undefined;
   readonly reader: GeoJsonReader;
   readonly counts: PolygonCounts;
+  /** Features of which a polygon was stored. */
+  readonly storedFeatures: Set<number>;
   readonly homeProbe: HomeProbe | undefined;
   readonly splitPolygon: ReturnType<typeof createSplitter>;
   /** Checked when it matters, once. */
@@ -117,6 +119,7 @@ async function storePolygon(run: ImportRun): Promise<void> {
   const writer = await openWriter(run);
   const feature = reader.featureIndex();
   counts.polygons++;
+  run.storedFeatures.add(feature);
   counts.vertices += polygon.vertexCount;
   for (const piece of run.splitPolygon(polygon)) {
     homeProbe?.addPiece(piece, feature);
@@ -162,15 +165,39 @@ function findHome({ reader, homeProbe }: ImportRun, lastUpdated: Instant | undef
   return { ...name, source: 'map', ...(lastUpdated === undefined ? {} : { mapLastUpdated: lastUpdated }) };
 }
 
+/** With more of its polygons open, a map is damaged as a whole. */
+const MAX_OPEN_SHARE = 0.1;
+const MAX_LISTED_REGIONS = 5;
+const MAX_NAME_LENGTH = 40;
+
+/** Tells of rings that were closed and of polygons left out; refuses a map with too many of them. */
+function reportOpenRings({ reader, counts, options: { log } }: ImportRun): void {
+  const { openPolygons: open, names } = reader;
+  const closed = reader.closedRings();
+  if (closed > 0)
+    log?.('warn', `closed ${formatCount(closed, 'ring')} of the map that ended beside the first position`);
+  if (open.length === 0) return;
+  const widest = Math.max(...open.map(({ gap }) => gap)).toPrecision(2);
+  const regions = [...new Set(open.map(({ feature }) => (names[feature]?.region ?? '').slice(0, MAX_NAME_LENGTH)))];
+  const listed = `${regions.slice(0, MAX_LISTED_REGIONS).join(', ')}${regions.length > MAX_LISTED_REGIONS ? ' and others' : ''}`;
+  const what = `${formatCount(open.length, 'polygon')} of ${listed} with a ring that is not closed (by up to ${widest} degrees)`;
+  if (open.length > (open.length + counts.polygons) * MAX_OPEN_SHARE)
+    throw new MapError({ kind: 'malformed', at: reader.offset(), message: `the map has ${what}` });
+  log?.('warn', `the map has ${what}: left out, so places in there lie in no region`);
+}
+
 /** What an import made, and the region of `homePlace` in the new map. */
 export type MapOutcome = ImportedMap & { readonly found?: FoundRegion };
 
 async function finishImport(run: ImportRun, homeRegion: string | undefined): Promise<MapOutcome> {
   const { options, reader, counts, writer, file } = run;
   const { names } = reader;
+  reportOpenRings(run);
   if (writer === undefined || file === undefined || writer.pieces === 0)
     throw new MapError({ kind: 'malformed', at: reader.offset(), message: 'the map has no region with an area' });
-  const regions = new Set(names.map(({ region }) => region)).size;
+  const lostFeatures = new Set(reader.openPolygons.map(({ feature }) => feature));
+  for (const feature of run.storedFeatures) lostFeatures.delete(feature);
+  const regions = new Set(names.filter((_, i) => !lostFeatures.has(i)).map(({ region }) => region)).size;
   const lastUpdated = parseLastUpdated(reader);
   const found = findHome(run, lastUpdated);
   checkPlausible(run, regions, found, homeRegion);
@@ -199,6 +226,7 @@ async function startImport(options: ImportOptions): Promise<ImportRun> {
     previous: previous === undefined || 'kind' in previous ? undefined : previous,
     reader: createGeoJsonReader(limits),
     counts: { polygons: 0, vertices: 0 },
+    storedFeatures: new Set(),
     homeProbe: options.homePlace && createHomeProbe(options.homePlace),
     splitPolygon: createSplitter(),
   };

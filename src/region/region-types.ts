@@ -24,7 +24,7 @@ export interface MapInfo {
 
 /** Why there is no (new) map. `message` is one sentence for people; the index held before keeps answering in every case. */
 export type MapFailure =
-  /** The text is not the GeoJSON of specification 2.8: cut short, wrong types, an open ring, a number out of range. `at` counts bytes. */
+  /** The text is not the GeoJSON of specification 2.8: cut short, wrong types, many open rings, a number out of range. `at` counts bytes. */
   | { readonly kind: 'malformed'; readonly at: number; readonly message: string }
   /** A limit was passed. */
   | { readonly kind: 'too-large'; readonly message: string }

@@ -126,6 +126,11 @@ const TOPIC = 'an MQTT topic of at most 512 characters without + # and control c
 const YAML_ROWS: readonly InvalidConfig[] = [
   unfit('nothing', '', 'the configuration is empty; gridtide init writes one'),
   unfit('comments only', '# x\n', 'the configuration is empty; gridtide init writes one'),
+  unfit(
+    'UTF-16',
+    '\ufffd\ufffdd\0e\0v\0',
+    'the configuration is UTF-16, expected UTF-8; save it as UTF-8 and try again',
+  ),
   unfit('a list', '- a\n', 'the configuration is not a list of keys with values; gridtide init writes one'),
   unfit('a key twice', `${AS_DOCUMENTED}device: attic\n`, 'line 21: the key device appears twice; keep one'),
   unfit('a tab', 'device: a\nplace:\n\tlatitude: 1\n', 'line 3: a tab is used to indent; use spaces'),
@@ -195,6 +200,21 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
     'a number in quotes',
     withLoad({ onBelow: '30' }),
     'loads.heater.onBelow: "30" is not a number within 0-100; write it without quotes',
+  ),
+  invalid(
+    'a decimal comma',
+    withLoad({ onBelow: '30,5' }),
+    'loads.heater.onBelow: "30,5" is not a number within 0-100; write a decimal point: 30.5',
+  ),
+  invalid(
+    'a decimal comma in a duration',
+    withLoad({ minOn: '1,5h' }),
+    'loads.heater.minOn: "1,5h" is not a duration such as 90s, 30m, 4h or 1h30m, within 0s to 12h; write a decimal point: 1.5h',
+  ),
+  invalid(
+    'a decimal comma between braces',
+    withLoad({ 5: null }),
+    'loads.heater.5: a number without a name; a decimal number is written with a point, such as 7.2',
   ),
   invalid(
     'a list for a number',

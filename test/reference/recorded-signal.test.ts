@@ -70,6 +70,13 @@ describe('reading', () => {
     ],
     ['a time within a slot', `${HEADER}\n2020-01-01T00:01Z,1\n`, /line 2: .* is not the start of a 5-minute slot/],
     ['a rate in words', `${HEADER}\n2020-01-01T00:00Z,low\n`, /line 2: "low" is not a number|is not a number/],
+    [
+      'a decimal comma',
+      `${HEADER}\n2020-01-01T00:00Z,"1,5"\n`,
+      /line 2: .*write decimal numbers with a point and without quotes/,
+    ],
+    ['semicolons', 'time;value\n2020-01-01T00:00Z;1,5\n', /line 1: the columns are parted by semicolons/],
+    ['UTF-16', `\ufffd\ufffdt\0i\0m\0e\0\n`, /line 1: the file is UTF-16, expected UTF-8/],
     ['nothing', '', /empty/],
     ['a header alone', `${HEADER}\n`, /no rows/],
   ])('%s: %s', async (_, content, sentence) => {

@@ -42,10 +42,51 @@ const withGeometry = (geometry: string) =>
 const withRing = (ring: string) => withGeometry(`{"type":"MultiPolygon","coordinates":[[${ring}]]}`);
 const openSquare = JSON.stringify(square(10, 0, 10).slice(0, -1));
 
+describe('a ring whose last position is not its first', () => {
+  /** Twenty squares side by side; that at 0, 0 is OPEN and ends beside its beginning by `gap` degrees. */
+  const createOpenMap = (gap: number) => {
+    const closed = Array.from({ length: 19 }, (_, i) => feature(`R${i}`, [square(4 * i - 80, 20, 3)]));
+    const ring = [
+      [0, 0],
+      [3, 0],
+      [3, 3],
+      [0, 3],
+      [0, gap],
+    ];
+    return createMapText(...closed, feature('OPEN', [ring as never]));
+  };
+  const importOpen = async (gap: number) => {
+    const disk = createMemoryDisk();
+    const warnings: string[] = [];
+    const log = (level: string, message: string) => {
+      if (level === 'warn') warnings.push(message);
+    };
+    const result = await importText(createOpenMap(gap), { disk, log });
+    return { disk, warnings, result };
+  };
+
+  it('is closed when the gap is that of a rounded border, with one warning', async () => {
+    const { disk, warnings, result } = await importOpen(0.0009);
+    expect(result).toMatchObject({ ok: true, info: { regions: 20, polygons: 20 } });
+    expect(warnings).toEqual(['closed 1 ring of the map that ended beside the first position']);
+    expect(await regionAt(disk, 1, 1)).toBe('OPEN');
+  });
+
+  it('leaves out its polygon alone when the gap is wide, and says so', async () => {
+    const { disk, warnings, result } = await importOpen(1.5);
+    expect(result).toMatchObject({ ok: true, info: { regions: 19, polygons: 19 } });
+    expect(warnings).toEqual([
+      'the map has 1 polygon of OPEN with a ring that is not closed (by up to 1.5 degrees): left out, so places in there lie in no region',
+    ]);
+    expect([await regionAt(disk, 1, 1), await regionAt(disk, 21, -79)]).toEqual([undefined, 'R0']);
+  });
+});
+
 describe('a text that is no map', () => {
   //  what, text, kind, words of the sentence
   const rows: readonly (readonly [string, string, string, string | RegExp])[] = [
     ['nothing', '', 'malformed', 'ends too early'],
+    ['UTF-16', '\0{\0"', 'malformed', 'the text is UTF-16, expected UTF-8'],
     ['a list', '[]', 'malformed', 'expected a FeatureCollection'],
     ['a number', '12 ', 'malformed', 'expected a FeatureCollection'],
     ['an error body', '{"error":"Forbidden"}', 'malformed', '"type" is missing'],
@@ -84,8 +125,13 @@ describe('a text that is no map', () => {
     ['a position of one number', withRing('[[10,0],[20],[20,1],[10,0]]'), 'malformed', 'fewer than two numbers'],
     ['an empty position', withRing('[[10,0],[],[20,1],[10,0]]'), 'malformed', 'fewer than two numbers'],
     ['a number outside a position', withRing('[[10,0],5,[20,1],[10,0]]'), 'malformed', 'outside a position'],
-    ['a ring left open', withRing(openSquare), 'malformed', 'feature 1 (EAST)'],
-    ['a ring open in one axis', withRing('[[10,0],[20,0],[20,10],[10,1]]'), 'malformed', 'a ring is not closed'],
+    ['a ring left open', withRing(openSquare), 'malformed', '1 polygon of EAST with a ring that is not closed'],
+    [
+      'a ring open in one axis',
+      withRing('[[10,0],[20,0],[20,10],[10,1]]'),
+      'malformed',
+      'a ring that is not closed (by up to 10 degrees)',
+    ],
     ['a ring of three positions', withRing('[[10,0],[20,0],[10,0]]'), 'malformed', 'a ring has 3 positions'],
     ['an empty ring', withRing(`${JSON.stringify(square(10, 0, 5))},[]`), 'malformed', 'a ring has 0 positions'],
     ['an empty ring first', withRing(`[],${JSON.stringify(square(10, 0, 5))}`), 'malformed', 'a ring is empty'],
@@ -202,7 +248,7 @@ describe('a text that is no map', () => {
       'an open ring in a region of a long name',
       withRing(openSquare).replaceAll('EAST', 'E'.repeat(900)),
       'malformed',
-      /^feature 1 \(E{40}\), byte \d+: a ring is not closed/,
+      /^the map has 1 polygon of E{40} with a ring that is not closed/,
     ],
     [
       'a name of 2,000 bytes',

@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { findNearestWord } from '../../domain/did-you-mean.ts';
-import { parseDecimal } from '../../domain/text-format.ts';
+import { hintDecimalPoint, parseDecimal } from '../../domain/text-format.ts';
 
 /** What a command may use of the process; tests pass their own. */
 export interface Terminal {
@@ -210,7 +210,8 @@ export function parseArguments(spec: CommandSpec, argv: readonly string[]): Argu
       if (n !== undefined && n >= from && n <= to && (!whole || Number.isInteger(n))) return n;
       const kind = whole ? 'a whole number' : 'a number';
       const range = to !== Infinity ? ` within ${from} to ${to}` : from === -Infinity ? '' : ` of at least ${from}`;
-      const spelling = n === undefined ? `, written in digits such as ${whole ? '16' : '-38.5'}` : '';
+      const spelling =
+        n === undefined ? `, written in digits such as ${whole ? '16' : '-38.5'}${hintDecimalPoint(given)}` : '';
       throw new UsageError(`--${name} ${given}: expected ${kind}${range}${spelling}`);
     },
   };

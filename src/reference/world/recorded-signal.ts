@@ -89,6 +89,9 @@ function createRowReader(header: string, units: string | undefined): RowReader |
   const columns = header.trim().split(',');
   const recorded = columns[0] === 'time' && columns[1] === 'moer';
   const plain = columns.length === 2 && columns[0] === 'time' && columns[1] === 'value';
+  if (/^\uFFFD{2}|\0/.test(header)) return 'the file is UTF-16, expected UTF-8; save it as UTF-8';
+  if (/^time;/.test(header))
+    return `the columns are parted by semicolons, expected commas, and a point in decimal numbers; save it so`;
   if (!recorded && !plain)
     return `the header is "${header.slice(0, 60)}", wanted time,moer,f1,…,f${FORECAST_POINTS} or time,value`;
   const unit = units ?? (recorded ? 'kg_co2_per_kwh' : '');
@@ -103,7 +106,10 @@ function createRowReader(header: string, units: string | undefined): RowReader |
     const [value = Number.NaN, ...forecasts] = cells
       .slice(1)
       .map((cell) => (cell === '' ? Number.NaN : Number(cell) * factor));
-    if (!Number.isFinite(value)) return `"${(cells[1] ?? '').slice(0, 40)}" is not a number`;
+    if (!Number.isFinite(value)) {
+      const hint = /^"\d+$/.test(cells[1] ?? '') ? '; write decimal numbers with a point and without quotes' : '';
+      return `${(cells[1] ?? '').slice(0, 40)} is not a number${hint}`;
+    }
     return { slot: at / SLOT, value, forecasts };
   };
 }

@@ -25,6 +25,15 @@ export class CoordinatesReader {
     return this.#rings.polygon;
   }
 
+  get closedRings(): number {
+    return this.#rings.closedRings;
+  }
+
+  /** The gap of the polygon just read, in degrees, when it cannot be used for it. */
+  get gap(): number | undefined {
+    return this.#rings.gap;
+  }
+
   start(): void {
     this.#level = 0;
     this.#polygonLevel = 0;

@@ -6,6 +6,12 @@ import { CoordinatesReader, POLYGON_LEVEL } from './coordinates-reader.ts';
 import { type JsonEvents, JsonReader } from './json-reader.ts';
 import type { PolygonRings } from './ring-buffer.ts';
 
+/** A polygon that was left out, and the widest gap of its rings in degrees. */
+export interface OpenPolygon {
+  readonly feature: number;
+  readonly gap: number;
+}
+
 interface MapMeta {
   lastUpdated?: string;
   signalType?: string;
@@ -78,6 +84,7 @@ class MapBuilder implements JsonEvents {
   readonly names: RegionName[] = [];
   readonly meta: MapMeta = {};
   readonly coordinates: CoordinatesReader;
+  readonly openPolygons: OpenPolygon[] = [];
   /** Whether a polygon has just been completed. */
   hasPolygon = false;
   readonly #limits: ImportLimits;
@@ -132,7 +139,7 @@ class MapBuilder implements JsonEvents {
   onClose(): boolean {
     const container = this.#container;
     this.#depth--;
-    this.hasPolygon = container === COORDINATES && this.coordinates.close();
+    this.hasPolygon = container === COORDINATES && this.coordinates.close() && !this.#refuseOpenPolygon();
     if (container === GEOMETRY) this.#endGeometry();
     else if (container === FEATURE) this.#endFeature();
     return this.hasPolygon;
@@ -176,6 +183,14 @@ class MapBuilder implements JsonEvents {
     if (this.#depth < 2 || this.#containers[2] !== FEATURES) return '';
     const { region } = this.#feature;
     return `feature ${this.names.length}${region === undefined || this.#depth < 3 ? '' : ` (${shortenName(region)})`}, `;
+  }
+
+  /** Leaves out a polygon whose border has a gap: which places it covers is a guess. */
+  #refuseOpenPolygon(): boolean {
+    const { gap } = this.coordinates;
+    if (gap === undefined) return false;
+    this.openPolygons.push({ feature: this.names.length, gap });
+    return true;
   }
 
   #startFeature(): void {
@@ -252,6 +267,9 @@ export interface GeoJsonReader {
   featureIndex(): number;
   readonly names: readonly RegionName[];
   readonly meta: Readonly<MapMeta>;
+  readonly openPolygons: readonly OpenPolygon[];
+  /** Rings that ended a little beside their first position. */
+  closedRings(): number;
   /** Throws when the document is not a complete map. */
   end(): void;
   offset(): number;
@@ -278,6 +296,8 @@ export function createGeoJsonReader(limits: ImportLimits): GeoJsonReader {
   return {
     names: map.names,
     meta: map.meta,
+    openPolygons: map.openPolygons,
+    closedRings: () => map.coordinates.closedRings,
     read(chunk, from) {
       map.hasPolygon = false;
       return withLocation(() => json.read(chunk, from));

@@ -174,6 +174,9 @@ export class JsonReader {
   }
 
   #unexpectedByteError(byte: number): MalformedError {
+    // Its byte order mark, or the zero beside the first bracket.
+    if (this.offset < 2 && (byte >= 0xfe || byte === 0))
+      return new MalformedError('the text is UTF-16, expected UTF-8; save it as UTF-8');
     return new MalformedError(`${formatByte(byte)} stands where ${EXPECTED_TEXTS[this.#expected]} is expected`);
   }
 
