@@ -16,7 +16,7 @@ export type UnreachableReason =
   | 'redirect'
   | 'captive-portal';
 
-export type Failure =
+type FailureKind =
   /** No connection, a deadline, a cut or oversized body, a page that is not the service's: try again later. */
   | { readonly kind: 'unreachable'; readonly reason: UnreachableReason; readonly cause: string }
   /**
@@ -49,6 +49,9 @@ export type Failure =
   | { readonly kind: 'forbidden'; readonly cause: string }
   /** The caller ended it. */
   | { readonly kind: 'stopped' };
+
+/** `requestId` is the service's name of the request, for those who ask its operator. */
+export type Failure = FailureKind & { readonly requestId?: string };
 
 export type Outcome<Value> =
   | { readonly ok: true; readonly value: Value }

@@ -1,6 +1,7 @@
 /** Sections 2.1 to 2.4, 2.7, 2.8, 4.1, 4.2, 5 and 7, asked by the client: accounts, tokens, access, regions, maps. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toCommandError } from '../../src/cli/shared/service-access.ts';
 import { minutes, seconds } from '../../src/domain/units.ts';
 import { deriveEntitlements } from '../../src/service/entitlements/entitlements.ts';
 import {
@@ -137,9 +138,15 @@ describe('4.2 regions and maps', () => {
     expect(found.regionFullName.length).toBeGreaterThan(0);
   });
 
+  it.skipIf(isPublished)('a failure carries the name that the service gave to the request', async () => {
+    const why = expectFailure(await pair.client('free').forecast(PSCO));
+    expect(why).toMatchObject({ kind: 'not-entitled', requestId: expect.stringMatching(/^7-\d+$/) });
+    expect(toCommandError(why)).toMatchObject({ details: { kind: 'not-entitled', requestId: why.requestId } });
+  });
+
   it('7: Coordinates not found', async () => {
     const outside = { place: buildPlace(0, 0), signalType: 'co2_moer' };
-    expect(expectFailure(await pair.client().regionFromLoc(outside))).toEqual({ kind: 'outside-coverage' });
+    expect(expectFailure(await pair.client().regionFromLoc(outside))).toMatchObject({ kind: 'outside-coverage' });
   });
 
   it('2.8: the map comes as a stream, for analyst and pro alone', async () => {

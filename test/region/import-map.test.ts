@@ -130,7 +130,7 @@ describe('a text that is no map', () => {
       'a ring open in one axis',
       withRing('[[10,0],[20,0],[20,10],[10,1]]'),
       'malformed',
-      'a ring that is not closed (by up to 10 degrees)',
+      'a ring that is not closed (by up to 1.0 degrees)',
     ],
     ['a ring of three positions', withRing('[[10,0],[20,0],[10,0]]'), 'malformed', 'a ring has 3 positions'],
     ['an empty ring', withRing(`${JSON.stringify(square(10, 0, 5))},[]`), 'malformed', 'a ring has 0 positions'],

@@ -170,6 +170,7 @@ export function unwrapOutcome<Value>(outcome: Outcome<Value>): Value {
 const getDetails = (failure: Failure) => ({
   kind: failure.kind,
   ...('status' in failure ? { status: failure.status } : {}),
+  ...(failure.requestId === undefined ? {} : { requestId: failure.requestId }),
   ...('retryAfter' in failure && failure.retryAfter !== undefined ? { retryAfter: failure.retryAfter / 1_000 } : {}),
 });
 

@@ -11,7 +11,7 @@ import {
   type HttpStream,
 } from '../../domain/ports.ts';
 import { type Duration, durationBetween, type Uptime } from '../../domain/units.ts';
-import { failed, ok } from '../api/decode-body.ts';
+import { failed, ok, quoteReceived } from '../api/decode-body.ts';
 import type { Failure, Outcome } from '../failure.ts';
 import type { RateLimitGroup } from '../limits/cooldown.ts';
 import { createRateLimits, type RateLimitOptions } from '../limits/rate-limits.ts';
@@ -90,39 +90,62 @@ function createRecorder({ clock, log }: Pick<TransportOptions, 'clock' | 'log'>)
   };
 }
 
+function addRequestId(failure: Failure, { headers }: HttpResponseHead): Failure {
+  const requestId = headers['x-request-id'];
+  return requestId === undefined ? failure : { ...failure, requestId: quoteReceived(requestId) };
+}
+
+interface Attempts {
+  readonly checkBlocked: Transport['checkBlocked'];
+  /** One request within the limits, and what its answer means; `judge` is asked unless it failed. */
+  attempt<Answer extends HttpResponseHead, Result>(
+    outgoing: OutgoingRequest,
+    go: (request: HttpRequest) => Promise<Answer | HttpFailure>,
+    judge: (answer: Answer, startedAt: Uptime) => Promise<Result>,
+  ): Promise<Result | FinalVerdict>;
+}
+
+function createAttempts(
+  { clock, stopSignal, deadline }: TransportOptions,
+  limits: ReturnType<typeof createRateLimits>,
+  { record }: Pick<ReturnType<typeof createRecorder>, 'record'>,
+): Attempts {
+  const checkBlocked: Transport['checkBlocked'] = (group) => {
+    if (stopSignal.aborted) return { kind: 'stopped' };
+    const wait = limits.computeWait(group);
+    return wait > 0 ? { kind: 'throttled', retryAfter: wait } : undefined;
+  };
+  return {
+    checkBlocked,
+    async attempt(outgoing, go, judge) {
+      const { rateLimitGroup, request } = outgoing;
+      const blocked = checkBlocked(rateLimitGroup);
+      if (blocked !== undefined) return toFailedVerdict(blocked);
+      const startedAt = clock.now().uptime;
+      const end = limits.reserve(rateLimitGroup);
+      const answer = await record(outgoing, () => go(deadline === undefined ? request : { ...request, deadline }));
+      end(clock.now().uptime);
+      return answer.ok ? judge(answer.value, startedAt) : toFailedVerdict(answer.failure);
+    },
+  };
+}
+
 export function createTransport(options: TransportOptions): Transport {
-  const { http, clock, stopSignal, deadline } = options;
+  const { http, clock, stopSignal } = options;
   const limits = createRateLimits(options);
   const { record, countBytes, counts, skew } = createRecorder(options);
   // As many listeners as requests under way.
   setMaxListeners(0, stopSignal);
-
-  function checkBlocked(group: RateLimitGroup): Failure | undefined {
-    if (stopSignal.aborted) return { kind: 'stopped' };
-    const wait = limits.computeWait(group);
-    return wait > 0 ? { kind: 'throttled', retryAfter: wait } : undefined;
-  }
-
-  /** Sends one request within the limits and classifies its answer by `judge` unless it failed. */
-  async function attempt<Answer extends HttpResponseHead, Result>(
-    outgoing: OutgoingRequest,
-    go: (request: HttpRequest) => Promise<Answer | HttpFailure>,
-    judge: (answer: Answer, startedAt: Uptime) => Promise<Result>,
-  ): Promise<Result | FinalVerdict> {
-    const { rateLimitGroup, request } = outgoing;
-    const blocked = checkBlocked(rateLimitGroup);
-    if (blocked !== undefined) return toFailedVerdict(blocked);
-    const startedAt = clock.now().uptime;
-    const end = limits.reserve(rateLimitGroup);
-    const answer = await record(outgoing, () => go(deadline === undefined ? request : { ...request, deadline }));
-    end(clock.now().uptime);
-    return answer.ok ? judge(answer.value, startedAt) : toFailedVerdict(answer.failure);
-  }
+  const { checkBlocked, attempt } = createAttempts(options, limits, { record });
 
   function applyVerdict({ rateLimitGroup, request }: OutgoingRequest, reply: HttpResponse, startedAt: Uptime) {
-    const verdict = classifyResponse(redactEcho(reply, request), clock.now().wall);
-    if (verdict.kind === 'throttled')
-      return toFailedVerdict(limits.recordThrottled(rateLimitGroup, startedAt, verdict.retryAfter));
+    const safeReply = redactEcho(reply, request);
+    const verdict = classifyResponse(safeReply, clock.now().wall);
+    if (verdict.kind === 'throttled') {
+      const failure = limits.recordThrottled(rateLimitGroup, startedAt, verdict.retryAfter);
+      return toFailedVerdict(addRequestId(failure, safeReply));
+    }
+    if (verdict.kind === 'failed') return toFailedVerdict(addRequestId(verdict.failure, safeReply));
     if (verdict.kind === 'answer') limits.recordAnswered(rateLimitGroup, startedAt);
     return verdict;
   }
@@ -132,6 +155,16 @@ export function createTransport(options: TransportOptions): Transport {
       countBytes(chunk.length);
       yield chunk;
     }
+  }
+
+  async function judgeStream(outgoing: OutgoingRequest, stream: HttpStream, startedAt: Uptime) {
+    const isUnchanged = stream.status === 304 && outgoing.request.headers['if-none-match'] !== undefined;
+    const isMap = stream.status === 200 && isJsonResponse(stream);
+    // A 304 has no body, but its end must be read to free the connection.
+    const body = isMap ? undefined : await readShortBody(stream.chunks);
+    if (body !== undefined && !isUnchanged) return applyVerdict(outgoing, { ...stream, body }, startedAt);
+    limits.recordAnswered(outgoing.rateLimitGroup, startedAt);
+    return { stream: { ...stream, chunks: countChunks(stream.chunks) } };
   }
 
   return {
@@ -146,19 +179,8 @@ export function createTransport(options: TransportOptions): Transport {
         },
       ),
     async open(outgoing) {
-      const result = await attempt(
-        outgoing,
-        (request) => http.stream(request, stopSignal),
-        async (stream, startedAt) => {
-          const isUnchanged = stream.status === 304 && outgoing.request.headers['if-none-match'] !== undefined;
-          const isMap = stream.status === 200 && isJsonResponse(stream);
-          // A 304 has no body, but its end must be read to free the connection.
-          const body = isMap ? undefined : await readShortBody(stream.chunks);
-          if (body !== undefined && !isUnchanged) return applyVerdict(outgoing, { ...stream, body }, startedAt);
-          limits.recordAnswered(outgoing.rateLimitGroup, startedAt);
-          return { stream: { ...stream, chunks: countChunks(stream.chunks) } };
-        },
-      );
+      const send = (request: HttpRequest) => http.stream(request, stopSignal);
+      const result = await attempt(outgoing, send, (stream, startedAt) => judgeStream(outgoing, stream, startedAt));
       return 'stream' in result ? result : { verdict: result };
     },
     counts,
