@@ -161,3 +161,7 @@ export function parseLedger(text: string): ParsedLedger {
     foreign: lost.foreign + (header?.foreign ?? 0),
   };
 }
+
+/** The whole lines that another version of the program wrote, with their ends. */
+export const listForeignLines = (text: string): readonly string[] =>
+  text.split('\n').flatMap((line) => (line !== '' && parseLine(line) === 'foreign' ? [`${line}\n`] : []));

@@ -4,7 +4,7 @@ import type { Disk } from '../domain/ports.ts';
 import { days, type Instant, subtractDuration } from '../domain/units.ts';
 import type { CarriedEntry, Entry, HeaderEntry, JobEntry } from './entries.ts';
 import { getLedgerFile, getMonthStart, type LedgerMonth, listLedgerFiles, readLedgerMonths } from './ledger-files.ts';
-import { formatEntries, parseLedger } from './ledger-lines.ts';
+import { formatEntries, listForeignLines, parseLedger } from './ledger-lines.ts';
 import { createTally } from './tally.ts';
 
 export interface TidyOptions {
@@ -55,14 +55,23 @@ async function readHeader(disk: TidyDisk, name: string): Promise<HeaderEntry | u
   }
 }
 
-async function writeMonth(disk: TidyDisk, name: string, header: HeaderEntry, entries: readonly Entry[]): Promise<void> {
+/** Lines of another version stay as they are: it may be in use again. */
+async function writeMonth(
+  disk: TidyDisk,
+  name: string,
+  header: Omit<HeaderEntry, 'kind' | 'foreign'>,
+  entries: readonly Entry[],
+): Promise<void> {
+  const present = new TextDecoder().decode(await disk.read(name));
+  const { foreign = 0 } = (await readHeader(disk, name)) ?? {};
   const counted = entries.filter(({ kind }) => kind !== 'header');
-  await disk.replace(name, new TextEncoder().encode(formatEntries([header, ...counted])));
+  const lines = formatEntries([{ ...header, kind: 'header', foreign }, ...counted]);
+  await disk.replace(name, new TextEncoder().encode(lines + listForeignLines(present).join('')));
 }
 
 async function joinLines(disk: TidyDisk, name: string): Promise<void> {
-  for await (const { damaged, foreign, entries } of readLedgerMonths(disk, [name]))
-    await writeMonth(disk, name, { kind: 'header', damaged, foreign }, entries);
+  for await (const { damaged, entries } of readLedgerMonths(disk, [name]))
+    await writeMonth(disk, name, { damaged }, entries);
 }
 
 /** `names`: the month with the one before it and the two after it, as far as there are any. */
@@ -83,8 +92,7 @@ async function foldMonth(disk: TidyDisk, names: readonly string[], name: string,
   const known = [...before, month].flatMap(({ entries }) => entries);
   const context = buildContext(known, tally.listCarried(), after, getMonthEnd(month));
 
-  const { damaged, foreign } = month;
-  await writeMonth(disk, name, { kind: 'header', damaged, foreign, timezone: options.timezone }, [...sums, ...context]);
+  await writeMonth(disk, name, { damaged: month.damaged, timezone: options.timezone }, [...sums, ...context]);
   for (const one of before) await dropContext(disk, one);
 }
 
@@ -125,5 +133,5 @@ async function dropContext(disk: TidyDisk, { name, entries }: LedgerMonth): Prom
   const header = entries.find((one) => one.kind === 'header');
   const counted = entries.filter(({ kind }) => kind === 'day' || kind === 'slot');
   if (header?.timezone !== undefined && counted.length + 1 < entries.length)
-    await writeMonth(disk, name, header, counted);
+    await writeMonth(disk, name, { damaged: header.damaged, timezone: header.timezone }, counted);
 }

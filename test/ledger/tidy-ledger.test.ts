@@ -1,5 +1,6 @@
 /** Months rewritten: the same totals before and after, whatever was under way at their ends. */
 
+import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addDuration, days, type Instant } from '../../src/domain/units.ts';
@@ -133,6 +134,19 @@ describe('tidying a ledger', () => {
     expect(await tidyAll(disk, 'UTC', Date.UTC(2027, 3, 30) as Instant)).toBe(0);
     expect(await tidyAll(disk, 'UTC', Date.UTC(2027, 4, 1) as Instant)).toBe(1);
     expect(await read()).not.toContain('"kind":"slots"');
+  });
+
+  it('lines of another version of the program stay where they are, joined month or folded', async () => {
+    const disk = await stored(march);
+    const json = '{"kind":"tariff","price":0.31}';
+    const line = `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
+    const name = 'ledger-2026-03.jsonl';
+    await disk.append(name, new TextEncoder().encode(line), { sync: true });
+    for (const now of [Date.UTC(2026, 4, 1), Date.UTC(2027, 5, 1)]) {
+      await tidyAll(disk, 'UTC', now as Instant);
+      expect(new TextDecoder().decode(await disk.read(name))).toContain(line);
+      for await (const { foreign } of readLedgerMonths(disk, [name])) expect(foreign).toBe(1);
+    }
   });
 
   it('a disk that refuses the new month keeps the old one', async () => {
