@@ -139,6 +139,8 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
   let switches = 0;
   let messages = 0;
   let health: { readonly ok: boolean; readonly basis: string } | undefined;
+  let forecastAt: number | undefined;
+  const plannedAt = new Map<string, number>();
   let failSafeSince: number | undefined;
   let blindSince: number | undefined;
 
@@ -209,6 +211,10 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       if (health?.ok === true && health.basis === 'fail-safe') fail('health', 'health says ok on the basis fail-safe');
     }
     if (topic.endsWith('/result')) keepPromise(topic, payload);
+    if (topic === topics.forecast && payload !== '') forecastAt = Date.parse(JSON.parse(payload).generatedAt);
+    const planned = loads.find(({ name }) => topic === topics.plan(name));
+    if (planned !== undefined && payload !== '')
+      plannedAt.set(planned.name, Date.parse(JSON.parse(payload).madeAt ?? ''));
   }
 
   function keepPromise(topic: string, payload: string): void {
@@ -245,6 +251,17 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       const quietSince = Math.max(watch.levelAt, watch.disturbedAt, isDevice ? brokerTroubledAt : 0);
       if (now() - quietSince < patience || isRunning(level) === watch.isRunning) continue;
       fail('obedience', `${load} is decided ${level} and ${watch.isRunning ? 'runs' : 'does not run'}`);
+    }
+  };
+
+  /** A load that goes by its plan has one of the forecast that was published last, or of one not much older. */
+  const checkPlans = (decisions: readonly Decision[], brokerTroubledAt: number): void => {
+    if (now() - brokerTroubledAt < HOUR) return;
+    for (const { load, why } of decisions) {
+      const madeAt = plannedAt.get(load);
+      if ((why !== 'planned' && why !== 'plan-waits') || madeAt === undefined || forecastAt === undefined) continue;
+      const age = forecastAt - madeAt;
+      if (age > HOUR) fail('plans', `the plan of ${load} is ${Math.round(age / MINUTE)} min older than the forecast`);
     }
   };
 
@@ -335,7 +352,9 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       checkPromises(decisions);
       checkObedience(decisions, brokerTroubledAt);
       checkHealth(decisions, brokerTroubledAt);
-      if (status.isClockTrusted) checkSight(status);
+      if (!status.isClockTrusted) return;
+      checkSight(status);
+      checkPlans(decisions, Math.max(brokerTroubledAt, aliveSince, status.troubledAt));
     },
     finish: splitPieces,
   };

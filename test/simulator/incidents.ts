@@ -222,7 +222,18 @@ export function drawIncidents(seed: number, hours: number): readonly Incident[] 
     }
     return own;
   });
-  return incidents.sort((a, b) => a.at - b.at);
+  return [...incidents, ...drawFollowers(seed, incidents)].sort((a, b) => a.at - b.at);
+}
+
+/** Some commands are followed by a power cut within moments: what was answered must be kept. */
+function drawFollowers(seed: number, incidents: readonly Incident[]): readonly Incident[] {
+  const chance = createChance(seed, 'followers');
+  const hasPowerCuts = incidents.some(({ kind }) => kind === 'power-cut');
+  return incidents.flatMap(({ at, kind }) => {
+    const isFollowed = chance.hits(0.25);
+    const cut = FAMILIES['power-cut'].draw(chance, at + Math.round(chance.spread(20, 2_000)));
+    return kind === 'command' && hasPowerCuts && isFollowed ? [{ ...cut, acts: 0 } as Incident] : [];
+  });
 }
 
 export const formatElapsed = (at: number): string => {

@@ -58,6 +58,17 @@ const createAct =
     return life.isAlive ? result : never();
   };
 
+/** The same through a disk that takes its time. */
+function createDiskAct({ scenario, clock }: House, act: Act): Act {
+  const { seed, diskMs } = scenario;
+  if (diskMs === 0) return act;
+  const chance = createChance(seed, 'disk time');
+  return async (work) => {
+    await clock.wait(chance.within(0, diskMs));
+    return act(work);
+  };
+}
+
 export function startLife(house: House): void {
   if (house.life !== undefined) return;
   const { auditor, history, clock, machine } = house;
@@ -146,7 +157,7 @@ function createLifeWorld(house: House, life: Omit<Life, 'agent'>): Ports {
   const { scenario, machine, lines, broker, auditor } = house;
   const act = createAct(life);
   const home = `life-${life.number}`;
-  mountLife(home, { files: house.files, act });
+  mountLife(home, { files: house.files, act: createDiskAct(house, act) });
   const { watchdogSeconds } = scenario;
   return {
     clock: createLifeClock(house, life),

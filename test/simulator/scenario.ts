@@ -15,6 +15,8 @@ export interface Scenario {
   readonly hasScratch: boolean;
   readonly watchdogSeconds: number | undefined;
   readonly brokerVersion: 4 | 5;
+  /** Longest time of one act on the disk; 0: none. */
+  readonly diskMs: number;
   /** Of the `loads` section, one a load. */
   readonly loads: readonly LoadDraft[];
   readonly incidents: readonly Incident[];
@@ -102,6 +104,7 @@ export function drawScenario(seed: number, hours: number): Scenario {
     hasScratch: chance.hits(0.8),
     watchdogSeconds: chance.hits(0.15) ? 30 : undefined,
     brokerVersion: chance.pick([4, 5]),
+    diskMs: chance.pick([0, 0, 0, 20, 400]),
     loads,
     incidents: drawIncidents(seed, hours),
   };

@@ -1,19 +1,37 @@
-/** The simulator as a program: lives through houses by seed and prints what happened; a house that breaks an invariant is shrunk and printed. */
+/** The simulator as a program: lives through houses by seed and prints what happened; a house that breaks an invariant is shrunk and printed as a day. */
 
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { crashListeners, liveScenario } from './live-scenario.ts';
-import { drawScenario } from './scenario.ts';
+import { incidentKinds } from './incidents.ts';
+import { crashListeners, liveScenario, type ScenarioResult } from './live-scenario.ts';
+import { drawScenario, type Scenario } from './scenario.ts';
+import { formatScenarioDay, parseScenarioDay } from './scenario-day.ts';
+import { shrinkScenario } from './shrink.ts';
 
 const { values } = parseArgs({
   options: {
+    /** Of the first house. */
     seed: { type: 'string', default: '1' },
+    /** Simulated, of all houses together. */
     hours: { type: 'string' },
+    /** Of processor time. */
     minutes: { type: 'string' },
+    /** Simulated hours of one house. */
     house: { type: 'string', default: '96' },
+    /** A day to live through again. */
+    replay: { type: 'string' },
+    /** Minutes of processor time for making a find short. */
+    shrink: { type: 'string', default: '3' },
+    /** Goes on after a house that breaks an invariant. */
+    all: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
-    'keep-going': { type: 'boolean', default: false },
   },
 });
+
+const MINUTE = 60e6;
+const measureUse = () => process.cpuUsage().user + process.cpuUsage().system;
+const print = (line: string): void => console.log(line);
+const onLine = values.verbose ? print : undefined;
 
 for (const event of ['unhandledRejection', 'uncaughtException'] as const)
   process.on(event, (error) => {
@@ -21,40 +39,70 @@ for (const event of ['unhandledRejection', 'uncaughtException'] as const)
     for (const listener of crashListeners) listener(error);
   });
 
-const used = () => process.cpuUsage().user + process.cpuUsage().system;
-const firstSeed = Number(values.seed);
-const houseHours = Number(values.house);
-const total =
-  values.hours === undefined ? (values.minutes === undefined ? houseHours : Infinity) : Number(values.hours);
-const budget = values.minutes === undefined ? Infinity : Number(values.minutes) * 60e6;
-
-let hours = 0;
-const sum: Record<string, number> = {};
-const began = used();
-const digests: string[] = [];
-let failed = 0;
-for (let seed = firstSeed; hours < total && used() - began < budget; seed += 1) {
-  const length = Math.min(houseHours, total - hours);
-  const onLine = values.verbose ? (line: string) => console.log(line) : undefined;
-  const result = await liveScenario(drawScenario(seed, length), onLine);
-  hours += length;
-  digests.push(result.digest);
-  for (const [name, n] of Object.entries(result.counts)) sum[name] = (sum[name] ?? 0) + n;
-  for (const { invariant, at, text } of result.violations) {
-    failed += 1;
-    console.log(`seed ${seed}: ${invariant} at ${(at / 3_600_000).toFixed(3)} h: ${text}`);
-  }
-  if (failed > 0 && !values['keep-going']) {
-    console.log(result.tail.slice(-30).join('\n'));
-    break;
-  }
+async function report(scenario: Scenario, { violations }: ScenarioResult): Promise<void> {
+  for (const { invariant, at, text } of violations)
+    print(`seed ${scenario.seed} breaks "${invariant}" at ${(at / 3_600_000).toFixed(3)} h: ${text}`);
+  const [first] = violations;
+  const began = measureUse();
+  const limit = Number(values.shrink) * MINUTE;
+  if (first === undefined || limit === 0) return;
+  const short = await shrinkScenario(scenario, { ...first, isTimeLeft: () => measureUse() - began < limit });
+  const again = await liveScenario(short);
+  const title = again.violations[0]?.text ?? first.text;
+  print(formatScenarioDay(`${first.invariant}: ${title}`, short, again.tail));
 }
-console.log(
-  Object.entries(sum)
-    .sort()
-    .map(([name, n]) => `${name} ${n}`)
-    .join(', '),
-);
-if (digests.length < 5) console.log(digests.join(' '));
-console.log(`${hours} h, ${Math.round(hours / ((used() - began) / 60e6))} h a CPU minute`);
-process.exitCode = failed > 0 ? 1 : 0;
+
+function printCounts(total: Readonly<Record<string, number>>): void {
+  const groups = new Map<string, string[]>();
+  for (const [name, n] of Object.entries(total).sort()) {
+    const [group = '', ...rest] = name.split(' ');
+    groups.set(group, [...(groups.get(group) ?? []), `${rest.join(' ')} ${n}`.trim()]);
+  }
+  for (const [group, rows] of groups) print(`${group}: ${rows.join(', ')}`);
+  const missing = incidentKinds.filter((kind) => total[`incident ${kind}`] === undefined);
+  if (missing.length > 0) print(`never happened: ${missing.join(', ')}`);
+}
+
+async function replay(path: string): Promise<number> {
+  const scenario = parseScenarioDay(readFileSync(path, 'utf8'));
+  const { violations, digest } = await liveScenario(scenario, onLine);
+  for (const { invariant, text } of violations) print(`${invariant}: ${text}`);
+  print(`digest ${digest}`);
+  return violations.length;
+}
+
+async function simulate(): Promise<number> {
+  const houseHours = Number(values.house);
+  const isByTime = values.hours === undefined && values.minutes !== undefined;
+  const totalHours = isByTime ? Number.POSITIVE_INFINITY : Number(values.hours ?? houseHours);
+  const limit = Number(values.minutes ?? Number.POSITIVE_INFINITY) * MINUTE;
+  const total: Record<string, number> = {};
+  const began = measureUse();
+  let hours = 0;
+  let broken = 0;
+  let digest = '';
+  for (let seed = Number(values.seed); hours < totalHours && measureUse() - began < limit; seed += 1) {
+    const scenario = drawScenario(seed, Math.min(houseHours, totalHours - hours));
+    const result = await liveScenario(scenario, onLine);
+    hours += scenario.hours;
+    digest = result.digest.slice(0, 8) + digest.slice(0, 56);
+    for (const [name, n] of Object.entries(result.counts)) total[name] = (total[name] ?? 0) + n;
+    if (result.violations.length === 0) continue;
+    broken += 1;
+    await report(scenario, result);
+    if (!values.all) break;
+  }
+  printCounts(total);
+  print(`digest ${digest}`);
+  if (broken === 0 && (total.switches ?? 0) * 20 < hours) {
+    print('too little happened: fewer than one switch in 20 hours');
+    broken = 1;
+  }
+  const speed = hours / ((measureUse() - began) / MINUTE);
+  console.error(
+    `${hours} hours (${(hours / 8_766).toFixed(3)} years), ${Math.round(speed)} hours a minute of processor time`,
+  );
+  return broken;
+}
+
+process.exitCode = (await (values.replay === undefined ? simulate() : replay(values.replay))) > 0 ? 1 : 0;
