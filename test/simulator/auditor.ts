@@ -60,6 +60,8 @@ export interface AuditorParts {
 
 /** What the house knows of itself at the moment of a check. */
 interface HouseStatus {
+  /** True time, milliseconds since 1970. */
+  readonly wall: number;
   readonly decisions: readonly Decision[];
   /** Since when this life of the agent runs; undefined while none does, or while it stops. */
   readonly aliveSince: number | undefined;
@@ -141,6 +143,7 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
   let health: { readonly ok: boolean; readonly basis: string } | undefined;
   let forecastAt: number | undefined;
   const plannedAt = new Map<string, number>();
+  const oldPlanSince = new Map<string, number>();
   let failSafeSince: number | undefined;
   let blindSince: number | undefined;
 
@@ -255,13 +258,17 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
   };
 
   /** A load that goes by its plan has one of the forecast that was published last, or of one not much older. */
-  const checkPlans = (decisions: readonly Decision[], brokerTroubledAt: number): void => {
-    if (now() - brokerTroubledAt < HOUR) return;
+  const checkPlans = ({ decisions, wall }: HouseStatus, troubledAt: number): void => {
+    if (now() - troubledAt < HOUR) return;
     for (const { load, why } of decisions) {
-      const madeAt = plannedAt.get(load);
-      if ((why !== 'planned' && why !== 'plan-waits') || madeAt === undefined || forecastAt === undefined) continue;
-      const age = forecastAt - madeAt;
-      if (age > HOUR) fail('plans', `the plan of ${load} is ${Math.round(age / MINUTE)} min older than the forecast`);
+      const age = (forecastAt ?? 0) - (plannedAt.get(load) ?? Number.NaN);
+      const isByPlan = why === 'planned' || why === 'plan-waits';
+      // A service whose clock was ahead has left a forecast of the future.
+      const isOld = isByPlan && age > HOUR && (forecastAt ?? 0) <= wall;
+      if (!isOld) oldPlanSince.delete(load);
+      else if (!oldPlanSince.has(load)) oldPlanSince.set(load, now());
+      if (isOld && now() - (oldPlanSince.get(load) ?? now()) > 5 * MINUTE)
+        fail('plans', `the plan of ${load} is ${Math.round(age / MINUTE)} min older than the forecast`);
     }
   };
 
@@ -354,7 +361,7 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       checkHealth(decisions, brokerTroubledAt);
       if (!status.isClockTrusted) return;
       checkSight(status);
-      checkPlans(decisions, Math.max(brokerTroubledAt, aliveSince, status.troubledAt));
+      checkPlans(status, Math.max(brokerTroubledAt, aliveSince, status.troubledAt));
     },
     finish: splitPieces,
   };

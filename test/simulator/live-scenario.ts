@@ -24,15 +24,21 @@ export interface ScenarioResult {
 /** A crash of the agent reaches none who awaits it, only the process. */
 export const crashListeners = new Set<(error: unknown) => void>();
 
-export async function liveScenario(
-  scenario: Scenario,
-  onLine?: ((line: string) => void) | undefined,
-): Promise<ScenarioResult> {
+export interface LiveOptions {
+  /** Called with each line of the history. */
+  readonly onLine?: ((line: string) => void) | undefined;
+  /** Called at the end of each simulated day. */
+  readonly onDay?: (day: number) => void;
+}
+
+export async function liveScenario(scenario: Scenario, { onLine, onDay }: LiveOptions = {}): Promise<ScenarioResult> {
   const house = await createHouse(scenario, onLine);
   const { auditor, history, files, clock, reference } = house;
   crashListeners.add(auditor.crashed);
   for (const incident of scenario.incidents) clock.runAt(incident.at, () => strike(house, incident));
   clock.runAt(0, () => startLife(house));
+  for (let day = 1; onDay !== undefined && day * 24 <= scenario.hours; day += 1)
+    clock.runAt(day * 24 * HOUR, () => onDay(day));
   const checkNow = createCheck(house);
   const end = scenario.hours * HOUR;
   await clock.runUntil(end, checkNow);
@@ -63,6 +69,7 @@ function createCheck(house: House): () => boolean {
     const { life } = house;
     const aliveSince = life?.isStopping === false ? life.startedAt : undefined;
     auditor.check({
+      wall: house.scenario.start + clock.now(),
       decisions: aliveSince === undefined ? [] : (life?.agent.snapshot().decisions ?? []),
       aliveSince,
       isClockTrusted: machine.trusted && machine.ahead === 0,

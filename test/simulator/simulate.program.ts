@@ -2,6 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { incidentKinds } from './incidents.ts';
 import { crashListeners, liveScenario, type ScenarioResult } from './live-scenario.ts';
 import { drawScenario, type Scenario } from './scenario.ts';
@@ -18,6 +20,8 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     /** Simulated hours of one house. */
     house: { type: 'string', default: '96' },
+    /** Measures the live heap of one quiet house over so many days instead. */
+    memory: { type: 'string' },
     /** A day to live through again. */
     replay: { type: 'string' },
     /** Minutes of processor time for making a find short. */
@@ -65,7 +69,7 @@ function printCounts(total: Readonly<Record<string, number>>): void {
 
 async function replay(path: string): Promise<number> {
   const scenario = parseScenarioDay(readFileSync(path, 'utf8'));
-  const { violations, digest } = await liveScenario(scenario, onLine);
+  const { violations, digest } = await liveScenario(scenario, { onLine });
   for (const { invariant, text } of violations) print(`${invariant}: ${text}`);
   print(`digest ${digest}`);
   return violations.length;
@@ -83,7 +87,7 @@ async function simulate(): Promise<number> {
   let digest = '';
   for (let seed = Number(values.seed); hours < totalHours && measureUse() - began < limit; seed += 1) {
     const scenario = drawScenario(seed, Math.min(houseHours, totalHours - hours));
-    const result = await liveScenario(scenario, onLine);
+    const result = await liveScenario(scenario, { onLine });
     hours += scenario.hours;
     digest = result.digest.slice(0, 8) + digest.slice(0, 56);
     for (const [name, n] of Object.entries(result.counts)) total[name] = (total[name] ?? 0) + n;
@@ -105,4 +109,38 @@ async function simulate(): Promise<number> {
   return broken;
 }
 
-process.exitCode = (await (values.replay === undefined ? simulate() : replay(values.replay))) > 0 ? 1 : 0;
+/** The live heap may grow by this a day, from the second week on. */
+const MOST_GROWTH = 0.1e6;
+const WEEK = 7;
+
+/** Live heap after two collections at the end of each week; the number of weeks in which it grew too much, of the house as a whole. */
+async function measureMemory(days: number): Promise<number> {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const samples: { readonly day: number; readonly heap: number }[] = [];
+  const quiet: Scenario = { ...drawScenario(Number(values.seed), days * 24), plan: 'pro', incidents: [] };
+  const onDay = (day: number): void => {
+    if (day % WEEK !== days % WEEK) return;
+    collect();
+    collect();
+    samples.push({ day, heap: process.memoryUsage().heapUsed });
+  };
+  const { violations } = await liveScenario(quiet, { onLine, onDay });
+  for (const { invariant, text } of violations) print(`${invariant}: ${text}`);
+  for (const { day, heap } of samples) print(`day ${day}: ${(heap / 1e6).toFixed(2)} MB of live heap`);
+  const [first, last] = [samples.find(({ day }) => day >= WEEK), samples.at(-1)];
+  if (first === undefined || last === undefined || last === first) throw new Error('--memory needs at least 15 days');
+  const growth = (last.heap - first.heap) / (last.day - first.day);
+  const verdict = growth <= MOST_GROWTH ? 'ok' : 'MISSED';
+  print(
+    `${(growth / 1e6).toFixed(3)} MB a day from day ${first.day} to ${last.day}; at most ${MOST_GROWTH / 1e6}: ${verdict}`,
+  );
+  return violations.length + (growth <= MOST_GROWTH ? 0 : 1);
+}
+
+async function run(): Promise<number> {
+  if (values.replay !== undefined) return replay(values.replay);
+  return values.memory === undefined ? simulate() : measureMemory(Number(values.memory));
+}
+
+process.exitCode = (await run()) > 0 ? 1 : 0;
