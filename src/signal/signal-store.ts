@@ -61,6 +61,9 @@ const MIN_PERIOD = minutes(1);
 /** A generation time this far ahead of our clock proves the clock wrong. */
 const CLOCK_TOLERANCE = minutes(5);
 
+/** Later than our clock allows; what is held so came while a clock was wrong, and holds back nothing newer. */
+const isOfFuture = (at: Instant, { wall }: ClockReading) => at - wall > CLOCK_TOLERANCE;
+
 const refuseUpdate = (signal: SignalData, kind: SignalNote['kind'], message: string): SignalUpdate => ({
   signal,
   accepted: false,
@@ -103,7 +106,7 @@ const ensureSeriesModel = (existing: SeriesModel | undefined, units: string, per
 export function withForecast(signal: SignalData, answer: Forecast, now: ClockReading): SignalUpdate {
   const refusal = refuseUnusable(signal, answer);
   if (refusal) return refusal;
-  if (answer.generatedAt - now.wall > CLOCK_TOLERANCE)
+  if (isOfFuture(answer.generatedAt, now))
     return refuseUpdate(
       signal,
       'clock-behind',
@@ -112,7 +115,8 @@ export function withForecast(signal: SignalData, answer: Forecast, now: ClockRea
   const forecast = withoutFarPoints(answer, now.wall);
   if (forecast.points.length === 0)
     return refuseUpdate(signal, 'empty', 'the forecast holds no value of the next days; the one held is kept');
-  const previous = signal.forecast;
+  const held = signal.forecast;
+  const previous = held !== undefined && isOfFuture(held.generatedAt, now) ? undefined : held;
   if (previous !== undefined && forecast.generatedAt <= previous.generatedAt)
     return refuseUpdate(
       signal,
@@ -153,13 +157,14 @@ export function withLiveIndex(signal: SignalData, liveIndex: LiveIndex, now: Clo
   if (refusal) return refusal;
   if (liveIndex.units !== PERCENTILE_UNITS)
     return refuseUpdate(signal, 'wrong-units', `the index came in ${liveIndex.units}; expected percentile`);
-  if (liveIndex.point.at - now.wall > CLOCK_TOLERANCE)
+  if (isOfFuture(liveIndex.point.at, now))
     return refuseUpdate(
       signal,
       'clock-behind',
       `the index is of ${formatInstant(liveIndex.point.at)}, after the time of this device (${formatInstant(now.wall)}): if that is behind, set its clock`,
     );
-  if (signal.liveIndex !== undefined && liveIndex.point.at <= signal.liveIndex.point.at)
+  const heldAt = signal.liveIndex?.point.at;
+  if (heldAt !== undefined && !isOfFuture(heldAt, now) && liveIndex.point.at <= heldAt)
     return refuseUpdate(
       signal,
       'older',

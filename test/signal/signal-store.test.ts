@@ -38,6 +38,15 @@ describe('a forecast', () => {
     expect(update.signal === data).toBe(!accepted);
   });
 
+  it('replaces one of the future, which a wrong clock let in', () => {
+    const early = withForecast(empty, buildForecast(9, risingValues(24)), momentAt(9)).signal;
+    expect(withForecast(early, buildForecast(1, risingValues(24)), momentAt(1)).signal.forecast?.generatedAt).toBe(
+      atSampleHour(1),
+    );
+    const index = withLiveIndex(empty, buildLiveIndex(9, 80), momentAt(9)).signal;
+    expect(withLiveIndex(index, buildLiveIndex(1, 20), momentAt(1)).signal.liveIndex?.point.value).toBe(20);
+  });
+
   it('says received and expected', () => {
     const { note } = withForecast(data, buildForecast(2, risingValues(2), { region: 'PSCO' }), momentAt(2));
     expect(note?.message).toBe('the service answered for region PSCO; expected CAISO_NORTH');
