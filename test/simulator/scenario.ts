@@ -22,7 +22,7 @@ export interface Scenario {
   readonly incidents: readonly Incident[];
 }
 
-interface LoadDraft {
+export interface LoadDraft {
   readonly name: string;
   readonly yaml: string;
   /** Of thresholds, which a change of the configuration moves. */
