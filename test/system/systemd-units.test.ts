@@ -62,6 +62,26 @@ describe.each(units)('%s', (name, most) => {
   });
 });
 
+describe('gridtide-page.service', () => {
+  it.skipIf(!hasAnalyze)('exposes at most 12 tenths of 10', () => {
+    const threshold = '--threshold=12';
+    const args = ['security', '--offline=true', threshold, '--no-pager', join(UNITS, 'gridtide-page.service')];
+    expect(spawnSync('systemd-analyze', args, { encoding: 'utf8' }).status).toBe(0);
+  });
+
+  it('has a user of its own and none of the secrets of the agent', () => {
+    const text = unitText('gridtide-page.service').replace(/^#.*$/gm, '');
+    const credentials = text.split('\n').filter((line) => line.startsWith('LoadCredential='));
+    expect(credentials).toEqual([
+      'LoadCredential=gridtide.yaml:/etc/gridtide/gridtide.yaml',
+      'LoadCredential=page:/etc/gridtide/page',
+    ]);
+    for (const line of ['DynamicUser=yes', 'LimitCORE=0', 'CapabilityBoundingSet=', 'MemoryDenyWriteExecute=yes'])
+      expect(text.split('\n')).toContain(line);
+    expect(text).not.toMatch(/^(StateDirectory|DeviceAllow)=/m);
+  });
+});
+
 describe('gridtide.service', () => {
   it('has the fail-safe program run after any end, on the file that the agent leaves', () => {
     expect(unitText('gridtide.service')).toContain(
