@@ -51,15 +51,9 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   const startedAt = clock.now().wall;
   const problems = createProblems(clock, log, () => status.publishHealth());
   const context: AgentContext = { config, world, version, clock, log, problems };
-  const store = createDocumentStore(world.disk, (failure) => reportDiskResult(problems, failure));
-  const scratch = world.scratch && createDocumentStore(world.scratch, () => {});
-  const persistence = createPersistence({
-    ...{ store, scratch, signalType: config.service.signalType, boot: world.bootId },
-    note: (text) => log('warn', text),
-  });
+  const { store, scratch, persistence } = createStorage(context);
   const ledger = createLedgerWriter({ loads: config.loads, clock, store, scratch, disk: world.disk });
-  const link = createMonitorLink(context);
-  const { broker, monitor } = link;
+  const { broker, monitor, start: openLink } = createMonitorLink(context);
   const beforeTick = () => supply.signalLoop.publishViewIfDue();
   const loadControl = createLoadControl(context, { broker, monitor, ledger, persistence, beforeTick });
   const tick = () => loadControl.feed({ kind: 'tick' });
@@ -87,7 +81,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   const lifecycle = createLifecycle(world.clock, [
     { stop: world.http.close },
     prices ?? {},
-    { start: link.start, stop: monitor.stop },
+    { start: openLink, stop: monitor.stop },
     { start: persistence.load, stop: persistence.close },
     { start: () => ledger.start(persistence.saved().control?.jobs), stop: ledger.stop },
     ...loadControl.parts,
@@ -110,6 +104,16 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
       return { region: supply.home(), view, decisions: loadControl.decisions(), requests, logins };
     },
   };
+}
+
+function createStorage({ config, world, problems, log }: AgentContext) {
+  const store = createDocumentStore(world.disk, (failure) => reportDiskResult(problems, failure));
+  const scratch = world.scratch && createDocumentStore(world.scratch, () => {});
+  const persistence = createPersistence({
+    ...{ store, scratch, signalType: config.service.signalType, boot: world.bootId },
+    note: (text) => log('warn', text),
+  });
+  return { store, scratch, persistence };
 }
 
 function announceStart(

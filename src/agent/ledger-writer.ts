@@ -6,7 +6,7 @@ import type { Level, LoadConfig } from '../domain/load-types.ts';
 import { createPoller } from '../domain/poller.ts';
 import type { Clock, ClockReading } from '../domain/ports.ts';
 import { type Duration, floorTo, formatInstant, type Instant, type KilowattHour, minutes } from '../domain/units.ts';
-import type { SettledEntry } from '../ledger/entries.ts';
+import type { JobEntry, SettledEntry } from '../ledger/entries.ts';
 import type { RunCause } from '../ledger/run-meter.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 import { createLedgerQueue, type LedgerQueueParts } from './ledger-queue.ts';
@@ -57,14 +57,11 @@ export function createLedgerWriter(parts: LedgerWriterParts): LedgerWriter {
   );
   const protection = createProtection(clock, queue, meters);
 
-  const recordJob = ({ load, job, at, why }: Decision): void => {
-    const by = job && formatInstant(job.by);
-    const power = loads.find(({ name }) => name === load)?.powerKw;
-    // Without the agent a vehicle that is away would not have charged at once either.
-    if (job === undefined || by === undefined || jobs[load] === by || power === undefined || why === 'vehicle-away')
-      return;
-    jobs = { ...jobs, [load]: by };
-    queue.add({ kind: 'job', load, job: by, armedAt: Math.max(job.from, at) as Instant, power });
+  const recordJob = (decision: Decision): void => {
+    const entry = buildJobEntry(loads, decision);
+    if (entry === undefined || jobs[entry.load] === entry.job) return;
+    jobs = { ...jobs, [entry.load]: entry.job };
+    queue.add(entry);
     void queue.flush();
   };
 
@@ -105,6 +102,13 @@ export function createLedgerWriter(parts: LedgerWriterParts): LedgerWriter {
       queue.protect([]);
     },
   };
+}
+
+/** Undefined without a job. Without the agent a vehicle that is away would not have charged at once either. */
+function buildJobEntry(loads: readonly LoadConfig[], { load, job, at, why }: Decision): JobEntry | undefined {
+  const power = loads.find(({ name }) => name === load)?.powerKw;
+  if (job === undefined || power === undefined || why === 'vehicle-away') return undefined;
+  return { kind: 'job', load, job: formatInstant(job.by), armedAt: Math.max(job.from, at) as Instant, power };
 }
 
 /** Which loads' levels are only sent: a relay is read back at once, a device on MQTT confirms by itself or not at all. */

@@ -53,14 +53,12 @@ const STARTUP_SPREAD = seconds(60);
 const STARTUP_SPREAD_PER_DEVICE = seconds(6);
 
 export function createSignalSupply(context: AgentContext, parts: SignalSupplyParts): SignalSupply {
-  const { config, world, log } = context;
-  const { device, place, service: options, ties } = config;
+  const { config, world } = context;
+  const { device, place, ties } = config;
+  const { signalType, model } = config.service;
   const { store, persistence, onHealthChange } = parts;
   const service = createService(context);
-  const { signalType, model } = options;
   const common = { ...world, ...context, service, signalType, device, place, store };
-  const logFailure = (what: string) => (failure: Failure) =>
-    log('debug', `${what}: ${formatServiceFailure(failure, context.clock.now().trusted)}`);
 
   const onClockChange = () => {
     signalLoop.publishView();
@@ -84,20 +82,18 @@ export function createSignalSupply(context: AgentContext, parts: SignalSupplyPar
   const signalLoop = createSignalLoop({
     ...{ ...common, clock, ties, phase: hashFraction(device), model, firstWait: computeFirstWait(config) },
     ...(parts.pricesAt === undefined ? {} : { pricesAt: parts.pricesAt }),
-    onView: parts.onView,
-    onAnswer,
+    ...{ onView: parts.onView, onAnswer },
   });
   const entitlements = createEntitlementPoller({
     ...common,
     onEntitlements: createEntitlementHandler(context, { signalLoop, regionLoop, onChange: onHealthChange }),
-    onFailure: logFailure("the account's entitlements were not read"),
+    onFailure: logFailure(context, "the account's entitlements were not read"),
   });
   const settlement = createSettlement({
-    ...{ ...common, clock, phase: hashFraction(`${device} settle`) },
-    timezone: place.timezone,
+    ...{ ...common, clock, phase: hashFraction(`${device} settle`), timezone: place.timezone },
     onSettled: parts.ledger.recordSettled,
     onHistory: signalLoop.addHistory,
-    onFailure: logFailure('the rates of past running times stay estimates'),
+    onFailure: logFailure(context, 'the rates of past running times stay estimates'),
   });
   const reportAnswer = createAnswerReports(context, { clockMonitor, entitlements, regionLoop });
 
@@ -116,6 +112,11 @@ export function createSignalSupply(context: AgentContext, parts: SignalSupplyPar
     ],
   };
 }
+
+const logFailure =
+  ({ log, clock }: AgentContext, consequence: string) =>
+  (failure: Failure): void =>
+    log('debug', `${consequence}: ${formatServiceFailure(failure, clock.now().trusted)}`);
 
 function createService({ config, world, log }: AgentContext): ServiceClient {
   const { url, usernameFile, passwordFile, fleet } = config.service;
