@@ -26,19 +26,25 @@ export interface LogOptions {
 const HIDDEN_TEXT = '[hidden]';
 /** Fields of these names are hidden whatever their value, in the event and one level below. */
 const SECRET_FIELDS = ['password', 'token', 'authorization', 'Authorization', 'secret', 'credentials'];
-/** A shorter text is too common in honest words to be hidden wherever it stands. */
-const SHORTEST_SECRET = 4;
+/** Shorter base64 is too common in honest words. */
+const SHORTEST_ENCODING = 4;
 
 const CONTROL_CHARACTERS = /[\p{Cc}\u2028\u2029]+/gu;
+
+/**
+ * A word, a number or a short text stands in honest lines too: hidden there it would show itself by its gaps. Such a secret is hidden in
+ * the forms that only a secret has: in an address, and in base64.
+ */
+const isCommonText = (secret: string) => secret.length < 8 || /^(?:\p{L}{1,15}|\d{1,15})$/u.test(secret);
 
 /** Ways in which the text may stand in a line: as it is, in JSON, in an address, in a basic authorisation. */
 function listSecretEncodings(secret: string): string[] {
   const base64 = Buffer.from(secret).toString('base64');
   // The last group of base64 depends on what follows, and the first on what stands before.
   const whole = base64.slice(0, Math.floor((Buffer.byteLength(secret) * 8) / 24) * 4);
-  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), base64, whole].filter(
-    (text) => text.length >= SHORTEST_SECRET,
-  );
+  const forms = [base64, whole].filter((text) => text.length >= SHORTEST_ENCODING);
+  if (isCommonText(secret)) return [`:${secret}@`, `:${encodeURIComponent(secret)}@`, ...forms];
+  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), ...forms];
 }
 
 export async function createLogging({ level, interactive = false, fd = 1, now }: LogOptions): Promise<Logging> {

@@ -79,6 +79,20 @@ describe('the log', () => {
     }
   });
 
+  //  a secret that is no more than a word, a number, or short
+  it.each(['heating', 'mosquitto', '1883', 'on', 'a1-b2'])(
+    'does not show the secret %j by hiding it in honest words',
+    async (word) => {
+      const message = `the ${word} is ${word}, as mqtt://house:${word}@broker`;
+      const header = `Basic ${Buffer.from(`house:${word}`).toString('base64')}`;
+      const text = await written(({ log, hideSecret: conceal }) => {
+        conceal(word);
+        log('info', message, { header });
+      });
+      expect(text).toContain(`the ${word} is ${word}, as mqtt://house[hidden]broker`);
+    },
+  );
+
   it('hides fields that are secret by name', async () => {
     const text = await written(({ log }) => log('info', 'x', { token: 'tok1', request: { authorization: 'tok2' } }));
     expect(text).not.toMatch(/tok[12]/);
