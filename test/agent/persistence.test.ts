@@ -15,7 +15,7 @@ function setUp() {
   });
   const slow = {
     ...memory,
-    replace: (name: string, bytes: Uint8Array) => released.then(() => memory.replace(name, bytes)),
+    overwrite: (name: string, bytes: Uint8Array) => released.then(() => memory.replace(name, bytes)),
   };
   const store = createDocumentStore(slow, () => {});
   const persistence = createPersistence({ store, scratch: undefined, signalType: 'co2_moer', boot: 'one', note() {} });

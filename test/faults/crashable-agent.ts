@@ -250,6 +250,7 @@ function delayWrites(disk: Disk, clock: VirtualClock, ifAlive: LifeGuard): Disk 
   return {
     ...disk,
     replace: (name, bytes) => later(() => disk.replace(name, bytes)),
+    overwrite: (name, bytes) => later(() => disk.overwrite(name, bytes)),
     append: (name, bytes, options) => later(() => disk.append(name, bytes, options)),
   };
 }

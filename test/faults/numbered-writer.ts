@@ -13,6 +13,9 @@ const MAP = 'map.co2_moer.idx';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** Four of eight documents fit one block, and are written over their older generation; the others differ in length, up to some 60 kB. */
+const documentPadding = (n: number) =>
+  'x'.repeat(n % 8 < 4 ? (n * 2_654_435) % 2_000 : 8_192 + ((n * 2_654_435) % 50_000));
 /** Differs in length from one number to the next, from nothing to some 8 kB. */
 const padding = (n: number) => 'x'.repeat((n * 2_654_435) % 8_192);
 const formatEntry = (n: number) =>
@@ -51,7 +54,7 @@ export function createNumberedWriter(
       return loaded === undefined ? 0 : JSON.parse(decoder.decode(loaded.bytes)).n;
     },
     async write(n) {
-      const document = await store.save(DOCUMENT, encoder.encode(JSON.stringify({ n, padding: padding(n) })));
+      const document = await store.save(DOCUMENT, encoder.encode(JSON.stringify({ n, padding: documentPadding(n) })));
       const ledger = await store.append(getLedgerFile(AT), encoder.encode(formatEntry(n)));
       if (n % 16 === 0) await writeMap(disk, n).catch(() => {});
       return { n, document, ledger };

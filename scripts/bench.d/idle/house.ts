@@ -162,11 +162,11 @@ export function readCpu({ pid }: Child): number {
   return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e6;
 }
 
-/** Context switches so far, voluntary and not, of all threads. */
+/** How often the threads of a process have gone to sleep so far; what a busy machine takes from it is not counted. */
 export function readSwitches({ pid }: Child): number {
   const counts = readdirSync(`/proc/${pid}/task`).map((task) => {
     const text = readFileSync(`/proc/${pid}/task/${task}/status`, 'utf8');
-    return (readField(text, 'voluntary_ctxt_switches') + readField(text, 'nonvoluntary_ctxt_switches')) * 1024;
+    return readField(text, 'voluntary_ctxt_switches') * 1024;
   });
   return counts.reduce((sum, one) => sum + one, 0);
 }
