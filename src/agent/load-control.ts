@@ -16,6 +16,7 @@ import { awaitBroker } from './await-broker.ts';
 import { createControlLoop } from './control-loop.ts';
 import type { Part } from './lifecycle.ts';
 import { createLoadOutputs, type LoadOutputs } from './load-outputs.ts';
+import { checkMeter } from './meter-check.ts';
 import { createReleaseBrokers } from './monitor-link.ts';
 import { createStepRecorder, type StepRecorderParts } from './step-recorder.ts';
 import { createVehicleWatches } from './vehicle-watch.ts';
@@ -105,7 +106,7 @@ function createReportingOutputs(
   { broker, monitor, ledger }: LoadControlParts,
   onEvent: (event: ControlEvent) => void,
 ): ReportingOutputs {
-  const { config, world, clock, log } = context;
+  const { config, world, clock, log, problems } = context;
   const vehicles = createVehicleWatches(config.loads, clock, (load, vehicle) =>
     onEvent({ kind: 'vehicle', load, vehicle }),
   );
@@ -129,6 +130,8 @@ function createReportingOutputs(
       vehicles.updateStatus(load, status);
     },
     onMeter(load, reading) {
+      const loadConfig = config.loads.find(({ name }) => name === load);
+      if (loadConfig === undefined || !checkMeter(loadConfig, reading, problems)) return;
       if (reading.energy !== undefined) ledger.recordCounter(load, reading.energy, clock.now());
       vehicles.updateMeter(load, reading);
     },

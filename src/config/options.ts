@@ -113,6 +113,11 @@ const MQTT_OUTPUT = {
   statePath: optional(textType, 'Dotted path of the state in a JSON message.'),
   stateOn: optional(textType, 'State that means on; default: onPayload.'),
   stateOff: optional(textType, 'State that means off; default: offPayload.'),
+  energyTopic: optional(topicType, 'Topic on which the device reports a counter of its energy.'),
+  energyPath: optional(textType, 'Dotted path of the counter in a JSON message.'),
+  energyUnit: optional(enumType('kWh', 'Wh'), 'Unit of the counter; default: kWh.'),
+  powerTopic: optional(topicType, 'Topic on which the device reports its power in watts.'),
+  powerPath: optional(textType, 'Dotted path of the power in a JSON message.'),
 };
 
 const mqttOutputType = sectionType(MQTT_OUTPUT, (values, report): MqttOutputConfig | undefined => {

@@ -4,12 +4,12 @@ import type { DeviceNumber, MqttOutputConfig, VehicleReport, VehicleState } from
 
 export type PresetSensors = Pick<MqttOutputConfig, 'meter' | 'vehicle'>;
 
-const WATTS = 1 / 1_000;
-const WATT_HOURS = 1 / 1_000;
-const KILOWATT_HOURS = 1;
+export const WATTS = 1 / 1_000;
+export const WATT_HOURS = 1 / 1_000;
+export const KILOWATT_HOURS = 1;
 const WATT_MINUTES = 1 / 60_000;
 
-const number = (topic: string, scale: number, path?: string): DeviceNumber => ({
+export const meterNumber = (topic: string, scale: number, path?: string): DeviceNumber => ({
   topic,
   scale,
   ...(path === undefined ? {} : { path }),
@@ -30,13 +30,13 @@ const CHARGING: VehicleState = { connected: true, charging: true };
  * `eto` energy_total in Wh; `car` Idle=1, Charging=2, WaitCar=3, Complete=4.
  */
 export const goeSensors = (topic: string): PresetSensors => ({
-  ...meter(number(`${topic}/nrg`, WATTS, '11'), number(`${topic}/eto`, WATT_HOURS)),
+  ...meter(meterNumber(`${topic}/nrg`, WATTS, '11'), meterNumber(`${topic}/eto`, WATT_HOURS)),
   vehicle: [report(`${topic}/car`, { 1: AWAY, 2: CHARGING, 3: WAITING, 4: WAITING })],
 });
 
 /** OpenEVSE/openevse_esp32_firmware, docs/Developers_Guide_MQTT.md: `power` W, `total_energy` kWh, `vehicle` 1 or 0, `state` 3 = charging. */
 export const openevseSensors = (topic: string): PresetSensors => ({
-  ...meter(number(`${topic}/power`, WATTS), number(`${topic}/total_energy`, KILOWATT_HOURS)),
+  ...meter(meterNumber(`${topic}/power`, WATTS), meterNumber(`${topic}/total_energy`, KILOWATT_HOURS)),
   vehicle: [
     report(`${topic}/vehicle`, { 0: AWAY, 1: { connected: true } }),
     report(`${topic}/state`, {
@@ -52,7 +52,7 @@ export const openevseSensors = (topic: string): PresetSensors => ({
 
 /** docs.evcc.io, integrations/mqtt-api: `chargePower` W, `chargedEnergy` Wh of the session, `connected`, `charging`. */
 export const evccSensors = (topic: string): PresetSensors => ({
-  ...meter(number(`${topic}/chargePower`, WATTS), number(`${topic}/chargedEnergy`, WATT_HOURS)),
+  ...meter(meterNumber(`${topic}/chargePower`, WATTS), meterNumber(`${topic}/chargedEnergy`, WATT_HOURS)),
   vehicle: [
     report(`${topic}/connected`, { true: { connected: true }, false: AWAY }),
     report(`${topic}/charging`, { true: CHARGING, false: { charging: false } }),
@@ -62,8 +62,8 @@ export const evccSensors = (topic: string): PresetSensors => ({
 /** docs.warp-charger.com, mqtt_http/api_reference: meter.mdx `power` W and `energy_abs` kWh; evse.mdx `charger_state` 0 not connected, 1 and 2 wait, 3 charges. */
 export const warpSensors = (topic: string): PresetSensors => ({
   ...meter(
-    number(`${topic}/meter/values`, WATTS, 'power'),
-    number(`${topic}/meter/values`, KILOWATT_HOURS, 'energy_abs'),
+    meterNumber(`${topic}/meter/values`, WATTS, 'power'),
+    meterNumber(`${topic}/meter/values`, KILOWATT_HOURS, 'energy_abs'),
   ),
   vehicle: [report(`${topic}/evse/state`, { 0: AWAY, 1: WAITING, 2: WAITING, 3: CHARGING }, 'charger_state')],
 });
@@ -71,21 +71,24 @@ export const warpSensors = (topic: string): PresetSensors => ({
 /** Tasmota publishes ENERGY.Power (W) and ENERGY.Total (kWh) each TelePeriod; its own discovery message names both (`tele/…/SENSOR`). */
 export const tasmotaSensors = (topic: string): PresetSensors =>
   meter(
-    number(`tele/${topic}/SENSOR`, WATTS, 'ENERGY.Power'),
-    number(`tele/${topic}/SENSOR`, KILOWATT_HOURS, 'ENERGY.Total'),
+    meterNumber(`tele/${topic}/SENSOR`, WATTS, 'ENERGY.Power'),
+    meterNumber(`tele/${topic}/SENSOR`, KILOWATT_HOURS, 'ENERGY.Total'),
   );
 
 /** shelly-api-docs.shelly.cloud, gen1: `relay/0/power` in W, `relay/0/energy` in watt-minutes. */
 export const shellyGen1Sensors = (topic: string, channel: number): PresetSensors =>
-  meter(number(`${topic}/relay/${channel}/power`, WATTS), number(`${topic}/relay/${channel}/energy`, WATT_MINUTES));
+  meter(
+    meterNumber(`${topic}/relay/${channel}/power`, WATTS),
+    meterNumber(`${topic}/relay/${channel}/energy`, WATT_MINUTES),
+  );
 
 /** shelly-api-docs.shelly.cloud, gen2, Switch status: `apower` in W, `aenergy.total` in Wh. */
 export const shellyGen2Sensors = (topic: string, channel: number): PresetSensors =>
   meter(
-    number(`${topic}/status/switch:${channel}`, WATTS, 'apower'),
-    number(`${topic}/status/switch:${channel}`, WATT_HOURS, 'aenergy.total'),
+    meterNumber(`${topic}/status/switch:${channel}`, WATTS, 'apower'),
+    meterNumber(`${topic}/status/switch:${channel}`, WATT_HOURS, 'aenergy.total'),
   );
 
 /** zigbee2mqtt.io, pages of metering plugs: `power` in W, `energy` in kWh, in the device's state. */
 export const zigbeeSensors = (topic: string): PresetSensors =>
-  meter(number(topic, WATTS, 'power'), number(topic, KILOWATT_HOURS, 'energy'));
+  meter(meterNumber(topic, WATTS, 'power'), meterNumber(topic, KILOWATT_HOURS, 'energy'));

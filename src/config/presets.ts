@@ -1,14 +1,18 @@
 /** The MQTT topics and payloads of common devices, made from one base topic. */
 
-import type { MqttOutputConfig } from '../domain/load-types.ts';
+import type { DeviceMeter, MqttOutputConfig } from '../domain/load-types.ts';
 import { seconds } from '../domain/units.ts';
 import {
   evccSensors,
   goeSensors,
+  KILOWATT_HOURS,
+  meterNumber,
   openevseSensors,
   shellyGen1Sensors,
   shellyGen2Sensors,
   tasmotaSensors,
+  WATT_HOURS,
+  WATTS,
   warpSensors,
   zigbeeSensors,
 } from './preset-sensors.ts';
@@ -196,7 +200,28 @@ export const presetNames = Object.keys(presets) as readonly PresetName[];
 /** The presets of devices with several relays. */
 const CHANNEL_PRESETS: readonly PresetName[] = ['tasmota', 'shelly-gen1', 'shelly-gen2'];
 
-export interface MqttOutputOptions extends MqttDeviceFields {
+/** A meter that the preset does not know, or knows elsewhere. */
+interface MeterOptions {
+  readonly energyTopic?: string;
+  readonly energyPath?: string;
+  readonly energyUnit?: 'kWh' | 'Wh';
+  readonly powerTopic?: string;
+  readonly powerPath?: string;
+}
+
+function buildMeter(options: MeterOptions, preset: DeviceMeter | undefined): Pick<MqttDeviceFields, 'meter'> | string {
+  const { energyTopic, energyPath, energyUnit, powerTopic, powerPath } = options;
+  if (energyTopic === undefined && (energyPath ?? energyUnit) !== undefined)
+    return 'energyPath and energyUnit need an energyTopic; add it or remove them';
+  if (powerTopic === undefined && powerPath !== undefined) return 'powerPath needs a powerTopic; add it or remove it';
+  const energyScale = energyUnit === 'Wh' ? WATT_HOURS : KILOWATT_HOURS;
+  const energy = energyTopic === undefined ? preset?.energy : meterNumber(energyTopic, energyScale, energyPath);
+  const power = powerTopic === undefined ? preset?.power : meterNumber(powerTopic, WATTS, powerPath);
+  if (energy === undefined && power === undefined) return {};
+  return { meter: { ...(energy === undefined ? {} : { energy }), ...(power === undefined ? {} : { power }) } };
+}
+
+export interface MqttOutputOptions extends Omit<MqttDeviceFields, 'meter'>, MeterOptions {
   readonly preset: PresetName;
   readonly topic: string;
   readonly channel?: number;
@@ -204,11 +229,18 @@ export interface MqttOutputOptions extends MqttDeviceFields {
 
 /** What is written wins over the preset. A text is the mistake. */
 export function buildMqttOutput(options: MqttOutputOptions): MqttOutputConfig | string {
-  const { preset, topic, channel, ...overrides } = options;
+  const { preset, topic, channel, energyTopic, energyPath, energyUnit, powerTopic, powerPath, ...overrides } = options;
+  // `go-eCharger` without the serial number is the topic of no device.
+  if (preset !== 'switch' && presets[preset].topic.startsWith(`${topic.replace(/^\//, '')}/`))
+    return `the topic "${topic}" names no device; the preset ${preset} expects one such as ${presets[preset].topic}`;
   if (channel !== undefined && !CHANNEL_PRESETS.includes(preset))
     return `channel ${channel}: the preset ${preset} has no channels; remove it`;
   const make: Preset['make'] = presets[preset].make;
-  const fields = { ...make(topic, channel), ...overrides };
+  const made = make(topic, channel);
+  const written = { energyTopic, energyPath, energyUnit, powerTopic, powerPath };
+  const meter = buildMeter(written as MeterOptions, made.meter);
+  if (typeof meter === 'string') return meter;
+  const fields = { ...made, ...meter, ...overrides };
   const { commandTopic = '', onPayload = 'on', offPayload = 'off', ...rest } = fields;
   if (onPayload === offPayload) return 'onPayload and offPayload are the same; expected two different payloads';
   const states = rest.stateTopic === undefined ? {} : { stateOn: onPayload, stateOff: offPayload };

@@ -58,7 +58,7 @@ export interface MqttOutputConfig {
 }
 
 /** Where a device reports what it draws; a device without a meter never does. */
-interface DeviceMeter {
+export interface DeviceMeter {
   readonly power?: DeviceNumber;
   /** A counter: it grows, or starts anew. */
   readonly energy?: DeviceNumber;

@@ -1,8 +1,9 @@
 /** Sends one command at a time to an MQTT device and repeats it until the device confirms. */
 
+import { formatDuration } from '../domain/duration-text.ts';
 import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker } from '../domain/ports.ts';
-import { seconds } from '../domain/units.ts';
+import { milliseconds, seconds } from '../domain/units.ts';
 import type { DeviceLink } from './device-link.ts';
 import type { DeviceLease, DeviceReading, OutputFailure } from './output.ts';
 
@@ -114,6 +115,12 @@ export const buildGoneFailure = ({ availability }: MqttOutputConfig) =>
   buildFailure(
     'offline',
     `the device reports itself offline on ${availability?.topic}, so it is not switched; the command is sent when it is back: check its power and its network`,
+  );
+
+export const buildSilentFailure = ({ stateTopic, stateMaxAge = milliseconds(0) }: MqttOutputConfig) =>
+  buildFailure(
+    'offline',
+    `the device has reported nothing on ${stateTopic} for ${formatDuration(stateMaxAge)}: check its power and its network`,
   );
 
 export const buildBusyFailure = (other: string) =>

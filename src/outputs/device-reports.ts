@@ -16,6 +16,8 @@ export interface DeviceReportsParts {
   /** Called when the device goes offline by its last will, and when it is back. */
   readonly onAvailability: (isAvailable: boolean) => void;
   readonly onMeter: (reading: MeterReading) => void;
+  /** Called when a device that repeats its state has not done so for too long. */
+  readonly onSilence: () => void;
   /** Called after each change of what follows. */
   readonly onChange: () => void;
 }
@@ -38,7 +40,7 @@ export interface DeviceReports {
 }
 
 export function createDeviceReports(parts: DeviceReportsParts): DeviceReports {
-  const { load, config, clock, onReading, onAvailability, onMeter, onChange } = parts;
+  const { load, config, clock, onReading, onAvailability, onMeter, onSilence, onChange } = parts;
   const { stateTopic, availability, stateMaxAge } = config;
   const sensors = createDeviceSensors({ config, onMeter, onVehicle: onChange });
   let reading: DeviceReading | undefined;
@@ -50,10 +52,13 @@ export function createDeviceReports(parts: DeviceReportsParts): DeviceReports {
     ageTimer?.();
     reading = next;
     if (next !== undefined && stateMaxAge !== undefined)
-      ageTimer = clock.wakeAt(addDuration(clock.now().uptime, stateMaxAge), `age of ${load}`, () =>
-        setReading(undefined),
-      );
+      ageTimer = clock.wakeAt(addDuration(clock.now().uptime, stateMaxAge), `age of ${load}`, () => setSilent());
     onChange();
+  };
+
+  const setSilent = (): void => {
+    setReading(undefined);
+    onSilence();
   };
 
   const receiveState = ({ payload }: BrokerMessage): void => {

@@ -39,6 +39,8 @@ export interface LevelKeeper {
   resume(): Promise<void>;
   /** The broker may release the device within `wait`: what it then reports is neither a press nor its own doing. */
   expectRelease(wait: Duration): void;
+  /** The device is silent: its next report that agrees is news. */
+  expectReport(): void;
   stop(): void;
 }
 
@@ -128,6 +130,9 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
     async resume() {
       quietUntil = addDuration(clock.now().uptime, RETURN_QUIET);
       if (command !== undefined && link.reading() !== command.level && !sender.isSending()) await resend();
+    },
+    expectReport() {
+      isUnconfirmed = true;
     },
     expectRelease(wait) {
       releaseExpectedUntil = addDuration(clock.now().uptime, wait);

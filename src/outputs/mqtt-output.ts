@@ -3,7 +3,13 @@
 import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker, Clock, Log } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
-import { buildBusyFailure, buildGoneFailure, createCommandSender, type DeviceCommand } from './command-sender.ts';
+import {
+  buildBusyFailure,
+  buildGoneFailure,
+  buildSilentFailure,
+  createCommandSender,
+  type DeviceCommand,
+} from './command-sender.ts';
 import { createDeviceLink, type DeviceLink } from './device-link.ts';
 import { createLevelKeeper, type LevelKeeper } from './level-keeper.ts';
 import type { DeviceHandlers, DeviceLease, DeviceReading, DeviceStatus, Output, OutputFailure } from './output.ts';
@@ -52,6 +58,10 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       await keeper.resume();
     },
     onMeter: (reading) => handlers.onMeter(reading),
+    onSilence() {
+      keeper.expectReport();
+      reportUpdate(buildSilentFailure(config));
+    },
     onChange: publishStatus,
   });
   const sender = createCommandSender({ ...parts, link });

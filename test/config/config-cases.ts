@@ -270,6 +270,22 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
     'loads.heater.goal.by: missing; expected a local time such as "07:00", or armedBy: command',
   ),
   unfit(
+    'a charger without its serial number',
+    toYaml({
+      mqtt: { url: 'mqtt://localhost' },
+      loads: { car: { type: 'ev', output: { kind: 'mqtt', preset: 'go-e', topic: 'go-eCharger' } } },
+    }),
+    'loads.car.output: the topic "go-eCharger" names no device; the preset go-e expects one such as go-eCharger/123456',
+  ),
+  unfit(
+    'the unit of a counter that is nowhere',
+    toYaml({
+      mqtt: { url: 'mqtt://localhost' },
+      loads: { plug: { type: 'generic', output: { kind: 'mqtt', topic: 'plug/set', energyUnit: 'Wh' } } },
+    }),
+    'loads.plug.output: energyPath and energyUnit need an energyTopic; add it or remove them',
+  ),
+  unfit(
     'a goal armed by a plug that nothing reports',
     withGoal({ need: '4h', by: '07:00', armedBy: 'plug' }),
     'loads.heater.goal.armedBy: plug needs a charger that reports its vehicle: an output of kind mqtt with preset go-e, openevse, openevse-claim, evcc or warp; else use command',

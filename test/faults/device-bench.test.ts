@@ -207,7 +207,7 @@ describeWithMosquitto('the bench of devices', () => {
       await device.plugIn();
       await output.apply('on');
       await record('full car', device.fill, () => status().vehicle?.charging === false);
-      expect(status()).toMatchObject({ told: 'on', confirmed: 'on', vehicle: { connected: true, charging: false } });
+      expect(status()).toMatchObject({ sent: 'on', confirmed: 'on', vehicle: { connected: true, charging: false } });
     });
   });
 });

@@ -76,7 +76,7 @@ describeWithMosquitto('SG-Ready over two MQTT switches', () => {
       expect(await output.read()).toBe(level);
     }
     expect(device.moves.join(' ')).toBe('B1 A1 A0 B0 A1 A0 B1 B0');
-    expect(statuses.all.at(-1)).toMatchObject({ told: 'normal', confirmed: 'normal', available: true });
+    expect(statuses.all.at(-1)).toMatchObject({ sent: 'normal', confirmed: 'normal', available: true });
   });
 
   it('stops where a contact does not confirm, and names it: A never closes before B has', async () => {

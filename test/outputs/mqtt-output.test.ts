@@ -119,6 +119,20 @@ describe('an MQTT device', () => {
     expect(device.commands).toEqual(['ON', 'AUTO']);
   });
 
+  it('that repeats its state is named once it is silent, and well again with its next report', async () => {
+    const { fixture, device } = await buildKnown();
+    const under = createTestOutput(buildLoad({ ...fixture.tasmota, stateMaxAge: seconds(120) }), fixture);
+    await under.open();
+    const news = newsOf(under);
+    await under.apply('on');
+    await fixture.pass(seconds(121));
+    await news.whenCount(1);
+    expect(await under.read()).toBeUndefined();
+    await device.publishState('ON');
+    await news.whenCount(2);
+    expect(news.all).toEqual(['offline', 'on']);
+  });
+
   it('without a broker fails at once and keeps the level for later', async () => {
     const { fixture } = await build();
     await fixture.broker.stop();
