@@ -4,7 +4,7 @@ import type { Level, LoadConfig, Objective } from '../domain/load-types.ts';
 import type { Duration, Instant, Kilogram, Kilowatt, KilowattHour, Percentile, Uptime } from '../domain/units.ts';
 import type { Basis, SignalView } from '../signal/signal-view.ts';
 
-/** Rungs of the priority ladder, 1 speaks first. */
+/** Priorities of the rules; 1 wins over all others. */
 export type RulePriority = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10;
 
 /** The site as the core needs it. */
@@ -21,9 +21,9 @@ export type ControlEvent =
   | { readonly kind: 'signal'; readonly view: SignalView }
   /** The levels the outputs were found at before the first step; a load that cannot be read is missing. */
   | { readonly kind: 'found'; readonly levels: Readonly<Record<string, Level>> }
-  /** The output has taken the level, or was found at it by read-back. */
+  /** The output has set the level, or read-back found it there. */
   | { readonly kind: 'confirmed'; readonly load: string; readonly level: Level }
-  /** The output did not take it; `disagreements` counts read-backs in a row that differ. */
+  /** The output did not set it; `disagreements` counts read-backs in a row that differ. */
   | { readonly kind: 'failed'; readonly load: string; readonly disagreements: number }
   | {
       readonly kind: 'override';
@@ -106,24 +106,24 @@ export interface DecisionMoney {
   readonly objective?: Objective;
 }
 
-/** What a load is told and why: reaches the log, MQTT and the owner unchanged. `explain` puts it in words. */
+/** The level of a load and its reason: reaches the log, MQTT and the owner unchanged. `explainDecision` writes the sentence. */
 export interface Decision {
   readonly load: string;
   /** When it was made. */
   readonly at: Instant;
   readonly level: Level;
-  /** The level wanted by the first rung that expressed a wish; differs from `level` while a guard delays it. */
+  /** The level that the winning rule requests; differs from `level` while an interlock delays it. */
   readonly wanted: Level;
   readonly why: DecisionReason;
   readonly priority: RulePriority;
   readonly basis: Basis;
-  /** Why the delayed wish was wanted, when a guard speaks. */
+  /** The reason of the delayed request, when an interlock decides. */
   readonly wantedWhy?: DecisionReason;
   readonly index?: { readonly value: Percentile; readonly age: Duration };
-  /** The threshold the index was held against. */
+  /** The threshold that the index was compared with. */
   readonly threshold?: Percentile;
   readonly rate?: { readonly value: number; readonly units: string };
-  /** Until when a guard, an override or the least time of the present level holds. */
+  /** Until when an interlock, an override or the minimum time of the present level applies. */
   readonly until?: Instant;
   /** The next change the plan foresees. */
   readonly next?: { readonly level: Level; readonly at: Instant };
@@ -146,7 +146,7 @@ export interface StepResult<State> {
   readonly state: State;
   readonly commands: readonly LoadCommand[];
   /**
-   * Of each load whose decision differs from the last one told. A load that was switched may have two: why it was switched, then
+   * Of each load whose decision differs from the last one published. A load that was switched may have two: why it was switched, then
    * what holds it there.
    */
   readonly decisions: readonly Decision[];

@@ -75,7 +75,7 @@ function presentLevelUntil(context: StepContext, load: LoadConfig, state: LoadSt
   return end === undefined || end <= context.now.uptime ? undefined : toWallTime(context, end);
 }
 
-/** What the signal says now, for people: only what is valid, only on a clock that is trusted. */
+/** The present values of the signal for people: only valid ones, and only on a trusted clock. */
 function citeSignal({ view, now }: StepContext): Pick<Decision, 'index' | 'rate'> {
   if (view === undefined || !now.trusted) return {};
   const { index, rate } = view;
@@ -95,7 +95,7 @@ const isSameTime = (a: number | undefined, b: number | undefined) =>
 
 const hasShortfall = ({ job }: Decision) => job !== undefined && job.shortfall > 0;
 
-/** A fresh forecast stands in for a live index that is late: no news to people. */
+/** A fresh forecast replaces a late live index: people need not see the difference. */
 const isEquallyFresh = (a: Basis, b: Basis) => a === b || (isFresh(a) && isFresh(b));
 const isFresh = (basis: Basis) => basis === 'live-index' || basis === 'fresh-forecast';
 

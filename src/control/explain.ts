@@ -9,7 +9,7 @@ import type { Instant } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 import type { Decision, DecisionReason } from './control-types.ts';
 
-/** One sentence: what the signal says, what follows, and until when. Times are local, with the weekday when not today. */
+/** One sentence: the signal, the consequence, and until when. Times are local, with the weekday when not today. */
 export function explainDecision(
   decision: Decision,
   timezone: string,
@@ -57,7 +57,7 @@ interface ReasonFacts {
   readonly clock: FormatTime;
   /** ` until 14:05`, or nothing. */
   readonly when: string;
-  /** What the signal asks for while a limit decides otherwise. */
+  /** The request of the rules while a limit decides otherwise. */
   readonly wanted: string;
   /** Marks a plan made from recent days rather than from a forecast. */
   readonly from: string;
@@ -165,7 +165,7 @@ function formatMoneyPart({ money, job, why }: Decision): string {
   return `${spent}still to come ${formatMoney(cost, currency)}${kg === undefined ? '' : ` and ${kg.toFixed(1)} kg CO2`}`;
 }
 
-/** The reason that a limit stands against, in brackets. */
+/** The reason of a request that a limit delays, in brackets. */
 const SHORT_REASONS: Record<DecisionReason, string> = {
   planned: 'planned',
   'plan-waits': 'waiting for cleaner hours',

@@ -107,7 +107,7 @@ function decide(context: StepContext, states: readonly LoadState[]): LoadOutcome
 /** Reasons that want no level of their own: what was there before them still is. */
 const REASONS_WITHOUT_REQUEST: ReadonlySet<DecisionReason> = new Set(['boot', 'untrusted-clock']);
 
-/** Keeps each load's decision and lists those that say something new. */
+/** Stores each load's decision and lists those that differ for people. */
 function recordDecisions(context: StepContext, outcomes: readonly LoadOutcome[]) {
   const decisions: Decision[] = [];
   const recorded = outcomes.map((outcome): LoadOutcome => {

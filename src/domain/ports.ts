@@ -8,13 +8,13 @@ export type Cancel = () => void;
 export interface ClockReading {
   readonly wall: Instant;
   readonly uptime: Uptime;
-  /** False while nothing vouches for the wall clock: it may be years off. */
+  /** False while the wall clock is not synchronised: it may be years off. */
   readonly trusted: boolean;
 }
 
 export interface Clock {
   now(): ClockReading;
-  /** Runs `run` once, when `uptime` is reached. `name` says in the status message what waits. */
+  /** Runs `run` once, when `uptime` is reached. The status message lists `name`. */
   wakeAt(at: Uptime, name: string, run: () => void): Cancel;
   /** How many times faster than the machine's own time it runs; absent: as fast. */
   readonly speed?: number;
@@ -41,18 +41,18 @@ export interface OpenFile {
   close(): Promise<void>;
 }
 
-/** A file being made; nothing is seen under its name before `commit`, which is durable when it resolves. */
+/** An unfinished file; nothing appears under its name before `commit`, which is durable when it resolves. */
 export interface NewFile {
   write(bytes: Uint8Array): Promise<void>;
   /** Overwrites bytes already written: for a header that is only known at the end. */
   writeAt(offset: number, bytes: Uint8Array): Promise<void>;
   /** Syncs, renames into place and syncs the directory. */
   commit(): Promise<void>;
-  /** Removes what was written. Safe after a failure, and after `commit` does nothing. */
+  /** Removes the written bytes. Safe after a failure; after `commit` it does nothing. */
   abandon(): Promise<void>;
 }
 
-/** The state directory. Names are flat (`map.co2_moer.idx`). Methods reject with `DiskError`. Reading and removing make nothing. */
+/** The state directory. Names are flat (`map.co2_moer.idx`). Methods reject with `DiskError`. Reading and removing create nothing. */
 export interface Disk {
   /** The whole file, or undefined when there is none. */
   read(name: string): Promise<Uint8Array | undefined>;
@@ -106,7 +106,7 @@ export interface HttpResponse extends HttpResponseHead {
 }
 
 export interface HttpStream extends HttpResponseHead {
-  /** Inflated chunks, valid until the next is asked for. Throws `HttpError` when the body ends badly; leaving the loop ends the request. */
+  /** Inflated chunks, valid until the next one is read. Throws `HttpError` when the body ends badly; leaving the loop ends the request. */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
@@ -120,7 +120,7 @@ export type HttpFailure = {
     | 'tls'
     | 'bad-encoding'
     | 'stopped';
-  /** For people: what the platform said, without secrets. */
+  /** For people: the platform's own text, without secrets. */
   readonly cause: string;
 };
 
@@ -133,7 +133,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Never follows a redirect, keeps no cookies, asks for gzip. */
+/** Never follows a redirect, stores no cookies, requests gzip. */
 export interface Http {
   request(request: HttpRequest, signal?: AbortSignal): Promise<HttpResponse | HttpFailure>;
   stream(request: HttpRequest, signal?: AbortSignal): Promise<HttpStream | HttpFailure>;
@@ -162,7 +162,7 @@ export type BrokerState =
   | { readonly kind: 'connecting' }
   /** `denied`: topics the broker refused to let this client publish or read, for people; it may grow while online. */
   | { readonly kind: 'online'; readonly version: 5 | 4; readonly denied: readonly string[] }
-  /** `cause` for people; `refused` when trying again without a change is in vain (credentials, certificate, a taken client id). */
+  /** `cause` for people; `refused` when only a change helps (credentials, certificate, a client id in use). */
   | { readonly kind: 'offline'; readonly cause: string; readonly refused: boolean };
 
 export interface BrokerWill {
@@ -174,13 +174,13 @@ export interface BrokerWill {
   readonly retain?: boolean;
 }
 
-/** One link to an MQTT broker. It connects and reconnects by itself once started; nothing is queued while it is away. Never throws. */
+/** One link to an MQTT broker. Once started it connects and reconnects by itself; it queues nothing while offline. Never throws. */
 export interface Broker {
   start(): void;
   readonly state: BrokerState;
-  /** `report` is called at each change of state; on `online` whoever watches subscribes and publishes everything again. */
+  /** `report` is called at each change of state; on `online` every subscriber subscribes and publishes again. */
   watchState(report: (state: BrokerState) => void): Cancel;
-  /** True once the broker has taken it (QoS 1); false when offline or refused: the owner keeps the last value and sends it when online again. */
+  /** True once the broker has acknowledged it (QoS 1); false when offline or refused: the owner stores the last value and sends it when online again. */
   publish(topic: string, payload: string, options: PublishOptions): Promise<boolean>;
   /**
    * `receive` is called for each message of the topic until the link is lost. False when refused. `+` stands for any one level;
@@ -230,7 +230,7 @@ export interface GpioLine {
 }
 
 export interface GpioLines {
-  /** Opens a line by its number on the header's chip. A line that is already an output keeps its level, which `read` then tells. */
+  /** Opens a line by its number on the header's chip. A line that is already an output keeps its level, which `read` returns. */
   open(line: number, options: { readonly initiallyHigh: boolean }): Promise<GpioLine | GpioFailure>;
 }
 
@@ -240,7 +240,7 @@ export interface FailsafeLine {
   readonly high: boolean;
 }
 
-/** Word left for the program that outlives this one and sets its lines when it is gone, however it went. */
+/** The levels that another program sets on the lines after this process has ended, however it ended. */
 export interface Failsafe {
   /** Replaces what was left before; to be called before the first line is driven. False when it cannot be left. */
   save(lines: readonly FailsafeLine[]): Promise<boolean>;
@@ -253,7 +253,7 @@ export interface ServiceManager {
   notifyReady(): void;
   /** A short sentence for `systemctl status`. */
   setStatus(text: string): void;
-  /** Says that the program lives; the caller calls it only when its parts have reported. */
+  /** Tells the service manager that the program is alive; called only when its parts have reported. */
   notifyAlive(): void;
   notifyStopping(): void;
   /** How often `alive` is wanted, when a watchdog runs. */
@@ -262,7 +262,7 @@ export interface ServiceManager {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Not the names that every event has anyway: a reader would take one for the other. */
+/** Not the names that every event has: a reader would confuse them. */
 type LogFields = Readonly<Record<string, unknown>> & {
   readonly level?: never;
   readonly time?: never;
@@ -283,7 +283,7 @@ export interface Ports {
   readonly clock: Clock;
   readonly random: Random;
   readonly disk: Disk;
-  /** A place that the next boot empties and where writing wears nothing; absent where there is none. */
+  /** A directory that the next boot empties and where writes cause no wear; absent where there is none. */
   readonly scratch?: Disk;
   readonly http: Http;
   readonly broker: (options: BrokerOptions) => Broker;

@@ -72,7 +72,7 @@ export interface DayEntry extends TotalSums {
   readonly at: Instant;
 }
 
-/** What a total adds up, over a day or longer. Kilograms and the fields after them speak of the priced energy alone. */
+/** The sums of a day or longer. Kilograms and the fields after them count the priced energy alone. */
 export interface TotalSums {
   readonly energy: KilowattHour;
   /** The part that the devices' own meters counted. */

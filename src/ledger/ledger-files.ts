@@ -3,7 +3,7 @@
 import { addDuration, days, type Instant, subtractDuration } from '../domain/units.ts';
 import { type ParsedLedger, parseLedger } from './ledger-lines.ts';
 
-/** Where the files lie: the state directory, whoever reads it. */
+/** The directory of the files: the state directory, for every reader. */
 export interface LedgerSource {
   list(): Promise<readonly string[]>;
   read(name: string): Promise<Uint8Array | undefined>;
@@ -31,7 +31,7 @@ export function listLedgerFiles(names: readonly string[], from?: Instant, to?: I
   return names.filter((name) => isLedgerFile(name) && name >= first && name <= last).sort();
 }
 
-/** Reads the named files one at a time; one that has gone meanwhile is left out. */
+/** Reads the named files one at a time; leaves out one that has been removed meanwhile. */
 export async function* readLedgerMonths(
   source: Pick<LedgerSource, 'read'>,
   names: readonly string[],

@@ -7,7 +7,7 @@ import type { Entry, SeenEntry, SettledEntry, SettledPoint } from './entries.ts'
 export interface RateRecord {
   /** At the time of the decision. */
   readonly seen: LbsPerMwh | undefined;
-  /** As first published: kept when it is restated later. */
+  /** As first published, also when it is restated later. */
   readonly first: LbsPerMwh | undefined;
   /** As published last. */
   readonly published: LbsPerMwh | undefined;
@@ -93,7 +93,7 @@ export function createRateBook(): RateBook {
   };
 }
 
-/** All rates of a region the entries tell; undefined when they tell none. */
+/** All rates of a region in the entries; undefined when there are none. */
 export function collectRates(entries: Iterable<Entry>, region: string): Rates | undefined {
   const book = createRateBook();
   book.add(entries);

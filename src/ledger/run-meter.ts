@@ -16,7 +16,7 @@ import {
 import type { Basis } from '../signal/signal-view.ts';
 import type { SlotEntry } from './entries.ts';
 
-/** What the load is told and why, from one moment on. */
+/** The level of the load and its reason, from one moment on. */
 export interface RunCause {
   readonly level: Level;
   readonly why: DecisionReason;

@@ -19,7 +19,7 @@ const LONGEST_HISTORY_RANGE = days(31);
 /** The day before the first running time counts too: a job may have been armed then. */
 const ARMED_MARGIN = days(1);
 const SETTLED_AFTER = days(7);
-/** What was published while the last answer was under way, or by a clock that differs from ours, is told again rather than missed. */
+/** Asks again for the last hours: a point may have been published during the last answer, or under a clock that differs from ours. */
 const OVERLAP = hours(1);
 
 /** What to ask next for this region, once or twice a day; undefined when nothing that ran is unsettled. */
@@ -47,7 +47,7 @@ export function findUnsettledRange(ledger: readonly Entry[], region: string, now
   };
 }
 
-/** The points of an answer that tell something new; undefined when there is none or the unit is not a rate. */
+/** The new points of an answer; undefined when there is none or the unit is not a rate. */
 export function buildSettledEntry(
   ledger: Iterable<Entry>,
   history: History,

@@ -15,9 +15,9 @@ export interface TidyOptions {
 
 type TidyDisk = Pick<Disk, 'list' | 'read' | 'open' | 'replace'>;
 
-/** Months whose slots are kept, beside the present one: a year can be compared with the one before. */
+/** Months whose slots stay, beside the present one: a year can be compared with the one before. */
 const KEPT_MONTHS = 13;
-/** What was under way at the end of a month has been written by then. */
+/** By then everything that ran at the end of a month has been written. */
 const CLOSED_AFTER = days(1);
 /** Longer than any local day, so that the mean of the month's last day can be made. */
 const LAST_DAY = days(2);

@@ -4,7 +4,7 @@ import type { IClientOptions, MqttClient } from 'mqtt';
 import type { BrokerCredentials, BrokerOptions, BrokerWill } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
 import type { DisconnectReason } from './broker-disconnect.ts';
-import { createPacketGuard } from './packet-guard.ts';
+import { createPacketSizeCheck } from './packet-size-limit.ts';
 
 export type MqttVersion = 5 | 4;
 
@@ -84,7 +84,7 @@ export type ClientEnd = Pick<DisconnectReason, 'code' | 'message' | 'reasonCode'
 /** Collects why the attempt or its link ends; a packet that is too large ends it. */
 export function watchClientEnd(client: MqttClient, onEnd: (end: ClientEnd) => void): void {
   let end: ClientEnd = {};
-  const isTooLarge = createPacketGuard(MAX_PACKET);
+  const isTooLarge = createPacketSizeCheck(MAX_PACKET);
   client.on('error', (error) => {
     const code = getMqttErrorCode(error);
     end = { message: getErrorMessage(error), ...(code === undefined ? {} : { code }), ...end };

@@ -53,7 +53,7 @@ export function confirmRegion(home: HomeRegion): HomeRegion {
   return { ...rest, ...proposed };
 }
 
-/** What the stored map says of a place; undefined when no map can be used. Rejects with `DiskError`. */
+/** The region of a place by the stored map; undefined when no map can be used. Rejects with `DiskError`. */
 async function findInStoredMap(disk: Disk, signalType: string, place: Place) {
   const { openMap } = await import('./lookup.ts');
   const map = await openMap(disk, signalType);
@@ -166,7 +166,7 @@ export async function downloadHomeMap(
   };
 }
 
-/** The import tells of a disk that cannot be read. */
+/** The import reports a disk that cannot be read. */
 function ignoreDiskError(error: unknown): undefined {
   if (!(error instanceof DiskError)) throw error;
 }
@@ -249,7 +249,7 @@ function mayAnswerElsewhere(failure: Failure): boolean {
   }
 }
 
-/** A map that cannot be had keeps no device from its region: one that knows none asks the service. */
+/** A device without a map still finds its region: it asks the service. */
 async function askWithoutMap(search: HomeSearch, problem: HomeSearchResult): Promise<HomeSearchResult> {
   if (search.current !== undefined) return problem;
   const { home } = await askService(search);

@@ -57,7 +57,7 @@ export async function readHome(disk: Disk, signalType: string, place: Place): Pr
   return latitude === place.latitude && longitude === place.longitude ? stored : undefined;
 }
 
-/** Stores the region in use with the identity of the present index, unless the file says so already. Rejects with `DiskError`. */
+/** Stores the region in use with the identity of the present index, unless it is stored so already. Rejects with `DiskError`. */
 export async function saveHome(disk: Disk, signalType: string, home: HomeRegion): Promise<void> {
   const { place, ...rest } = home;
   const map = home.source === 'map' ? (await readIndexHeader(disk, signalType))?.identity : undefined;

@@ -74,7 +74,7 @@ function checkSignalType({ meta }: GeoJsonReader, signalType: string): void {
   throw new MapError({ kind: 'wrong-signal', message });
 }
 
-/** Thrown to leave the stream when `meta` tells that nothing is new. */
+/** Thrown to leave the stream when `meta` shows an unchanged map. */
 class UnchangedError extends Error {}
 
 interface ImportRun {

@@ -77,7 +77,7 @@ function createFeatureSearch(index: IndexFile): (place: Place) => number[] {
   };
 }
 
-/** Names by the number of their feature; a block of them is read when one of it is first asked for. */
+/** Names by the number of their feature; a block of them is read at its first use. */
 function createNameLookup(index: IndexFile): (feature: number) => NamePair {
   const names: NamePair[] = [];
   return (feature) => {

@@ -12,7 +12,7 @@ export class MapError extends Error {
   }
 }
 
-/** Content that breaks the rules, before anyone has said where it stands. */
+/** Content that breaks the rules, at a position that the caller adds. */
 export class MalformedError extends Error {
   override readonly name = 'Malformed';
 }
@@ -20,7 +20,7 @@ export class MalformedError extends Error {
 export const tooLargeError = (message: string) => new MapError({ kind: 'too-large', message });
 export const damagedError = (message: string) => new MapError({ kind: 'damaged', message });
 
-/** The failure an error stands for; what is none is thrown on. */
+/** The failure of a known error; throws any other error on. */
 export function toMapFailure(error: unknown): MapFailure {
   if (error instanceof MapError) return error.failure;
   if (error instanceof DiskError) return { kind: 'disk', failure: error.failure, message: error.failure.detail };

@@ -5,21 +5,21 @@ import { addDuration, type Duration, days, durationBetween, hours, type Instant 
 
 /** Below a month, so that a day without network does not make it more. */
 const REFRESH_PERIOD = days(28);
-/** Devices told the same thing at the same moment come back spread over this. */
+/** Devices with the same answer at the same moment spread their next check over this. */
 const EARLY_SPREAD = hours(1);
-/** An early look that changes nothing is not repeated sooner. */
+/** An early check without a change is not repeated sooner. */
 const EARLY_INTERVAL = days(1);
 const FIRST_RETRY_DELAY = hours(1);
 const MAX_RETRY_DELAY = days(1);
 
-/** The service refuses the held region, my-access no longer lists it, or the index it came from is gone, damaged or of another format. */
+/** The service refuses the region, my-access no longer lists it, or its index is missing, damaged or of another format. */
 export type EarlyReason = 'region-refused' | 'region-not-in-access' | 'map-unusable';
 
 export interface RefreshState {
   /** Any stable text that differs between devices. */
   readonly device: string;
   readonly now: Instant;
-  /** When the map (or region-from-loc) was last asked with success; absent: never. */
+  /** The last successful check by the map or region-from-loc; absent: never. */
   readonly checkedAt?: Instant;
   /** Failed attempts since then, and when the last was. */
   readonly failures: number;
@@ -64,6 +64,6 @@ export function scheduleMapRefresh(state: RefreshState): ScheduledRefresh {
   return retry > due.at ? { at: retry, why: 'retry' } : due;
 }
 
-/** Whether the last look is older than a month. */
+/** Whether the last check is older than a month. */
 export const isCheckOverdue = (checkedAt: Instant | undefined, now: Instant) =>
   checkedAt === undefined || durationBetween(checkedAt, now) > days(31);

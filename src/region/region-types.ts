@@ -4,10 +4,10 @@ import type { SignalType } from '../domain/load-types.ts';
 import type { Disk, DiskFailure, Log } from '../domain/ports.ts';
 import type { Instant, Place } from '../domain/units.ts';
 
-/** One map a signal type (specification 2.8), as held in the state directory. */
+/** One map per signal type (specification 2.8), as stored in the state directory. */
 export interface MapInfo {
   readonly signalType: string;
-  /** `meta.last_updated`; absent when the source told none. */
+  /** `meta.last_updated`; absent when the source has none. */
   readonly lastUpdated?: Instant;
   /** Distinct region abbreviations. */
   readonly regions: number;
@@ -22,7 +22,7 @@ export interface MapInfo {
   readonly importedAt: Instant;
 }
 
-/** Why there is no (new) map. `message` is one sentence for people; the index held before keeps answering in every case. */
+/** Why there is no (new) map. `message` is one sentence for people; the earlier index stays in use in every case. */
 export type MapFailure =
   /** The text is not the GeoJSON of specification 2.8: cut short, wrong types, many open rings, a number out of range. `at` counts bytes. */
   | { readonly kind: 'malformed'; readonly at: number; readonly message: string }
@@ -30,7 +30,7 @@ export type MapFailure =
   | { readonly kind: 'too-large'; readonly message: string }
   /** A map of another signal type. */
   | { readonly kind: 'wrong-signal'; readonly message: string }
-  /** Well-formed, but against the map held: far fewer regions, or the own place no longer found. `force` takes it all the same. */
+  /** Well-formed, but suspicious beside the stored map: far fewer regions, or without the own place. `force` imports it all the same. */
   | { readonly kind: 'suspicious'; readonly message: string }
   /** The source ended badly (network, gzip, file). */
   | { readonly kind: 'source'; readonly message: string }
@@ -61,14 +61,14 @@ export interface RegionMap {
 /** A region as a map or the service names it for a place. */
 export interface FoundRegion extends RegionName {
   readonly source: 'map' | 'service';
-  /** Age of the map; absent when the map tells none or the service was asked instead. */
+  /** Age of the map; absent when the map has no date or the service answered instead. */
   readonly mapLastUpdated?: Instant;
 }
 
 /** The region in use for the device's own place. */
 export interface HomeRegion extends FoundRegion {
   readonly place: Place;
-  /** What a newer map says instead: not in use until the service knows it too. */
+  /** Another region by a newer map: not in use until the service knows it too. */
   readonly proposed?: RegionName;
 }
 
@@ -98,13 +98,13 @@ export interface ImportProgress {
 }
 
 export interface ImportOptions {
-  /** The GeoJSON, inflated; a chunk need only stay valid until the next is asked for. */
+  /** The GeoJSON, inflated; a chunk need only stay valid until the next is read. */
   readonly chunks: AsyncIterable<Uint8Array>;
   readonly disk: Disk;
   readonly signalType: SignalType;
   /** For `importedAt`. */
   readonly now: Instant;
-  /** The device's own place: resolved on the way and stored. */
+  /** The device's own place: its region is found during the import and stored. */
   readonly homePlace?: Place;
   /** Take it even when unchanged or suspicious. */
   readonly force?: boolean;

@@ -55,7 +55,7 @@ export async function run(args: Arguments, terminal: Terminal): Promise<number> 
   const plan = computePlan(horizon, request);
   if (args.flag('json')) terminal.out(`${JSON.stringify(plan)}\n`);
   else terminal.out(formatPlan(plan, request));
-  // The best schedule is printed; that it is too short must not look like success.
+  // The best schedule is printed; a shortfall must not look like success.
   if (!plan.feasible) throw new JobError(formatShortfall(plan, request, horizon));
   return 0;
 }

@@ -10,7 +10,7 @@ const NO_ARRIVAL = -2;
 const STOPPED = 1;
 const STARTED = 2;
 
-/** Grown when a larger plan is asked for; every cell read was written by the same call. */
+/** Grown for a larger plan; every cell read was written by the same call. */
 let cells = new Float64Array(0);
 let pointers = new Uint8Array(0);
 /** The lengths of a request in whole slots, with the parts of the slots that end a run. */
@@ -26,7 +26,7 @@ export interface ProblemShape {
   readonly maxStarts: number;
   /** Whether each number of starts has costs of its own; otherwise any number may be used. */
   readonly isCounted: boolean;
-  /** Slots the present mode must still be kept. */
+  /** Slots for which the present mode must still last. */
   readonly wait: number;
 }
 
@@ -280,7 +280,7 @@ export function tracePlan(request: SlotPlanRequest, shape: ProblemShape, end: Pl
     t = end.at - minOn;
     begin(t);
   }
-  // Back to a load that is off and has made no progress, or to the run that was under way before the first slot.
+  // Back to a load that is off without progress, or to the run that began before the first slot.
   while (on || n > 0) {
     if (on && request.running && t <= wait) {
       runs.push({ from: 0, to });

@@ -35,7 +35,7 @@ export interface JobRequest {
   readonly running: boolean;
   /** Since the present mode began. */
   readonly age: Duration;
-  /** Slots others have taken, by their start. */
+  /** Slots that other jobs occupy, by their start. */
   readonly isSlotOccupied?: (slot: Instant) => boolean;
 }
 
@@ -141,7 +141,7 @@ function planOnGrid(job: JobRequest): JobPlan | undefined {
   };
 }
 
-/** One way to spend the rest of the present slot, with what it costs, and the job that is then left. */
+/** One way to spend the rest of the present slot, its cost, and the remaining job. */
 interface Opening {
   readonly slots: SlotPlanRequest;
   readonly cost: number;

@@ -10,7 +10,7 @@ export interface JobShare {
 }
 
 interface SitePlan {
-  /** In the order asked for; undefined where a job finds no room. */
+  /** In the order of the request; undefined for a job without room. */
   readonly plans: readonly (JobPlan | undefined)[];
   /** Value times kilowatt hours of the plans found. */
   readonly cost: number;
@@ -56,7 +56,7 @@ const jobSlackAt = (shares: readonly JobShare[], i: number) => {
   return share === undefined ? 0 : jobSlack(share);
 };
 
-/** The order by slack, and each order that takes one job to the front: a loose job may hold the hours a tight one needs less. */
+/** The order by slack, and each order with one job moved to the front: a loose job may occupy the hours that a tight one needs. */
 const listOrders = (bySlack: readonly number[]) =>
   bySlack.slice(0, 4).map((first) => [first, ...bySlack.filter((i) => i !== first)]);
 

@@ -19,7 +19,7 @@ export interface SlotPlanRequest {
   /** Cost of one whole slot; NaN: the load must not run in it. The last slot ends at or after the deadline. */
   readonly weights: Float64Array;
   readonly need: number;
-  /** Least length of a run; what it takes beyond `need` is charged, and is never a gain. */
+  /** Minimum length of a run; time beyond `need` is charged, and is never a gain. */
   readonly minOn: number;
   /** Least length of a pause between runs. */
   readonly minOff: number;

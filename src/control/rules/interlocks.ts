@@ -69,7 +69,7 @@ function fallbackLevel(context: StepContext, load: LoadConfig, state: LoadState)
   return context.now.uptime < release ? present : 'normal';
 }
 
-/** Keeps since when the shared signal asks for a start: the start spread counts from there. */
+/** Remembers since when the shared signal requests a start: the start spread counts from there. */
 export function withStartRequest({ now }: StepContext, state: LoadState, { level, priority }: LevelRequest): LoadState {
   const isRequested = isRunning(level) && (priority === 7 || priority === 8) && !isRunning(presentLevel(state));
   if (isRequested === (state.startRequestedAt !== undefined)) return state;
@@ -110,12 +110,12 @@ function checkMinimumTimes(
   if (allowed > uptime) return { interlock: 'start-budget', until: allowed };
   const spread = startSpreadEnd(context, load, state);
   if (spread > uptime) return { interlock: 'spread', until: spread };
-  // Last, so that the waits above go on while the next index is on its way.
+  // Last, so that the waits above continue while the next index is under way.
   const isTooOld = request.startsUntil !== undefined && context.now.wall >= request.startsUntil;
   return isTooOld ? { interlock: 'ageing', until: Infinity as Uptime } : undefined;
 }
 
-/** Whatever the signal or its absence says, a job goes on that could not go on later: its interruptions are starts, too. */
+/** A job that could not continue later continues now, with or without a signal: its interruptions are starts, too. */
 const mustFinishRun = (load: LoadConfig, state: LoadState, { priority, why }: LevelRequest) =>
   priority > 6 && why !== 'output-fault' && hasNoPauseLeft(load, state);
 
@@ -133,7 +133,7 @@ function startSpreadEnd(context: StepContext, load: LoadConfig, state: LoadState
   return (startRequestedAt + Math.floor(share * Math.min(load.startSpread, slack))) as Uptime;
 }
 
-/** An SG-Ready state stands for its minimum state time before the next, whatever the two are; only a block's end does not wait. */
+/** An SG-Ready state lasts for its minimum state time before any other; only the end of a block does not wait. */
 function checkHoldTime(
   context: StepContext,
   load: LoadConfig,

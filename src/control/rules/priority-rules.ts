@@ -49,7 +49,7 @@ export function evaluateRules(context: StepContext, load: LoadConfig, state: Loa
   );
 }
 
-/** The safe level of a trip is the one in which the load does nothing, whatever its fail-safe. */
+/** The safe level of a trip is the level that does not run the load, independent of its fail-safe level. */
 function safetyRule(context: StepContext, load: LoadConfig, { tripped }: LoadState): LevelRequest | undefined {
   if (!tripped) return undefined;
   return { level: idleLevel(load), why: 'safety', priority: 1, basis: findDecisionBasis(context, load) };
@@ -163,7 +163,7 @@ function requestFromPlan(context: StepContext, load: LoadConfig, plan: LoadPlan,
 
 function thresholdRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
   const { job } = state;
-  // Without a plan a job takes what the index calls clean; the deadline rule sees to the rest.
+  // Without a plan a job runs while the index is clean; the deadline rule ensures the rest.
   if (job === undefined && load.goal !== undefined) return undefined;
   if (job !== undefined && context.now.wall < job.from) return undefined;
   const index = getValidIndex(context);

@@ -18,7 +18,7 @@ function nextAllowedAt(times: readonly Uptime[], most: number, span: Duration): 
   return blocking === undefined ? (-Infinity as Uptime) : ((blocking + span) as Uptime);
 }
 
-/** From when on the start budgets of the hour and of the day allow a start, with `kept` of the day's starts left alone. */
+/** The time from which the hourly and daily start limits allow a start, with `kept` of the day's starts reserved. */
 export const startAllowedFrom = (load: LoadConfig, { starts }: LoadState, reserved = 0): Uptime =>
   Math.max(
     nextAllowedAt(starts, load.maxStartsPerHour, HOUR),
@@ -29,7 +29,7 @@ export const startAllowedFrom = (load: LoadConfig, { starts }: LoadState, reserv
 export const blockAllowedFrom = (load: LoadConfig, { blocks }: LoadState): Uptime =>
   nextAllowedAt(blocks, load.maxBlocksPerDay, DAY);
 
-/** How many starts a plan may use. One of the day's is kept back for the deadline guard, except when it is the last; a job's may all be planned. */
+/** How many starts a plan may use. One of the day's is reserved for the deadline rule, except when it is the last; a job's may all be planned. */
 interface StartAllowance {
   /** Whenever they are. */
   readonly guaranteed: number;

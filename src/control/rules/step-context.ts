@@ -34,7 +34,7 @@ interface Startup {
   readonly clockUntrustedSince: Uptime;
 }
 
-/** How long a start waits for news, and an untrusted clock for its time source, before the fail-safe level. */
+/** How long a start waits for a signal, and an untrusted clock for its time source, before the fail-safe level. */
 export const STARTUP_GRACE = minutes(10);
 
 export const toWallTime = ({ now }: StepContext, at: Uptime) => (now.wall + (at - now.uptime)) as Instant;
@@ -76,7 +76,7 @@ export const runningSince = (state: LoadState): Uptime =>
 
 export const levelSince = (state: LoadState): Uptime => state.pending?.at ?? state.levelSince;
 
-/** The least running time: an SG-Ready signal must stand for its minimum state time to count at all. */
+/** The minimum running time: an SG-Ready state must last for its minimum state time to count at all. */
 export const effectiveMinOn = (load: LoadConfig): Duration =>
   isSgReady(load) && load.minStateTime > load.minOn ? load.minStateTime : load.minOn;
 export const effectiveMinOff = (load: LoadConfig): Duration =>
@@ -95,5 +95,5 @@ export function minimumTimeEnd(load: LoadConfig, state: LoadState): Uptime | und
 export const maxOffEnd = ({ maxOff }: LoadConfig, state: LoadState): Uptime | undefined =>
   maxOff === undefined || isRunning(presentLevel(state)) ? undefined : ((runningSince(state) + maxOff) as Uptime);
 
-/** Length of a slot where no signal says otherwise. */
+/** Length of a slot without a signal. */
 export const DEFAULT_SLOT = minutes(5);

@@ -16,7 +16,7 @@ import {
   toUptime,
 } from './step-context.ts';
 
-/** Without any news, a step at least this often notices a clock that was set. */
+/** Without any event, a step at least this often notices a clock that was set. */
 const MAX_SLEEP = hours(1);
 
 /** A whole millisecond, later than now: a clock would reach a fraction before its time. */

@@ -14,11 +14,11 @@ const FAULT_DURATION = hours(1 / 6);
 const FIRST_SWITCH_RETRY = 5_000;
 const MAX_SWITCH_RETRY = 300_000;
 
-/** Whether the load must be told: it neither has the level nor is about to. A safety trip does not wait for a retry. */
+/** Whether to send a command: the load neither has the level nor is about to. A safety trip does not wait for a retry. */
 export const needsCommand = (load: LoadConfig, state: LoadState, { level, request }: Permitted): boolean =>
   presentLevel(state) !== level && !load.observeOnly && (state.retryAt === undefined || request.priority === 1);
 
-/** The state once the load has been told, where it must be; a load that is only observed follows at once. */
+/** The state after a command that was due; a load with `observeOnly` follows at once. */
 export function applyLevel(load: LoadConfig, state: LoadState, permitted: Permitted, now: ClockReading): LoadState {
   const { level } = permitted;
   if (load.observeOnly) return presentLevel(state) === level ? state : confirmLevel(state, level, now);

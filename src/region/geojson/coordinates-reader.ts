@@ -10,7 +10,7 @@ export class CoordinatesReader {
   readonly #rings: RingBuffer;
   readonly #position = new Float64Array(2);
   #level = 0;
-  /** 0 until the first number tells a Polygon from a MultiPolygon: `type` may follow the coordinates. */
+  /** 0 until the first number distinguishes a Polygon from a MultiPolygon: `type` may follow the coordinates. */
   #polygonLevel = 0;
   /** A bit for each level at which an array without a number has been closed. */
   #emptyLevels = 0;
@@ -68,7 +68,7 @@ export class CoordinatesReader {
   addNumber(number: Float64Array): void {
     if (this.#polygonLevel === 0) this.#startFirstPolygon();
     if (this.#level !== this.#polygonLevel + 2) throw new MalformedError('a number stands outside a position');
-    // A height is not kept.
+    // A height is dropped.
     if (this.#axis < 2) this.#position[this.#axis] = number[0] as number;
     this.#axis++;
   }

@@ -64,7 +64,7 @@ const FEATURE_KEYS = [FEATURE, PROPERTIES, GEOMETRY].flatMap((container) =>
   listKeys(container).map((name) => `${container} ${name}`),
 );
 
-/** Control characters, halves of a pair, and what stands in the place of bytes that are no UTF-8. */
+/** Control characters, halves of a pair, and the replacement of bytes that are no UTF-8. */
 const UNREADABLE = /[\p{Cc}\p{Cs}\ufffd]/u;
 
 /** Enough of a name to know it by. */
@@ -259,7 +259,7 @@ class MapBuilder implements JsonEvents {
 }
 
 export interface GeoJsonReader {
-  /** Reads on from `from`; stops early behind each polygon, which then stands in `polygon()` until the next call. */
+  /** Reads on from `from`; stops early behind each polygon, which `polygon()` returns until the next call. */
   read(chunk: Uint8Array, from: number): number;
   /** The polygon just read, or undefined when the chunk ran out first. */
   polygon(): PolygonRings | undefined;

@@ -13,7 +13,7 @@ export interface JsonEvents {
   wantsText(): boolean;
   /** Undefined for a string that was not wanted. */
   onText(value: string | undefined): void;
-  /** The value stands in `number[0]`: a double passed as an argument would be allocated. */
+  /** `number[0]` is the value: a double passed as an argument would be allocated. */
   onNumber(number: Float64Array): void;
   onLiteral(value: boolean | null): void;
 }
@@ -27,7 +27,7 @@ export interface JsonLimits {
 const OBJECT = 1;
 const ARRAY = 2;
 
-/** What may stand next. */
+/** The tokens that may follow. */
 const VALUE = 0;
 const VALUE_OR_CLOSE = 1;
 const KEY = 2;
@@ -51,7 +51,7 @@ const STRING = 1;
 const ESCAPE = 2;
 const WORD = 3;
 
-/** No double needs more digits to be told from its neighbours, and no writer makes them. */
+/** More digits distinguish no two doubles, and no writer prints them. */
 const MAX_WORD_LENGTH = 1_100;
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, k) => 10 ** k);
 const NUMBER_PATTERN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -232,7 +232,7 @@ export class JsonReader {
     return at;
   }
 
-  /** A value that is too long is refused; a key that is too long matters to nobody. */
+  /** A value that is too long is refused; a key that is too long is ignored. */
   #appendToString(chunk: Uint8Array, from: number, to: number): void {
     if (!this.#isWanted) return;
     const { textBytes } = this.#limits;

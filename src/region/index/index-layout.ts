@@ -38,7 +38,7 @@ export interface Part {
 
 /** Words of a box: its four lines in grid steps. */
 export const BOX_WORDS = 4;
-/** A row of a page: the box of a piece, its feature, and where its rings stand (length 0: the box lies inside the region as a whole). */
+/** A row of a page: the box of a piece, its feature, and the position of its rings (length 0: the box lies inside the region as a whole). */
 export const ROW = { west: 0, south: 1, east: 2, north: 3, feature: 4, offset: 5, length: 6 } as const;
 export const ROW_WORDS = 7;
 export interface PieceRow {
@@ -48,19 +48,19 @@ export interface PieceRow {
   readonly length: number;
 }
 
-/** With 128 a lookup takes a third longer, with 32 there are twice as many groups. */
+/** With 128 a lookup is a third slower, with 32 there are twice as many groups. */
 export const PAGE_PIECES = 64;
 export const GROUP_PAGES = 16;
 const PAGE_BYTES = (PAGE_PIECES * ROW_WORDS + 1) * 4;
 const GROUP_BYTES = (GROUP_PAGES * BOX_WORDS + 1) * 4;
 
-/** A piece of the most vertices takes little more than half of it. */
+/** A piece of the most vertices uses little more than half of it. */
 const MAX_BLOB_BYTES = 2 << 20;
 /** Features of a block of names: JSON, an array of [region, regionFullName] each. */
 export const NAMES_PER_BLOCK = 16;
-/** The longest names there may be take half of it. */
+/** The longest possible names use half of it. */
 const MAX_NAME_BLOCK_BYTES = 1 << 16;
-/** The boxes of groups, the ends of names and the facts of the largest map take less than a tenth of it. */
+/** The boxes of groups, the ends of names and the facts of the largest map use less than a tenth of it. */
 const MAX_DIRECTORY_BYTES = 1 << 18;
 
 export function decodeBox(words: Int32Array, at: number): GridBox {
@@ -108,7 +108,7 @@ export function locateGroup(header: IndexHeader, group: number): Part {
   return { offset, length: GROUP_BYTES, what: 'a page group of the map index' };
 }
 
-/** Throws when no rings can stand where the row says. */
+/** Throws when the row's position of rings is impossible. */
 export function locateRings({ pagesAt }: IndexHeader, { offset, length }: PieceRow): Part {
   const what = 'a piece of the map index';
   if (offset < HEADER_BYTES || offset + length > pagesAt || length > MAX_BLOB_BYTES || length % 4 !== 0)
@@ -116,7 +116,7 @@ export function locateRings({ pagesAt }: IndexHeader, { offset, length }: PieceR
   return { offset, length, what };
 }
 
-/** `nameEnds` says where each block of names ends, counted from the first. */
+/** `nameEnds` is the end of each block of names, counted from the first. */
 export function locateNames({ namesAt }: IndexHeader, nameEnds: Int32Array, block: number): Part {
   const what = 'a name of the map index';
   const from = nameEnds[block - 1] ?? 0;
@@ -134,7 +134,7 @@ export function encodeHeader(header: IndexHeader): Int32Array {
   return words;
 }
 
-/** Throws when the words are no header of this version, or the file has another size than the header says. */
+/** Throws when the words are no header of this version, or the file has another size than the header gives. */
 export function decodeHeader(words: Int32Array, fileBytes: number): IndexHeader {
   const numberAt = (i: number) => (words[i] as number) >>> 0;
   if (fileBytes < HEADER_BYTES || numberAt(0) !== MAGIC) throw damagedError('the file is no map index');
@@ -157,7 +157,7 @@ export function decodeHeader(words: Int32Array, fileBytes: number): IndexHeader 
   return header;
 }
 
-/** Whether the parts follow on each other as the counts say. Checksums find damage, not forgery: counts are not trusted. */
+/** Whether the parts follow on each other by their counts. Checksums find damage, not forgery: counts are not trusted. */
 function isConsistent(header: IndexHeader): boolean {
   const { pagesAt, namesAt, directoryAt, directoryBytes } = header;
   const { groups, groupsAt, nameBlocks } = countParts(header);

@@ -30,13 +30,13 @@ export interface IndexWriter {
   finish(facts: Omit<DirectoryJson, 'pieces'>, names: readonly RegionName[]): Promise<MapInfo>;
 }
 
-/** What a directory says after its boxes and the ends of the blocks of names. */
+/** The part of a directory after its boxes and the ends of the blocks of names. */
 export type DirectoryJson = Omit<MapInfo, 'bytes'>;
 
 const BUFFER_BYTES = 1 << 16;
 const BLOCK_ROWS = 1 << 12;
 
-/** Rows as in the pages, in the order the pieces came. In blocks: a table that doubles would stand twice in memory. */
+/** Rows as in the pages, in the order of arrival, in blocks: a growing table would be in memory twice. */
 class PieceTable {
   readonly #blocks: Int32Array[] = [];
   count = 0;
@@ -52,7 +52,7 @@ class PieceTable {
   }
 }
 
-/** The numbers of all pieces along a Hilbert curve: neighbours on the map stand together. */
+/** The numbers of all pieces along a Hilbert curve: neighbours on the map are neighbours in it. */
 function orderByPosition(table: PieceTable): Uint32Array {
   const { count } = table;
   let all = EMPTY_BOX;

@@ -4,9 +4,9 @@ export interface PageCache {
   /** The block as bytes and as words; other arrays after `add`. */
   bytes(): Uint8Array;
   words(): Int32Array;
-  /** Where the part with this key stands, a multiple of 8; undefined when it is not in the cache. */
+  /** The position of the part with this key, a multiple of 8; undefined when it is not in the cache. */
   find(key: number): number | undefined;
-  /** Makes room for a part of at most the capacity, lets `fill` write it and gives its position. Any other part may be gone after. */
+  /** Makes room for a part of at most the capacity, lets `fill` write it and returns its position. It may overwrite any other part. */
   add(key: number, length: number, fill: (at: number) => void): number;
 }
 
@@ -30,7 +30,7 @@ export function createPageCache(capacity: number): PageCache {
     words = new Int32Array(bytes.buffer);
   }
 
-  /** Drops the oldest parts that start within a range; the oldest stands behind the newest. */
+  /** Drops the oldest parts that start within a range; the oldest follows the newest. */
   function evictRange(from: number, to: number): void {
     for (; oldest < keys.length; oldest++) {
       const key = keys[oldest] as number;

@@ -7,14 +7,14 @@ import { clipPolygon, clipRings, getClipRoom, mayTouchCell, RING_START, type Rin
 import { createPointTest } from './point-test.ts';
 import { MAX_PIECE_VERTICES } from './vertex-codec.ts';
 
-/** One cell of a polygon with the rings clipped to it, valid until the next piece is asked for. */
+/** One cell of a polygon with the rings clipped to it, valid until the next piece. */
 export interface Piece extends RingList {
   readonly box: GridBox;
   /** No border passes: every point of the cell is inside. */
   readonly isInterior: boolean;
 }
 
-/** At 128 the index is a seventh smaller and a lookup takes almost twice as long. */
+/** At 128 the index is a seventh smaller and a lookup almost twice as slow. */
 const PIECE_VERTICES = 72;
 /** Two halves with more than this share of the whole are not worth having: long parallel edges, or many at one point. */
 const MAX_SPLIT_GROWTH = 1.5;

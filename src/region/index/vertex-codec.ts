@@ -10,7 +10,7 @@ import { RING_START, type RingList, VERTEX_MASK } from './clip.ts';
  */
 const DOUBLE_SCALE = 0;
 const BINARY_SCALE = 64;
-/** Decimal scales first tried; beyond 15 digits a double has no more to tell. */
+/** Decimal scales tried first; a double has at most 15 exact digits. */
 const DECIMAL_SCALES = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 const MAX_BINARY_EXPONENT = 60;
 /** Steps stay below half of this, so that their sign fits beside them. */

@@ -35,7 +35,7 @@ export function computeRetryDelay(failure: Failure, inARow: number, fraction: nu
     case 'invalid-response':
       return computeBackoff(minutes(1), hours(1), { inARow, fraction });
     case 'throttled':
-      // Spread already, by whoever holds the lane.
+      // The cooldown has spread it already.
       return clampRetryAfter(failure.retryAfter);
     case 'no-credentials':
       // The files may be there by then; looking costs no request.
@@ -55,7 +55,7 @@ export function computeRetryDelay(failure: Failure, inARow: number, fraction: nu
 }
 
 /**
- * How long a lane is silent after a 429. Never less than told, and up to a tenth more, so that those told the same do not return
+ * How long a rate limit group is silent after a 429: at least its Retry-After and up to a tenth more, so that devices with the same
  * together; by steps where nothing is told (the service counts over 5 minutes, specification 8), or where the wait that was told
  * did not help.
  */

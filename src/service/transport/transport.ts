@@ -97,7 +97,7 @@ function addRequestId(failure: Failure, { headers }: HttpResponseHead): Failure 
 
 interface Attempts {
   readonly checkBlocked: Transport['checkBlocked'];
-  /** One request within the limits, and what its answer means; `judge` is asked unless it failed. */
+  /** Sends one request within the limits and classifies its answer by `judge` unless it failed. */
   attempt<Answer extends HttpResponseHead, Result>(
     outgoing: OutgoingRequest,
     go: (request: HttpRequest) => Promise<Answer | HttpFailure>,

@@ -142,7 +142,7 @@ export interface RunTotals {
   readonly weight: number;
   /** Price times hours; 0 without a tariff. */
   readonly bill: number;
-  /** Of it not by the plan: deadline guard, window, fail-safe. */
+  /** The part outside the plan: deadline rule, window, fail-safe. */
   readonly unplannedTime: number;
   readonly unplannedWeight: number;
 }

@@ -1,7 +1,7 @@
 /** Ends a broker link on a packet that is too large before storing it: MQTT 3.1.1 cannot announce a limit. */
 
 /** True as soon as a packet is announced whose remaining length (MQTT 3.1.1 section 2.2.3) is above `most`. Bytes may be cut anywhere. */
-export function createPacketGuard(maxBytes: number): (chunk: Uint8Array) => boolean {
+export function createPacketSizeCheck(maxBytes: number): (chunk: Uint8Array) => boolean {
   /** Bytes of the present packet's body still to come. */
   let body = 0;
   let inLength = false;

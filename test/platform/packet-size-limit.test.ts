@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPacketGuard } from '../../src/platform/packet-guard.ts';
+import { createPacketSizeCheck } from '../../src/platform/packet-size-limit.ts';
 
 /** A PUBLISH whose body has `size` bytes. */
 function packet(size: number): Buffer {
@@ -28,18 +28,18 @@ describe('the watch over packets', () => {
     [[200_000_000 % 2_097_152], true],
   ];
   it.each(rows)('%j: %s', (sizes, tooLarge) =>
-    expect(createPacketGuard(MOST)(Buffer.concat(sizes.map(packet)))).toBe(tooLarge),
+    expect(createPacketSizeCheck(MOST)(Buffer.concat(sizes.map(packet)))).toBe(tooLarge),
   );
 
   it('judges from the header alone', () =>
-    expect(createPacketGuard(MOST)(Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]))).toBe(true));
+    expect(createPacketSizeCheck(MOST)(Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]))).toBe(true));
 
   it('says the same however the bytes are cut', () => {
     const cuts = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 1_200 }), { maxLength: 6 }), cuts, (sizes, lengths) => {
         const bytes = Buffer.concat(sizes.map(packet));
-        const watch = createPacketGuard(MOST);
+        const watch = createPacketSizeCheck(MOST);
         let isReported = false;
         for (let at = 0, n = 0; at < bytes.length && !isReported; n += 1) {
           const length = lengths[n % lengths.length] ?? 1;
