@@ -97,4 +97,4 @@ function groupByFile(entries: readonly RecordedEntry[]): ReadonlyMap<string, rea
 
 /** The same for a piece of running time that was protected and the longer one that was appended. */
 const getEntryKey = (entry: RecordedEntry) =>
-  `${entry.kind} ${'load' in entry ? entry.load : entry.region} ${getEntryTime(entry)}`;
+  `${entry.kind} ${'load' in entry ? entry.load : 'region' in entry ? entry.region : ''} ${getEntryTime(entry)}`;

@@ -5,8 +5,9 @@ import { listMqttDevices } from '../domain/levels.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import { createPoller } from '../domain/poller.ts';
 import type { Clock, ClockReading } from '../domain/ports.ts';
+import { findPriceSpan, type PriceSpan, type Prices } from '../domain/tariff.ts';
 import { type Duration, floorTo, formatInstant, type Instant, type KilowattHour, minutes } from '../domain/units.ts';
-import type { JobEntry, SettledEntry } from '../ledger/entries.ts';
+import type { JobEntry, PriceEntry, SettledEntry } from '../ledger/entries.ts';
 import type { RunCause } from '../ledger/run-meter.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 import { createLedgerQueue, type LedgerQueueParts } from './ledger-queue.ts';
@@ -50,6 +51,7 @@ export function createLedgerWriter(parts: LedgerWriterParts): LedgerWriter {
   const decisions = new Map<string, Decision>();
   let jobs: RecordedJobs = {};
   let lastRateAt: Instant | undefined;
+  const priceLog = createPriceLog();
   let region: string | undefined;
   const proofs = createProofs(loads);
   const meters = createRunMeters(loads, (load, level) =>
@@ -80,8 +82,9 @@ export function createLedgerWriter(parts: LedgerWriterParts): LedgerWriter {
       if (proofs.set(load, isConfirmed)) protection.add(meters.read(load, undefined, now));
     },
     recordCounter: (load, energy, now) => protection.add(meters.readCounter(load, energy, now)),
-    recordView({ rate, horizon, region: viewRegion }, now) {
+    recordView({ rate, horizon, region: viewRegion, prices }, now) {
       region = viewRegion;
+      queue.add(...priceLog.read(prices, now.wall));
       if (horizon !== undefined) meters.setPeriod(horizon.period);
       protection.add(meters.readAll(now));
       if (rate === undefined || region === undefined || rate.at === lastRateAt) return;
@@ -109,6 +112,21 @@ function buildJobEntry(loads: readonly LoadConfig[], { load, job, at, why }: Dec
   const power = loads.find(({ name }) => name === load)?.powerKw;
   if (job === undefined || power === undefined || why === 'vehicle-away') return undefined;
   return { kind: 'job', load, job: formatInstant(job.by), armedAt: Math.max(job.from, at) as Instant, power };
+}
+
+/** Each price once, while it holds. */
+function createPriceLog() {
+  let last: PriceSpan | undefined;
+  return {
+    read(prices: Prices | undefined, now: Instant): readonly PriceEntry[] {
+      const span = prices && findPriceSpan(prices.spans, now);
+      const isKnown = span === undefined || (last !== undefined && last.price === span.price && last.to >= span.to);
+      if (prices === undefined || isKnown) return [];
+      last = span;
+      const { from, to, price } = span;
+      return [{ kind: 'price', at: from, for: (to - from) as Duration, price, currency: prices.currency }];
+    },
+  };
 }
 
 /** Which loads' levels are only sent: a relay is read back at once, a device on MQTT confirms by itself or not at all. */

@@ -45,6 +45,15 @@ export interface SeenEntry {
   readonly model?: string;
 }
 
+/** What a kilowatt-hour cost, as it was known when loads were decided on. */
+export interface PriceEntry {
+  readonly kind: 'price';
+  readonly at: Instant;
+  readonly for: Duration;
+  readonly price: number;
+  readonly currency: string;
+}
+
 /** Published rates of slots, new or restated. */
 export interface SettledEntry {
   readonly kind: 'settled';
@@ -96,6 +105,17 @@ export interface TotalSums {
   readonly baselines: readonly Baseline[];
   readonly models: readonly string[];
   readonly jobs: readonly string[];
+  /** Absent: no price is known. */
+  readonly bill?: BillSums;
+}
+
+/** Of the energy whose price, and whose counterfactual's, is known. */
+export interface BillSums {
+  readonly energy: KilowattHour;
+  readonly paid: number;
+  /** Of the counterfactual. */
+  readonly instead: number;
+  readonly currency: string;
 }
 
 /**
@@ -123,7 +143,7 @@ export interface HeaderEntry {
 }
 
 /** What the agent writes down as it happens. */
-export type RecordedEntry = JobEntry | SlotEntry | SeenEntry | SettledEntry;
+export type RecordedEntry = JobEntry | SlotEntry | SeenEntry | PriceEntry | SettledEntry;
 
 export type Entry = RecordedEntry | DayEntry | CarriedEntry | HeaderEntry;
 
@@ -136,6 +156,7 @@ export function getEntryTime(entry: RecordedEntry): Instant {
       return entry.readAt;
     case 'slot':
     case 'seen':
+    case 'price':
       return entry.at;
   }
 }

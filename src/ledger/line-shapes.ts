@@ -2,7 +2,16 @@
 
 import * as v from 'valibot';
 import type { Duration, Instant, KilowattHour, LbsPerMwh } from '../domain/units.ts';
-import type { CarriedEntry, DayEntry, HeaderEntry, JobEntry, SeenEntry, SettledEntry, SlotEntry } from './entries.ts';
+import type {
+  CarriedEntry,
+  DayEntry,
+  HeaderEntry,
+  JobEntry,
+  PriceEntry,
+  SeenEntry,
+  SettledEntry,
+  SlotEntry,
+} from './entries.ts';
 
 /** Slots of one cause that follow each other. */
 export interface SlotsLine extends Omit<SlotEntry, 'kind' | 'for' | 'energy'> {
@@ -26,7 +35,7 @@ export interface RateRun {
   readonly imputed?: true;
 }
 
-export type Line = JobEntry | SlotsLine | SeenLine | SettledLine | DayEntry | CarriedEntry | HeaderEntry;
+export type Line = JobEntry | SlotsLine | SeenLine | PriceEntry | SettledLine | DayEntry | CarriedEntry | HeaderEntry;
 
 /** A line holds at most a day of five-minute slots, so that damage costs no more. */
 export const MAX_PER_LINE = 288;
@@ -59,6 +68,7 @@ const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
     job: v.optional(text),
     unconfirmed: v.optional(v.literal(true)),
   }),
+  price: v.object({ at: finite, for: positive, price: finite, currency: text }),
   seen: v.object({ region: text, at: finite, period: positive, rates: numbers, model: v.optional(text) }),
   settled: v.object({
     region: text,
@@ -85,6 +95,7 @@ const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
     baselines: v.array(v.picklist(['at-once', 'even-day'])),
     models: texts,
     jobs: texts,
+    bill: v.optional(v.object({ energy: finite, paid: finite, instead: finite, currency: text })),
   }),
   carried: v.object({ load: text, end: finite, done: v.record(text, finite) }),
   header: v.object({ damaged: finite, foreign: finite, timezone: v.optional(text) }),

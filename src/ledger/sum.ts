@@ -8,7 +8,8 @@ import {
   type KilowattHour,
   type LbsPerMwh,
 } from '../domain/units.ts';
-import type { Baseline, SlotEntry, TotalSums } from './entries.ts';
+import type { Baseline, BillSums, SlotEntry, TotalSums } from './entries.ts';
+import type { RowBill } from './price-history.ts';
 import { getBestRate, type RateRecord } from './rates.ts';
 
 /** A published rate that has not changed for so long counts as settled. */
@@ -24,8 +25,22 @@ export interface Pricing {
 export interface Sum {
   /** A row without a known rate is not priced. */
   addRow(row: SlotEntry, started: boolean, pricing: Pricing | undefined): void;
+  /** Of another currency than before it is left out. */
+  addBill(energy: KilowattHour, bill: RowBill): void;
   addSums(sums: TotalSums): void;
   read(): TotalSums;
+}
+
+/** The two together; sums of two currencies are none, so the first stays. */
+function mergeBills(before: BillSums | undefined, added: BillSums | undefined): BillSums | undefined {
+  if (before === undefined || added === undefined) return before ?? added;
+  if (before.currency !== added.currency) return before;
+  return {
+    energy: (before.energy + added.energy) as KilowattHour,
+    paid: before.paid + added.paid,
+    instead: before.instead + added.instead,
+    currency: before.currency,
+  };
 }
 
 export function createSum(now: Instant): Sum {
@@ -34,6 +49,7 @@ export function createSum(now: Instant): Sum {
     ...{ settled: 0, imputed: 0, restated: 0, starts: 0 },
   };
   let estimated = false;
+  let bill: BillSums | undefined;
   const baselines = new Set<Baseline>();
   const models = new Set<string>();
   const jobs = new Set<string>();
@@ -61,7 +77,11 @@ export function createSum(now: Instant): Sum {
       const rate = getBestRate(pricing?.record);
       if (pricing !== undefined && rate !== undefined) addPriced(row, rate, pricing);
     },
+    addBill(energy, { paid, instead, currency }) {
+      bill = mergeBills(bill, { energy, paid, instead, currency });
+    },
     addSums(sums) {
+      bill = mergeBills(bill, sums.bill);
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += sums[key];
       estimated ||= sums.estimated;
       for (const baseline of sums.baselines) baselines.add(baseline);
@@ -83,6 +103,7 @@ export function createSum(now: Instant): Sum {
       baselines: [...baselines],
       models: [...models].sort(),
       jobs: [...jobs],
+      ...(bill === undefined ? {} : { bill }),
     }),
   };
 }

@@ -3,6 +3,7 @@
 import { createDayFormatter, type DayFormatter, findDayStart, findNextDayStart } from '../domain/local-day.ts';
 import { floorTo, type Instant, type KilowattHour, type LbsPerMwh } from '../domain/units.ts';
 import type { CarriedEntry, DayEntry, Entry, JobEntry, SlotEntry, TotalSums } from './entries.ts';
+import { createPriceHistory } from './price-history.ts';
 import { createRateBook, findRateRecord, getBestRate, type Rates } from './rates.ts';
 import { createSum, type Pricing, type Sum } from './sum.ts';
 
@@ -156,6 +157,7 @@ export function createTally(options: TallyOptions): Tally {
   const log = createRunLog();
   const groups = createGroups(options);
 
+  const prices = createPriceHistory(dayOf, createDayFormatter(options.timezone));
   const priceRow = (row: SlotEntry, before: number): Pricing | undefined => {
     if (row.unconfirmed && !row.metered) return undefined;
     const rates = row.region === undefined ? undefined : book.find(row.region);
@@ -169,13 +171,18 @@ export function createTally(options: TallyOptions): Tally {
   };
   const countRow = (row: SlotEntry): void => {
     const { before, started } = log.advance(row);
-    groups.open(row.load, dayOf(row.at), row.at)?.addRow(row, started, priceRow(row, before));
+    const sum = groups.open(row.load, dayOf(row.at), row.at);
+    if (sum === undefined) return;
+    sum.addRow(row, started, priceRow(row, before));
+    const bill = prices.billRow(row, row.job === undefined ? undefined : jobs.get(buildJobKey(row)), before);
+    if (bill !== undefined) sum.addBill(row.energy, bill);
   };
   const countDay = (entry: DayEntry): void => groups.open(entry.load, entry.day, entry.at)?.addSums(entry);
 
   return {
     learn(entries) {
       book.add(entries);
+      prices.learn(entries);
       for (const entry of entries) if (entry.kind === 'job') jobs.set(buildJobKey(entry), entry);
     },
     count(entries) {
@@ -185,7 +192,10 @@ export function createTally(options: TallyOptions): Tally {
         if (entry.kind === 'carried') log.resume(entry);
       }
     },
-    forgetBefore: book.forgetBefore,
+    forgetBefore(at) {
+      book.forgetBefore(at);
+      prices.forgetBefore(at);
+    },
     listGroups: groups.list,
     listCarried: log.listCarried,
   };

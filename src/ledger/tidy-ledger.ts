@@ -117,6 +117,7 @@ function buildContext(
   const from = Math.min(end - LAST_DAY, ...jobs.map(({ armedAt }) => armedAt));
   const rates = known.flatMap((one): Entry[] => {
     if (one.kind === 'seen') return one.at >= from ? [one] : [];
+    if (one.kind === 'price') return one.at + one.for > from ? [one] : [];
     if (one.kind !== 'settled') return [];
     const points = one.points.filter(({ at }) => at >= from);
     return points.length === 0 ? [] : [{ ...one, points }];

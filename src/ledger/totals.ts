@@ -1,7 +1,7 @@
 /** Energy, emissions and savings per load and span. */
 
 import { type Kilogram, type KilowattHour, subtractDuration } from '../domain/units.ts';
-import type { Baseline, Entry, TotalSums } from './entries.ts';
+import type { Baseline, BillSums, Entry, TotalSums } from './entries.ts';
 import { type LedgerMonth, READ_BACK } from './ledger-files.ts';
 import { createTally, type TallyGroup, type TallyOptions } from './tally.ts';
 
@@ -34,6 +34,8 @@ export interface Total {
   readonly restated: Kilogram;
   readonly jobs: number;
   readonly starts: number;
+  /** Absent: no price is known. */
+  readonly bill?: BillSums;
 }
 
 function findStatus({ estimated, priced, settled }: TotalSums): RateStatus {
@@ -62,6 +64,7 @@ function buildTotal({ load, span, sums }: TallyGroup): Total {
     restated,
     jobs: jobs.length,
     starts,
+    ...(sums.bill === undefined ? {} : { bill: sums.bill }),
   };
 }
 

@@ -57,7 +57,7 @@ describe('gridtide report', () => {
   });
   it('as CSV, with a head', async () => {
     const { out } = await report('--state', folder, '--csv');
-    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([18, 18, 18, 1]);
+    expect(out.split('\n').map((line) => line.split(',').length)).toEqual([21, 21, 21, 1]);
   });
   it('has the days and the directory of a configuration', async () => {
     const config = join(folder, 'house.yaml');

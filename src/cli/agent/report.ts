@@ -1,5 +1,6 @@
 /** `gridtide report`: energy, emissions and savings of each load, read from the ledger in the state directory. */
 
+import { formatMoney } from '../../domain/tariff.ts';
 import { formatCount, type Instant } from '../../domain/units.ts';
 import { listLedgerFiles } from '../../ledger/ledger-files.ts';
 import { computeTotalsByMonth, type Total } from '../../ledger/totals.ts';
@@ -73,6 +74,7 @@ const toTotalDocument = (total: Total) => ({
   toldKwh: total.unconfirmed,
   pricedKwh: total.priced,
   ...(total.priced === 0 ? {} : { kg: total.emitted, insteadKg: total.instead, savedKg: total.saved }),
+  ...(total.bill === undefined ? {} : { bill: toBillDocument(total.bill) }),
   baselines: total.baselines,
   standing: total.standing ?? 'unknown',
   settledShare: total.settledShare,
@@ -81,6 +83,17 @@ const toTotalDocument = (total: Total) => ({
   models: total.models,
   jobs: total.jobs,
   starts: total.starts,
+});
+
+const roundMoney = (value: number) => Math.round(value * 1e6) / 1e6;
+
+/** Of `kwh`, the energy whose price is known. */
+const toBillDocument = ({ energy, paid, instead, currency }: NonNullable<Total['bill']>) => ({
+  kwh: energy,
+  paid: roundMoney(paid),
+  instead: roundMoney(instead),
+  saved: roundMoney(instead - paid),
+  currency,
 });
 
 const COLUMNS = ['span', 'load', 'kWh', 'kg', 'instead', 'saved', '', 'standing'] as const;
@@ -113,7 +126,7 @@ function formatReport(rows: readonly Total[], columns: number): string {
   const most = rows.reduce((greatest, { saved }) => Math.max(greatest, Math.abs(saved)), 1e-9);
   const bars = rows.map(({ saved }) => (saved < 0 ? '░' : '█').repeat(Math.round((length * Math.abs(saved)) / most)));
   const lines = align(cells.map((line, n) => [...line, bars[n - 1] ?? '']));
-  return `${[...lines, '', ...explainRates(rows)].join('\n')}\n`;
+  return `${[...lines, '', ...explainRates(rows), ...sumBills(rows)].join('\n')}\n`;
 }
 
 /** By what the energy of a load is known: its meter, its confirmed levels, or the commands alone. */
@@ -133,6 +146,22 @@ function explainProof(rows: readonly Total[]): string {
       : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
+}
+
+/** For each load with known prices: what it cost, and what it would have cost instead. */
+function sumBills(rows: readonly Total[]): readonly string[] {
+  return [...new Set(rows.map(({ load }) => load))].flatMap((load) => {
+    const bills = rows.flatMap((row) => (row.load === load && row.bill !== undefined ? [row.bill] : []));
+    const currency = bills[0]?.currency;
+    if (currency === undefined) return [];
+    const sum = (value: (bill: (typeof bills)[number]) => number) =>
+      bills.reduce((all, bill) => all + (bill.currency === currency ? value(bill) : 0), 0);
+    const [paid, instead] = [sum((bill) => bill.paid), sum((bill) => bill.instead)];
+    const kwh = sum((bill) => bill.energy).toFixed(2);
+    return [
+      `${load}: ${formatMoney(paid, currency)} for ${kwh} kWh, instead ${formatMoney(instead, currency)}, saved ${formatMoney(instead - paid, currency)}`,
+    ];
+  });
 }
 
 /** For each load: how its energy is known, the model of its rates, their share settled and imputed, later corrections, and the baseline. */
@@ -177,4 +206,7 @@ const CSV_COLUMNS: CsvColumns<TotalDocument> = [
   ['models', ({ models }) => models.join(' ')],
   ['baselines', ({ baselines }) => baselines.join(' ')],
   ['jobs', ({ jobs }) => jobs],
+  ['paid', ({ bill }) => bill?.paid],
+  ['insteadPaid', ({ bill }) => bill?.instead],
+  ['currency', ({ bill }) => bill?.currency],
 ];
