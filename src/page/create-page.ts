@@ -62,8 +62,18 @@ function createUpkeep(options: PageOptions, documents: HouseDocuments, runs: Run
   const houseNow = options.houseNow ?? (() => clock.now().wall);
   const link: LinkStatus = { state: { kind: 'offline', cause: 'no broker is configured', refused: true } };
   let isClosed = false;
+  let isDrawing = false;
 
   const publishStatus = () => documents.set('page', buildStatus(options, houseNow(), link));
+  /** Once: a border that moves is drawn after the next start. */
+  const drawOutline = async (from: Disk): Promise<void> => {
+    if (isDrawing || documents.get('outline') !== undefined) return;
+    isDrawing = true;
+    const { readRegionOutline } = await import('./region-outline.ts');
+    const outline = await readRegionOutline(from, config.service.signalType, config.place);
+    if (outline !== undefined) documents.set('outline', outline);
+    isDrawing = false;
+  };
   const readSaved = async (from: Disk): Promise<void> => {
     link.savedReadAt = clock.now().uptime;
     runs.addEntries(await readRecentEntries(from, houseNow()), subtractDuration(houseNow(), RUNS_SINCE));
@@ -76,6 +86,7 @@ function createUpkeep(options: PageOptions, documents: HouseDocuments, runs: Run
   const tick = (): void => {
     if (isClosed) return;
     publishStatus();
+    if (disk !== undefined) void drawOutline(disk);
     const { savedReadAt } = link;
     if (disk !== undefined && (savedReadAt === undefined || clock.now().uptime - savedReadAt > SAVED_INTERVAL))
       void readSaved(disk);

@@ -5,9 +5,11 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import * as command from '../../src/cli/agent/page.ts';
 import { listenForPage } from '../../src/cli/shared/page-address.ts';
+import type { Latitude, Longitude, Place } from '../../src/domain/units.ts';
 import { buildEvccForecast, buildPowerSaverForecast } from '../../src/page/forecast-shapes.ts';
 import { formatOpenMetrics } from '../../src/page/open-metrics.ts';
 import { createPageServer } from '../../src/page/page-server.ts';
+import { drawRegion } from '../../src/page/region-outline.ts';
 import { createRunTracker } from '../../src/page/run-tracker.ts';
 import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { runCommand } from '../doubles/run-command.ts';
@@ -277,6 +279,32 @@ describe('the runs of the past', () => {
     ],
     [[[0, false]], undefined],
   ] as const)('%j are the runs %j', (steps, runs) => expect(record(...steps)).toEqual(runs));
+});
+
+describe('the shape of a region', () => {
+  const house = { latitude: 40 as Latitude, longitude: 10 as Longitude };
+  const disc = async ({ latitude, longitude }: Place) =>
+    Math.hypot(latitude - 42, longitude - 11) < 5 ? 'DISC' : latitude < 30 ? 'SOUTH' : undefined;
+
+  it('fills its frame, and holds the house', async () => {
+    const outline = await drawRegion(house, disc);
+    if (outline === undefined) throw new Error('nothing is drawn');
+    const boxes = [...outline.path.matchAll(/M(\d+) (\d+)h(\d+)v1h-\d+z/g)].map(([, ...numbers]) =>
+      numbers.map(Number),
+    );
+    const area = boxes.reduce((sum, [, , width = 0]) => sum + width, 0) / (outline.width * outline.height);
+    // A disc takes 0.785 of the square around it, less the margin.
+    expect(area).toBeGreaterThan(0.6);
+    expect(area).toBeLessThan(0.785);
+    const [x = 0, y = 0] = outline.house;
+    expect(boxes.some(([from = 0, row, width = 0]) => row === Math.floor(y) && from <= x && x < from + width)).toBe(
+      true,
+    );
+    expect(outline.path.length).toBeLessThan(5_000);
+  });
+
+  it('is none where the house lies in no region', async () =>
+    expect(await drawRegion({ ...house, latitude: 60 as Latitude }, disc)).toBeUndefined());
 });
 
 describe('gridtide page', () => {
