@@ -3,7 +3,7 @@
 import type { SignalType } from '../domain/load-types.ts';
 import { createPoller } from '../domain/poller.ts';
 import { type Clock, type Disk, DiskError, type Log, type Random } from '../domain/ports.ts';
-import { type Duration, durationBetween, hours, type Instant, milliseconds, type Place } from '../domain/units.ts';
+import { type Duration, durationBetween, type Instant, milliseconds, minutes, type Place } from '../domain/units.ts';
 import {
   formatUnconfirmed,
   type HomeSearch,
@@ -11,7 +11,7 @@ import {
   resolveHome,
   searchHome,
 } from '../region/home-region.ts';
-import { readMapInfo } from '../region/index/index-reader.ts';
+import { readIndexHeader, readMapInfo } from '../region/index/index-reader.ts';
 import { type EarlyReason, type RefreshState, scheduleMapRefresh } from '../region/refresh-policy.ts';
 import type { HomeRegion } from '../region/region-types.ts';
 import { computeRetryDelay } from '../service/limits/retry-delay.ts';
@@ -44,11 +44,13 @@ export interface RegionLoop {
 
 const REGION_DOCUMENT = 'region';
 const MAP_SUBJECT = 'map';
-const MAX_TIMER_WAIT = hours(6);
+/** A map that somebody imports beside the agent is in use within this. */
+const MAX_TIMER_WAIT = minutes(15);
 
 export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
   const { service, disk, store, clock, random, log, problems, signalType, device, place } = parts;
   let home: HomeRegion | undefined;
+  let mapIdentity: number | undefined;
   let state: Omit<RefreshState, 'device' | 'now'> = { failures: 0 };
 
   const getWait = () => computeRefreshWait({ device, now: clock.now().wall, ...state });
@@ -57,15 +59,28 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
     clock,
     name: 'region',
     async poll() {
+      if (getWait() > 0) await adoptImportedMap();
       const wait = getWait();
       if (wait > 0) return wait;
       const { signal: stop } = poller;
       const now = clock.now().wall;
       const isRetry = state.failures > 0;
       const result = await searchHome({ service, disk, signalType, place, current: home, isRetry, log, stop, now });
+      mapIdentity = await readMapIdentity(parts);
       return stop.aborted ? undefined : applyResult(result);
     },
   });
+
+  /** Looks the region up anew when the index is another than the agent's own last one. */
+  const adoptImportedMap = async (): Promise<void> => {
+    const identity = await readMapIdentity(parts);
+    if (identity === undefined || identity === mapIdentity) return;
+    mapIdentity = identity;
+    log('info', 'another map was imported beside the agent');
+    await restoreHome(parts, setHome);
+    if (home?.proposed !== undefined) requestEarlyRefresh('map-imported');
+    else problems.resolve(MAP_SUBJECT);
+  };
 
   /** Returns the wait until the next search. */
   const applyResult = (result: HomeSearchResult): Duration => {
@@ -97,6 +112,7 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
     async start() {
       const checkedAt = await loadRegionCheckedAt(store);
       if (checkedAt !== undefined) state = { ...state, checkedAt };
+      mapIdentity = await readMapIdentity(parts);
       if (await restoreHome(parts, setHome)) requestEarlyRefresh('map-unusable');
       if (home === undefined) state = { failures: 0 };
       poller.pollAfter(getWait());
@@ -111,6 +127,16 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
 function computeRefreshWait(state: RefreshState): Duration {
   const { at } = scheduleMapRefresh(state);
   return milliseconds(Math.min(MAX_TIMER_WAIT, Math.max(0, durationBetween(state.now, at))));
+}
+
+/** Undefined without an index that can be read. */
+async function readMapIdentity({ disk, signalType }: RegionLoopParts): Promise<number | undefined> {
+  try {
+    return (await readIndexHeader(disk, signalType))?.identity;
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+    return undefined;
+  }
 }
 
 function reportHome({ log, onRegion }: RegionLoopParts, home: HomeRegion, before: HomeRegion | undefined): void {

@@ -12,8 +12,8 @@ const EARLY_INTERVAL = days(1);
 const FIRST_RETRY_DELAY = hours(1);
 const MAX_RETRY_DELAY = days(1);
 
-/** The service refuses the region, my-access no longer lists it, or its index is missing, damaged or of another format. */
-export type EarlyReason = 'region-refused' | 'region-not-in-access' | 'map-unusable';
+/** The service refuses the region, my-access no longer lists it, its index is missing, damaged or of another format, or somebody imported another map. */
+export type EarlyReason = 'region-refused' | 'region-not-in-access' | 'map-unusable' | 'map-imported';
 
 export interface RefreshState {
   /** Any stable text that differs between devices. */

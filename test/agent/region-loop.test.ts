@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createDocumentStore } from '../../src/agent/document-store.ts';
 import { createProblems } from '../../src/agent/problems.ts';
 import { createRegionLoop } from '../../src/agent/region-loop.ts';
-import { addDuration, days, durationBetween, hours, type Instant } from '../../src/domain/units.ts';
+import { addDuration, days, durationBetween, hours, type Instant, minutes } from '../../src/domain/units.ts';
 import { readMapInfo } from '../../src/region/index/index-reader.ts';
 import type { HomeRegion } from '../../src/region/region-types.ts';
 import type { Failure } from '../../src/service/failure.ts';
@@ -179,6 +179,25 @@ describe('the region of the device', () => {
     await set.run(days(28));
     expect(set.downloads).toHaveLength(4);
     expect(set.keeper.home()).toMatchObject({ region: 'WEST', mapLastUpdated: Date.parse('2026-04-01T00:00:00Z') });
+  });
+
+  it('a map imported by hand is in use within 15 minutes, and another region of it is confirmed within hours', async () => {
+    const set = await started({ map: NOT_ENTITLED, region: 'WEST' });
+    expect(set.keeper.home()).toMatchObject({ region: 'WEST', source: 'service' });
+    await set.run(days(1));
+    await importText(TWO_REGIONS, { disk: set.disk, homePlace: place, now: set.clock.now().wall });
+    await set.run(minutes(15));
+    expect(set.keeper.home()).toMatchObject({ region: 'WEST', source: 'map' });
+    expect(set.told).toContain('another map was imported beside the agent');
+
+    set.answers.region = 'SOUTH';
+    await importText(MOVED, { disk: set.disk, homePlace: place, now: set.clock.now().wall });
+    await set.run(minutes(15));
+    expect(set.keeper.home()).toMatchObject({ region: 'WEST', proposed: { region: 'SOUTH' } });
+    expect(set.trouble()).toMatch(/puts the place into SOUTH/);
+    await set.run(hours(24));
+    expect(set.keeper.home()?.region).toBe('SOUTH');
+    expect(set.trouble()).toBeUndefined();
   });
 
   it.each(['region-refused', 'region-not-in-access'] as const)('is looked at within the hour: %s', async (why) => {
