@@ -1,9 +1,9 @@
-/** Bundles undici as the program carries it into one file, for tests of its parser as JavaScript. */
+/** `node scripts/lean-undici.mjs FILE`: bundles undici as the program carries it into one file, for tests of its parser as JavaScript. */
 
 import { build } from 'esbuild';
 import { lean } from './lean.mjs';
 
-export const bundleUndici = (outfile) =>
+const bundleUndici = (outfile) =>
   build({
     stdin: { contents: "export { default } from 'undici';", resolveDir: import.meta.dirname },
     bundle: true,
@@ -15,3 +15,5 @@ export const bundleUndici = (outfile) =>
     plugins: [lean],
     logLevel: 'warning',
   });
+
+if (process.argv[1] === import.meta.filename) await bundleUndici(process.argv[2] ?? 'undici.mjs');
