@@ -139,3 +139,18 @@ describe('34 one path alone', () => {
     }
   });
 });
+
+it.each(['/v3/maps', '/v3/forecast'])(
+  '34 %s alone refuses every token for a day: at most 60 logins, and the others go on',
+  async (path) => {
+    const home = await createVirtualAgent({ seed: 5, plan: 'analyst' });
+    home.setFaults({ fault: '401', path });
+    await home.start();
+    await home.pass(hours(24));
+    expect(home.countRequests('/login')).toBeLessThanOrEqual(60);
+    const { basis, problem } = home.health();
+    expect(basis).toBe(path === '/v3/maps' ? 'fresh-forecast' : 'live-index');
+    expect(problem).toContain(`${path} alone refuses a token that other paths accept`);
+    await home.close();
+  },
+);

@@ -55,7 +55,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   });
   if (damaged > 0) terminal.err(`${formatCount(damaged, 'damaged line')} of the ledger skipped\n`);
   if (foreign > 0)
-    terminal.err(`${formatCount(foreign, 'line')} of the ledger skipped: another version of gridtide wrote them\n`);
+    terminal.err(`${formatCount(foreign, 'line')} of the ledger skipped: written by another version of gridtide\n`);
   for (const zone of timezones)
     if (zone !== timezone) terminal.err(`months older than 13 are stored in days of ${zone}, not of ${timezone}\n`);
   if (args.flag('json')) terminal.out(`${JSON.stringify({ damaged, foreign, totals: rows.map(toTotalDocument) })}\n`);
