@@ -3,11 +3,10 @@
 import { type Agent, createAgent } from '../../src/agent/agent.ts';
 import type { Clock, FailsafeLine, Http, HttpRequest, Log, Ports } from '../../src/domain/ports.ts';
 import type { Duration, Instant, Uptime } from '../../src/domain/units.ts';
-import { buildClientId } from '../../src/mqtt/topics.ts';
 import { createFileDisk } from '../../src/platform/file-disk.ts';
 import { createSecrets } from '../../src/platform/secret-files.ts';
 import { createChance } from './chance.ts';
-import { ACCOUNT, CREDENTIALS, DEVICE, type House } from './house.ts';
+import { ACCOUNT, CREDENTIALS, type House } from './house.ts';
 import { createModelNetwork } from './model-network.ts';
 import { mountLife } from './modelled-fs.ts';
 
@@ -98,7 +97,7 @@ export function endLife(house: House, kind: 'kill' | 'power-cut' | 'stop'): void
   history.count(`ended by ${kind}`);
   life.isAlive = false;
   house.life = undefined;
-  if (kind !== 'stop') broker.abandon(buildClientId({ device: DEVICE }));
+  broker.abandonDead();
   files.orphanUnfinished(process.pid);
   auditor.lifeEnded(kind);
 }

@@ -10,7 +10,8 @@ import type {
 } from '../../src/domain/ports.ts';
 import type { SimClock } from './sim-clock.ts';
 
-type OnMessage = (topic: string, payload: string, retain: boolean) => void;
+/** `isWill`: the broker publishes it for a client that is gone. */
+type OnMessage = (topic: string, payload: string, isWill: boolean) => void;
 
 export interface ModelBroker {
   trouble: 'down' | 'refuses' | 'acks-lost' | undefined;
@@ -22,8 +23,8 @@ export interface ModelBroker {
   publish(topic: string, payload: string, options: { readonly retain: boolean }): void;
   findRetained(topic: string): string | undefined;
   connect(options: BrokerOptions, life: LinkLife): Broker;
-  /** The machine of this client is dead: the broker notices after a while. */
-  abandon(clientId: string): void;
+  /** A life has ended: the broker notices after a while. */
+  abandonDead(): void;
 }
 
 /** The life of the agent that the link belongs to. */
@@ -39,6 +40,7 @@ interface Subscription {
 }
 
 interface Session {
+  readonly life: LinkLife;
   readonly options: BrokerOptions;
   subscriptions: Subscription[];
   /** Ends it from the broker's side. */
@@ -73,10 +75,10 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
   const listeners: OnMessage[] = [];
   const sessions = new Map<string, Session>();
 
-  const accept = (topic: string, payload: string, retain: boolean): void => {
+  const accept = (topic: string, payload: string, retain: boolean, isWill = false): void => {
     if (retain && payload === '') retainedMessages.delete(topic);
     else if (retain) retainedMessages.set(topic, payload);
-    for (const listen of listeners) listen(topic, payload, retain);
+    for (const listen of listeners) listen(topic, payload, isWill);
     for (const session of sessions.values())
       for (const { filter, receive, wantsRetained } of session.subscriptions)
         if (isMatch(filter, topic))
@@ -90,7 +92,13 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
     if (sessions.get(clientId) !== session) return;
     sessions.delete(clientId);
     session.drop(cause);
-    if (will !== undefined) accept(will.topic, will.payload, true);
+    if (will === undefined) return;
+    const { delaySeconds = 0, retain = true } = will;
+    // A client that goes on with its session before the delay is over leaves no will (MQTT 5).
+    const mayReturn = version === 5 && !retain;
+    clock.runAt(clock.now() + (version === 5 ? delaySeconds * 1_000 : 0), () => {
+      if (!mayReturn || !sessions.has(clientId)) accept(will.topic, will.payload, retain, true);
+    });
   };
 
   const model: ModelBroker = {
@@ -104,9 +112,9 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
       if (model.trouble !== 'down') accept(topic, payload, retain);
     },
     findRetained: (topic) => retainedMessages.get(topic),
-    abandon(clientId) {
-      const session = sessions.get(clientId);
-      if (session !== undefined) clock.runAt(clock.now() + WILL_DELAY, () => end(session, 'keep-alive timeout'));
+    abandonDead() {
+      for (const session of sessions.values())
+        if (!session.life.isAlive()) clock.runAt(clock.now() + WILL_DELAY, () => end(session, 'keep-alive timeout'));
     },
     connect: (options, life) => createLink(options, life),
   };
@@ -137,6 +145,7 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
       const previous = sessions.get(options.clientId);
       if (previous !== undefined) end(previous, 'another client took the id');
       session = {
+        life,
         options,
         subscriptions: [],
         drop(cause) {

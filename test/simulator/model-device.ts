@@ -73,12 +73,12 @@ export function createModelDevice({ config, broker, clock, runsByItself, onChang
     const word = isThere ? online : offline;
     broker.publish(topic, path === undefined ? word : `{"${path}":"${word}"}`, { retain: true });
   };
-  const obey = (payload: string): void => {
+  const obey = (payload: string, cause: ChangeCause): void => {
     if (payload === config.onPayload) mode = 'on';
     else if (payload === config.offPayload) mode = 'off';
     else if (payload === config.releasePayload) mode = 'own';
     else return;
-    note('agent');
+    note(cause);
     report();
   };
   const startAgain = (): void => {
@@ -88,12 +88,12 @@ export function createModelDevice({ config, broker, clock, runsByItself, onChang
     report();
   };
 
-  broker.onMessage((topic, payload) => {
+  broker.onMessage((topic, payload, isWill) => {
     if (!isPowered() || troubles.has('deaf')) return;
     const isQuery = query !== undefined && topic === query.topic && payload === query.payload;
     if (isQuery) report();
     else if (topic === commandTopic && payload !== '')
-      clock.runAt(clock.now() + 40, () => isPowered() && obey(payload));
+      clock.runAt(clock.now() + 40, () => isPowered() && obey(payload, isWill ? 'device' : 'agent'));
   });
   announce(true);
   report();
