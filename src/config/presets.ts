@@ -25,6 +25,8 @@ interface Preset {
   readonly about: string;
   /** `channel` counts as the device does. */
   readonly make: (topic: string, channel: number | undefined) => MqttDeviceFields;
+  /** What differs when the charger is to charge with so many amperes; absent: it takes no current. */
+  readonly withAmps?: (topic: string, amps: number) => MqttDeviceFields;
 }
 
 /** Payloads that switch the device on and off. */
@@ -58,6 +60,9 @@ function esphomeAvailability(topic: string): MqttDeviceFields {
   return node === undefined ? {} : availability(`${node}/status`, 'online', 'offline');
 }
 
+/** OpenEVSE's properties schema: `charge_current` in A, beside `state`. */
+const openevseAmps = (_topic: string, amps: number) => ({ onPayload: `{"state":"active","charge_current":${amps}}` });
+
 const OPENEVSE_PAYLOADS = onOff('{"state":"active"}', '{"state":"disabled"}');
 
 export const presets = {
@@ -78,6 +83,7 @@ export const presets = {
       ...openevseAvailability(topic),
       ...openevseSensors(topic),
     }),
+    withAmps: openevseAmps,
   },
   'openevse-claim': {
     topic: 'openevse-1a2b',
@@ -90,6 +96,7 @@ export const presets = {
       ...openevseAvailability(topic),
       ...openevseSensors(topic),
     }),
+    withAmps: openevseAmps,
   },
   'go-e': {
     topic: 'go-eCharger/123456',
@@ -102,6 +109,8 @@ export const presets = {
       press: 'always',
       ...goeSensors(topic),
     }),
+    // `amp` requestedCurrent in A (apikeys-en.md).
+    withAmps: (topic, amps) => ({ beforeOn: { topic: `${topic}/amp/set`, payload: `${amps}` } }),
   },
   tasmota: {
     topic: 'heater',
@@ -184,7 +193,7 @@ export const presets = {
   },
   warp: {
     topic: 'warp/Abc',
-    about: 'WARP charger by external current (enable it there): 32 A or none',
+    about: 'WARP charger by external current (enable it there): 32 A, or `amps`, or none',
     make: (topic) => ({
       commandTopic: `${topic}/evse/external_current_update`,
       ...onOff('{"current":32000}', '{"current":0}'),
@@ -192,6 +201,7 @@ export const presets = {
       ...state(`${topic}/evse/external_current`, '32000', '0', 'current'),
       ...warpSensors(topic),
     }),
+    withAmps: (_topic, amps) => ({ onPayload: `{"current":${amps * 1_000}}`, stateOn: `${amps * 1_000}` }),
   },
 } as const satisfies Readonly<Record<string, Preset>>;
 
@@ -225,18 +235,22 @@ export interface MqttOutputOptions extends Omit<MqttDeviceFields, 'meter'>, Mete
   readonly preset: PresetName;
   readonly topic: string;
   readonly channel?: number;
+  readonly amps?: number;
 }
 
 /** What is written wins over the preset. A text is the mistake. */
 export function buildMqttOutput(options: MqttOutputOptions): MqttOutputConfig | string {
-  const { preset, topic, channel, energyTopic, energyPath, energyUnit, powerTopic, powerPath, ...overrides } = options;
+  const { preset, topic, channel, amps, energyTopic, energyPath, energyUnit, powerTopic, powerPath, ...overrides } =
+    options;
   // `go-eCharger` without the serial number is the topic of no device.
   if (preset !== 'switch' && presets[preset].topic.startsWith(`${topic.replace(/^\//, '')}/`))
     return `the topic "${topic}" names no device; the preset ${preset} expects one such as ${presets[preset].topic}`;
   if (channel !== undefined && !CHANNEL_PRESETS.includes(preset))
     return `channel ${channel}: the preset ${preset} has no channels; remove it`;
-  const make: Preset['make'] = presets[preset].make;
-  const made = make(topic, channel);
+  const { make, withAmps }: Preset = presets[preset];
+  if (amps !== undefined && withAmps === undefined)
+    return `amps ${amps}: the preset ${preset} takes no current; remove it`;
+  const made = { ...make(topic, channel), ...(amps === undefined ? {} : withAmps?.(topic, amps)) };
   const written = { energyTopic, energyPath, energyUnit, powerTopic, powerPath };
   const meter = buildMeter(written as MeterOptions, made.meter);
   if (typeof meter === 'string') return meter;

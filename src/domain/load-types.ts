@@ -52,6 +52,8 @@ export interface MqttOutputConfig {
   readonly press?: 'always' | 'while-available';
   /** A message that the device answers with its state. */
   readonly query?: { readonly topic: string; readonly payload: string };
+  /** A message sent before each command "on": the current of a charger that takes it on a topic of its own. */
+  readonly beforeOn?: { readonly topic: string; readonly payload: string };
   readonly meter?: DeviceMeter;
   /** Where a charger reports its vehicle; each topic may tell a part of it. */
   readonly vehicle?: readonly VehicleReport[];

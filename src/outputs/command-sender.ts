@@ -36,7 +36,7 @@ export interface CommandSender {
 
 export function createCommandSender(parts: CommandSenderParts): CommandSender {
   const { config, broker, lease, link, maxSends = MAX_COMMAND_SENDS } = parts;
-  const { commandTopic, stateTopic } = config;
+  const { commandTopic, stateTopic, beforeOn } = config;
   let commandNumber = 0;
   let sendsUnderWay = 0;
 
@@ -46,6 +46,8 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
     if (!link.isOnline()) return OFFLINE;
     if (link.isAvailable() === false) return buildGoneFailure(config);
     const reportsBefore = link.reportCount();
+    if (level === 'on' && beforeOn !== undefined)
+      await broker.publish(beforeOn.topic, beforeOn.payload, { retain: false });
     const isAccepted = await broker.publish(commandTopic, payload, { retain: false });
     if (!isCurrent()) return OVERTAKEN;
     if (!isAccepted) return buildRefusedFailure(commandTopic, isDenied(broker, commandTopic));

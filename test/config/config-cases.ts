@@ -278,6 +278,22 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
     'loads.car.output: the topic "go-eCharger" names no device; the preset go-e expects one such as go-eCharger/123456',
   ),
   unfit(
+    'a current of a device that takes none',
+    toYaml({
+      mqtt: { url: 'mqtt://localhost' },
+      loads: { plug: { type: 'generic', output: { kind: 'mqtt', preset: 'tasmota', topic: 'plug', amps: 16 } } },
+    }),
+    'loads.plug.output: amps 16: the preset tasmota takes no current; remove it',
+  ),
+  invalid(
+    'a current below the least of a charger',
+    toYaml({
+      mqtt: { url: 'mqtt://localhost' },
+      loads: { car: { type: 'ev', output: { kind: 'mqtt', preset: 'go-e', topic: 'go-eCharger/1', amps: 5 } } },
+    }),
+    'loads.car.output.amps: 5 is not within 6-32',
+  ),
+  unfit(
     'the unit of a counter that is nowhere',
     toYaml({
       mqtt: { url: 'mqtt://localhost' },

@@ -1,7 +1,7 @@
 /** Ten devices on mosquitto under one contract: each event, what was sent, how soon, and what health says. */
 
 import { afterAll, describe, expect, it } from 'vitest';
-import { buildMqttOutput } from '../../src/config/presets.ts';
+import { buildMqttOutput, type MqttOutputOptions } from '../../src/config/presets.ts';
 import type { Level } from '../../src/domain/load-types.ts';
 import { addDuration, type Duration, type Instant, minutes, seconds } from '../../src/domain/units.ts';
 import { createOutput } from '../../src/outputs/create-output.ts';
@@ -21,7 +21,7 @@ const table: string[] = [];
 afterAll(() => console.log(['device | event | sent | after | health', ...table].join('\n')));
 
 /** The device, and an output of an agent on a link of its own, in time that stands still. */
-async function start(script: DeviceScript) {
+async function start(script: DeviceScript, more: Partial<MqttOutputOptions> = {}) {
   const mosquitto = stopAfterTest(await startMosquitto());
   const device = stopAfterTest(await startScriptedDevice(mosquitto.url, script));
   const broker = createBrokerFactory({ clock: createSystemClock(), random: { fraction: () => 0 } })({
@@ -31,7 +31,7 @@ async function start(script: DeviceScript) {
   stopAfterTest(broker);
   broker.start();
   await new Promise<void>((online) => broker.watchState(({ kind }) => kind === 'online' && online()));
-  const config = buildMqttOutput(script.options);
+  const config = buildMqttOutput({ ...script.options, ...more });
   if (typeof config === 'string') throw new Error(config);
   const clock = createVirtualClock(Date.UTC(2026, 2, 1) as Instant);
   const output = createOutput(buildLoad(config), { broker, clock, log: () => {} });
@@ -200,6 +200,14 @@ describeWithMosquitto('the bench of devices', () => {
       await device.plugIn();
       await until(() => status().vehicle?.connected === true);
       while (chargesNow(device.state())) await new Promise((turn) => setImmediate(turn));
+    });
+
+    it.runIf(script.name !== 'evcc')('charges with the amperes of the configuration', async () => {
+      const { device, output } = await start(script, { amps: 10 });
+      expect(await output.apply('on')).toBeUndefined();
+      expect([device.state().amps, device.state().mode]).toEqual([10, 'on']);
+      expect(await output.apply('off')).toBeUndefined();
+      expect(device.state().mode).toBe('off');
     });
 
     it('tells that a full car takes no more', async () => {

@@ -12,6 +12,8 @@ export interface DeviceState {
   /** It takes energy when it may. */
   readonly hasRoom: boolean;
   readonly kwh: number;
+  /** The current that it was told, where it takes one. */
+  readonly amps?: number;
 }
 
 type Message = readonly [topic: string, payload: string, retain: boolean];
@@ -20,6 +22,10 @@ export interface DeviceScript {
   readonly name: string;
   readonly options: MqttOutputOptions;
   readonly commandTopic: string;
+  /** Where it takes a current of its own. */
+  readonly ampsTopic?: string;
+  /** The current in a command. */
+  readonly parseAmps?: (text: string) => number | undefined;
   /** Undefined: not a command, but a question. */
   readonly parse: (text: string) => Mode | 'query' | undefined;
   readonly report: (state: DeviceState) => readonly Message[];
@@ -45,6 +51,7 @@ const goe: DeviceScript = {
   name: 'go-e',
   options: { preset: 'go-e', topic: GOE },
   commandTopic: `${GOE}/frc/set`,
+  ampsTopic: `${GOE}/amp/set`,
   parse: (text) => ({ 0: 'neutral', 1: 'off', 2: 'on' })[text] as Mode | undefined,
   report: (state) => [
     [`${GOE}/nrg`, JSON.stringify([230, 230, 230, 0, 0, 0, 0, 0, 0, 0, 0, watts(state), 0, 0, 0, 0]), true],
@@ -68,6 +75,7 @@ const openevse = (name: string, topic: 'override' | 'claim', release: string): D
     const { state } = JSON.parse(text) as { state?: string };
     return state === 'active' ? 'on' : state === 'disabled' ? 'off' : undefined;
   },
+  parseAmps: (text) => (text === release ? undefined : JSON.parse(text).charge_current),
   report: (state) => [
     [`${EVSE}/power`, `${watts(state)}`, false],
     [`${EVSE}/total_energy`, `${state.kwh}`, false],
@@ -109,12 +117,13 @@ const warp: DeviceScript = {
   options: { preset: 'warp', topic: WARP },
   commandTopic: `${WARP}/evse/external_current_update`,
   parse: (text) => (JSON.parse(text).current === 0 ? 'off' : 'on'),
+  parseAmps: (text) => JSON.parse(text).current / 1_000,
   report: (state) => [
     [`${WARP}/meter/values`, JSON.stringify({ power: watts(state), energy_rel: 1, energy_abs: state.kwh }), true],
     [`${WARP}/evse/state`, JSON.stringify({ charger_state: state.isPlugged ? (chargesNow(state) ? 3 : 1) : 0 }), true],
     [
       `${WARP}/evse/external_current`,
-      JSON.stringify({ current: { on: 32_000, off: 0, neutral: 16_000 }[state.mode] }),
+      JSON.stringify({ current: { on: (state.amps ?? 32) * 1_000, off: 0, neutral: 16_000 }[state.mode] }),
       true,
     ],
   ],
@@ -269,7 +278,8 @@ export async function startScriptedDevice(url: string, script: DeviceScript): Pr
       for (const check of [...waiting]) check();
     }
     if (mode === undefined) return;
-    if (mode !== 'query') state = { ...state, mode };
+    const amps = script.parseAmps?.(text);
+    if (mode !== 'query') state = { ...state, mode, ...(amps === undefined ? {} : { amps }) };
     // The link may break meanwhile.
     if (!isSlow) report().catch(() => {});
   };
@@ -284,9 +294,13 @@ export async function startScriptedDevice(url: string, script: DeviceScript): Pr
         : { will: { topic: will[0], payload: Buffer.from(will[1]), retain: will[2], qos: 1 } }),
     });
     client.on('error', () => {});
-    client.on('message', (_topic, payload) => receive(payload.toString()));
+    client.on('message', (topic, payload) => {
+      if (topic === script.commandTopic) receive(payload.toString());
+      else state = { ...state, amps: Number(payload.toString()) };
+    });
     const begin = async () => {
       await client.subscribeAsync(script.commandTopic, { qos: 1 });
+      if (script.ampsTopic !== undefined) await client.subscribeAsync(script.ampsTopic, { qos: 1 });
       if (script.birth !== undefined) await publish(script.birth);
       await report();
     };
