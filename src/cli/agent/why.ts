@@ -4,9 +4,11 @@ import { createDocumentStore } from '../../agent/document-store.ts';
 import { loadSavedState } from '../../agent/persistence.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { explainDecision } from '../../control/explain.ts';
+import { waitForAbort } from '../../domain/abortable-wait.ts';
 import { parseInstant } from '../../domain/iso-time.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { formatClockTime } from '../../domain/local-time.ts';
+import type { BrokerMessage } from '../../domain/ports.ts';
 import { formatInstant, type Instant } from '../../domain/units.ts';
 import { buildLoadPayload, getRateUnit } from '../../mqtt/payloads.ts';
 import { buildTopics } from '../../mqtt/topics.ts';
@@ -23,7 +25,8 @@ export const spec = {
   options: {
     config: { value: 'FILE', help: 'configuration the agent runs with' },
     state: STATE_ROW,
-    json: { help: 'one JSON document' },
+    json: { help: 'one JSON document; with --watch one a line' },
+    watch: { help: 'print each further decision until Ctrl-C; needs the broker' },
   },
   notes: ['Reads from the broker; without one, or without its answer, from the state that the agent saved last.'],
 } satisfies CommandSpec;
@@ -122,12 +125,43 @@ function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, {
   if (problem !== undefined) out(`problem: ${problem}\n`);
 }
 
+/** Prints each decision as the agent publishes it, also after the link was lost, until the command is stopped. */
+async function watchDecisions(config: LocatedConfig, { name }: LoadConfig, json: boolean, terminal: Terminal) {
+  const { openBrokerLink } = await import('./broker-link.ts');
+  const link = await openBrokerLink(config, terminal.env, { purpose: 'why', stop: terminal.stop });
+  if (typeof link === 'string') throw new JobError(`nothing can be watched: ${link}`);
+  let printed = '';
+  const printMessage = ({ payload }: BrokerMessage): void => {
+    const text = new TextDecoder().decode(payload);
+    const load = parseDocument(text);
+    const line = `${name} ${load?.level}: ${load?.text}`;
+    if (load === undefined || (!json && line === printed)) return;
+    printed = line;
+    const when = formatDocumentTime(load.time, config.place.timezone, createSystemClock().now().wall);
+    terminal.out(json ? `${JSON.stringify({ load: name, ...load })}\n` : `${when}  ${line}\n`);
+  };
+  const subscribe = () =>
+    void link.broker.subscribe(buildTopics(config).load(name), printMessage, { wantsRetained: true });
+  const stopWatching = link.broker.watchState(({ kind }) => {
+    if (kind === 'online') subscribe();
+    else if (kind === 'offline') terminal.err('the link to the broker was lost; waiting for it\n');
+  });
+  subscribe();
+  await waitForAbort(terminal.stop);
+  stopWatching();
+  await link.close();
+}
+
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const config = await loadConfigWithPaths(args.text('config'), terminal, {
     state: args.text('state'),
     allowsMissingCredentials: true,
   });
   const load = findLoad(config, args.positionals);
+  if (args.flag('watch')) {
+    await watchDecisions(config, load, args.flag('json'), terminal);
+    return 0;
+  }
   const brokerAnswer =
     config.mqtt === undefined ? 'no broker is configured' : await readFromBroker(config, load, terminal);
   const known = typeof brokerAnswer === 'string' ? await readFromState(config, load, terminal) : brokerAnswer;
