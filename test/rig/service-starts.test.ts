@@ -7,6 +7,8 @@ import { isRigReady, type RigRun, runInstalled } from './emulated-machine.ts';
 
 /** Sixty take half an hour; a few prove the way in the ordinary run. */
 const STARTS = Number(process.env.GRIDTIDE_RIG_STARTS ?? 4);
+// Each start may take its 90 s; the machine is given up after ten minutes otherwise.
+process.env.GRIDTIDE_RIG_LIMIT ??= `${600 + 60 * STARTS}`;
 
 const LISTENER = `
 import { appendFileSync } from 'node:fs';
@@ -48,7 +50,7 @@ describe.skipIf(!isBuilt || !isRigReady())('the installed service under systemd'
   beforeAll(async () => {
     const script = readFileSync(join(import.meta.dirname, 'guest', 'starts.sh'), 'utf8');
     run = await runInstalled(script.replace('STARTS', `${STARTS}`), SETTINGS);
-  }, 3_600_000);
+  }, 7_200_000);
 
   it('sends the service and the broker each its own name and password, with underscores and subdirectories', () => {
     const { service, broker } = run.part('credentials') as Record<string, string>;
