@@ -13,11 +13,11 @@ const MAX_STATE_LENGTH = 255;
 /** Of an override, beside the length that the configuration gives one. */
 const OVERRIDE_LENGTHS = ['1h', '2h', '8h'] as const;
 
-export function buildLoadEntities(load: LoadConfig, topics: Topics, takesCommands: boolean): Record<string, Entity> {
+export function buildLoadEntities(load: LoadConfig, topics: Topics, hasCommands: boolean): Record<string, Entity> {
   return {
     ...buildStateEntities(load, topics),
     ...buildMeterEntities(load, topics),
-    ...(takesCommands ? buildCommandEntities(load, topics) : {}),
+    ...(hasCommands ? buildCommandEntities(load, topics) : {}),
   };
 }
 

@@ -34,8 +34,8 @@ const buildDeviceId = (config: Config, load?: string) =>
 export const listDiscoveryTopics = (config: Config): readonly string[] =>
   [undefined, ...config.loads.map(({ name }) => name)].flatMap((load) => buildDiscoveryTopic(config, load) ?? []);
 
-/** The agent as a device, and each load as a device of its own reached through it; `takesCommands`: whether Home Assistant may command loads. */
-export function buildDiscovery(config: Config, version: string, takesCommands: boolean): readonly DiscoveryMessage[] {
+/** The agent as a device, and each load as a device of its own reached through it; `hasCommands`: whether Home Assistant may command loads. */
+export function buildDiscovery(config: Config, version: string, hasCommands: boolean): readonly DiscoveryMessage[] {
   const topics = buildTopics(config);
   const agent = {
     identifiers: [buildDeviceId(config)],
@@ -54,7 +54,7 @@ export function buildDiscovery(config: Config, version: string, takesCommands: b
         ...{ name: load.name, manufacturer: 'gridtide', model: `Load (${load.type})` },
         via_device: buildDeviceId(config),
       };
-      const own = buildLoadEntities(load, topics, takesCommands);
+      const own = buildLoadEntities(load, topics, hasCommands);
       return buildMessage(config, version, { device, entities: own, load: load.name });
     }),
   ];

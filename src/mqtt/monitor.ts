@@ -66,14 +66,14 @@ export interface Monitor {
 
 export function createMonitor({ config, broker, clock, random, log, version }: MonitorParts): Monitor {
   const topics = buildTopics(config);
-  const takesCommands = config.mqtt !== undefined && acceptsCommands(config.mqtt);
+  const hasCommands = config.mqtt !== undefined && acceptsCommands(config.mqtt);
   const outbox = createOutbox(broker);
   let handlers: MonitorHandlers | undefined;
   let unwatch: Cancel | undefined;
   let haOnlineTimer: Cancel | undefined;
   let hasRemovedOldEntities = false;
 
-  const discovery = buildDiscovery(config, version, takesCommands);
+  const discovery = buildDiscovery(config, version, hasCommands);
   for (const { topic, payload } of discovery) outbox.setRetained(topic, payload);
   const commandIntake = createCommandIntake({
     config,
@@ -101,7 +101,7 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
       await removeOldLoads(broker, config);
     }
     if (!(await outbox.republish())) return;
-    if (takesCommands) await commandIntake.subscribe();
+    if (hasCommands) await commandIntake.subscribe();
     if (config.mqtt?.discovery !== undefined)
       await broker.subscribe(`${config.mqtt.discovery}/status`, receiveHaStatus, { wantsRetained: false });
     await publishOnline();

@@ -56,7 +56,7 @@ export function computeRetryDelay(failure: Failure, inARow: number, fraction: nu
 
 /**
  * How long a rate limit group is silent after a 429: at least its Retry-After and up to a tenth more, so that devices with the same
- * together; by steps where nothing is told (the service counts over 5 minutes, specification 8), or where the wait that was told
+ * together; by steps without a Retry-After (the service counts over 5 minutes, specification 8), or where the last wait
  * did not help.
  */
 export function computeCooldown(retryAfter: Duration | undefined, inARow: number, fraction: number): Duration {
