@@ -7,7 +7,7 @@ import { type JsonEvents, JsonReader } from './json-reader.ts';
 import type { PolygonRings } from './ring-buffer.ts';
 
 /** A polygon that was left out, and the widest gap of its rings in degrees. */
-export interface OpenPolygon {
+interface OpenPolygon {
   readonly feature: number;
   readonly gap: number;
 }
