@@ -31,6 +31,22 @@ const mqtt = async () => {
   return createTestOutput(buildLoad(here.tasmota), here);
 };
 
+/** SG-Ready over two switches on MQTT. */
+const switches = async () => {
+  const here = await createOutputFixture();
+  fixtures.push(here);
+  const build = (name: string) => ({
+    ...here.tasmota,
+    commandTopic: `cmnd/${name}/POWER`,
+    stateTopic: `stat/${name}/POWER`,
+  });
+  for (const { commandTopic, stateTopic } of [build('a'), build('b')]) {
+    here.addDevice(commandTopic, stateTopic);
+    await here.embedded.publish(stateTopic, 'OFF', { retain: true });
+  }
+  return createTestOutput(buildLoad({ kind: 'sg-ready', switches: [build('a'), build('b')] }), here);
+};
+
 const overPins = async (config: Parameters<typeof buildLoad>[0]) =>
   createTestOutput(buildLoad(config), { ...createOfflineParts(), pins: createSimulatedLines() });
 
@@ -58,6 +74,7 @@ const kinds: readonly Kind[] = [
     make: () => overPins({ kind: 'sg-ready', pins: [17, 27], activeLow: true }),
   },
   { name: 'MQTT device with a state', levels: ['on', 'off'], make: mqtt },
+  { name: 'SG-Ready over MQTT', levels: ['normal', 'block', 'recommend', 'force'], make: switches },
 ];
 
 describe.each(kinds)('$name', ({ levels, make }) => {
