@@ -19,14 +19,14 @@ beforeAll(async () => {
 });
 afterAll(() => writer.remove());
 
-/** One life of the writer, ended `delay` ms after its first word. */
-async function lifeAndDeath(directory: string, delay: number): Promise<WriteResult[]> {
+/** One life of the writer, ended as soon as it is heard to have said so many lines, in the midst of what it writes then. */
+async function lifeAndDeath(directory: string, lines: number): Promise<WriteResult[]> {
   const child = spawn(process.execPath, [writer.path, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
   let printed = '';
   child.stdout.on('data', (chunk) => {
     printed += chunk;
+    if (printed.split('\n').length > lines) child.kill('SIGKILL');
   });
-  child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), delay));
   await new Promise((resolve) => child.once('close', resolve));
   // The last line may be half a word: then it was not said.
   return printed
@@ -44,7 +44,7 @@ it(
       const acknowledged: WriteResult[] = [];
       let torn = 0;
       for (let kill = 0; kill < KILLS / LANES; kill += 1) {
-        acknowledged.push(...(await lifeAndDeath(directory, random.fraction() * 25)));
+        acknowledged.push(...(await lifeAndDeath(directory, 1 + Math.floor(random.fraction() * 8))));
         const found = await findWriteLosses(createFileDisk(directory), acknowledged);
         // A line cut off by a kill is the beginning of one that was never acknowledged, and costs itself alone.
         expect(found).toMatchObject({ unreadable: [], lostDocument: false, lostEntries: [], unexplained: [] });

@@ -12,13 +12,18 @@ export interface ClockUnderTest {
 
 export function describeClock(name: string, open: () => ClockUnderTest) {
   describe(`${name} keeps the contract of a clock`, () => {
-    const uptimeIn = (clock: Clock, steps: number) => addDuration(clock.now().uptime, milliseconds(steps * 20));
+    /** Steps from one moment: read anew for each wake-up, it would order them by how busy the machine is. */
+    const createSteps = (clock: Clock) => {
+      const from = clock.now().uptime;
+      return (steps: number) => addDuration(from, milliseconds(steps * 20));
+    };
 
     it('wakes in order of time, never early', async () => {
       const { clock, until } = open();
       const woken: string[] = [];
+      const stepAt = createSteps(clock);
       const wake = (steps: number) => {
-        const at = uptimeIn(clock, steps);
+        const at = stepAt(steps);
         clock.wakeAt(at, `step ${steps}`, () => woken.push(`${steps} ${clock.now().uptime >= at ? 'due' : 'early'}`));
       };
       [3, 1, 2].forEach(wake);
@@ -39,9 +44,10 @@ export function describeClock(name: string, open: () => ClockUnderTest) {
 
     it('a cancelled wake-up never runs; cancelling twice or after it ran is nothing', async () => {
       const { clock, until } = open();
+      const stepAt = createSteps(clock);
       const seen: string[] = [];
-      const cancel = clock.wakeAt(uptimeIn(clock, 1), 'cancelled', () => seen.push('cancelled'));
-      const ran = clock.wakeAt(uptimeIn(clock, 2), 'kept', () => seen.push('kept'));
+      const cancel = clock.wakeAt(stepAt(1), 'cancelled', () => seen.push('cancelled'));
+      const ran = clock.wakeAt(stepAt(2), 'kept', () => seen.push('kept'));
       cancel();
       cancel();
       expect(clock.waiting()).toEqual(['kept']);
@@ -52,11 +58,12 @@ export function describeClock(name: string, open: () => ClockUnderTest) {
 
     it('what is woken may ask for the next and take back another', async () => {
       const { clock, until } = open();
+      const stepAt = createSteps(clock);
       const seen: string[] = [];
-      const other = clock.wakeAt(uptimeIn(clock, 3), 'other', () => seen.push('other'));
-      clock.wakeAt(uptimeIn(clock, 1), 'first', () => {
+      const other = clock.wakeAt(stepAt(3), 'other', () => seen.push('other'));
+      clock.wakeAt(stepAt(1), 'first', () => {
         other();
-        clock.wakeAt(uptimeIn(clock, 4), 'second', () => seen.push('second'));
+        clock.wakeAt(stepAt(4), 'second', () => seen.push('second'));
       });
       await until(() => seen.length > 0);
       expect(seen).toEqual(['second']);
@@ -64,11 +71,12 @@ export function describeClock(name: string, open: () => ClockUnderTest) {
 
     it('uptime never runs backwards, and the wall goes with it', async () => {
       const { clock, until } = open();
+      const stepAt = createSteps(clock);
       const first = clock.now();
       let last = first;
       let woken = 0;
       for (const steps of [1, 2, 3])
-        clock.wakeAt(uptimeIn(clock, steps), `step ${steps}`, () => {
+        clock.wakeAt(stepAt(steps), `step ${steps}`, () => {
           const now = clock.now();
           expect(now.uptime).toBeGreaterThanOrEqual(last.uptime);
           last = now;
@@ -80,12 +88,13 @@ export function describeClock(name: string, open: () => ClockUnderTest) {
 
     it('waits months without a word', async () => {
       const { clock, until } = open();
+      const stepAt = createSteps(clock);
       const warnings: string[] = [];
       const listen = (warning: Error) => warnings.push(warning.name);
       process.on('warning', listen);
       const seen: string[] = [];
       const cancel = clock.wakeAt(addDuration(clock.now().uptime, milliseconds(5e12)), 'far', () => seen.push('far'));
-      clock.wakeAt(uptimeIn(clock, 1), 'near', () => seen.push('near'));
+      clock.wakeAt(stepAt(1), 'near', () => seen.push('near'));
       await until(() => seen.length > 0);
       cancel();
       process.off('warning', listen);
