@@ -33,12 +33,12 @@ async function toPinFailure(error: unknown, found: HeaderLine, { gpio, holders }
   if (code === 'EBUSY') {
     const holder = await findLineHolder(found, holders);
     const by = holder === undefined ? 'by another program or driver (gpioinfo names it)' : `by "${holder}"`;
-    return { kind: 'busy', detail: `line ${found.offset} is held ${by}: end that, or wire the load to another line` };
+    return { kind: 'busy', detail: `line ${found.offset} is in use ${by}: end that, or wire the load to another line` };
   }
   if (code === 'EINVAL' || code === 'ENODEV' || code === 'ENOENT')
     return {
       kind: 'missing',
-      detail: `line ${found.offset} is not there (${code}): check the pin, or whether its chip is gone`,
+      detail: `line ${found.offset} is not there (${code}): check the pin, or whether its chip is missing`,
     };
   const cause = error instanceof Error ? error.message : `${error}`;
   return { kind: 'io', detail: `line ${found.offset} does not answer (${cause}): check the wiring and the board` };

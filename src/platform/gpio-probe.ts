@@ -25,7 +25,7 @@ export async function probeLine(line: number, paths: GpioPaths = PROBE_PATHS): P
     if (holder !== undefined)
       return {
         kind: 'busy',
-        detail: `line ${line} is held by "${holder}": end that, or wire the load to another line`,
+        detail: `line ${line} is in use by "${holder}": end that, or wire the load to another line`,
       };
   }
   const wanted = isExported ? ['direction', 'value'].map((name) => join(exported, name)) : [join(paths.gpio, 'export')];

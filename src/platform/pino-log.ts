@@ -56,7 +56,7 @@ export async function createLogging({ level, interactive = false, fd = 1, now }:
   };
 
   const lines = createNonblockingLines(fd, (count) =>
-    log('warn', `${formatCount(count, 'line')} of the log lost: nobody read on for too long`),
+    log('warn', `${formatCount(count, 'line')} of the log lost: the reader was too slow`),
   );
   const stream = interactive ? await createPrettyStream(lines) : lines;
   const logger = pino(

@@ -126,7 +126,7 @@ async function keepHomeMap(options: Omit<ImportOptions, 'chunks'>): Promise<Impo
   const { disk, signalType, homePlace: place } = options;
   try {
     const info = await readMapInfo(disk, signalType);
-    if (info === undefined || 'kind' in info) throw damagedError('the stored map is gone; try again');
+    if (info === undefined || 'kind' in info) throw damagedError('the stored map is missing; try again');
     options.log?.(
       'info',
       `the service has no newer map than that of ${formatInstant(info.lastUpdated ?? info.importedAt)}`,

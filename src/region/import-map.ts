@@ -154,7 +154,7 @@ function checkPlausible(
     new MapError({ kind: 'suspicious', message: `${what}; it was not taken; gridtide map takes it with --force` });
   const count = previous?.regions ?? 0;
   if (regions < count * MIN_REGION_SHARE)
-    throw suspiciousError(`the new map has ${formatCount(regions, 'region')} where the one held has ${count}`);
+    throw suspiciousError(`the new map has ${formatCount(regions, 'region')} where the stored one has ${count}`);
   if (homeRegion !== undefined && found === undefined && reader.names.length > 0)
     throw suspiciousError(`the new map does not cover the own place, which lay in ${homeRegion}`);
 }
@@ -245,7 +245,7 @@ export async function importMap(options: ImportOptions, homeRegion?: string): Pr
   } catch (error) {
     if (!(error instanceof UnchangedError) || run.previous === undefined) throw error;
     const { lastUpdated, importedAt } = run.previous;
-    options.log?.('info', `the map of ${formatInstant(lastUpdated ?? importedAt)} is the one held`);
+    options.log?.('info', `the map of ${formatInstant(lastUpdated ?? importedAt)} is the stored one`);
     return { ok: true, info: run.previous, unchanged: true };
   } finally {
     await run.file?.abandon();

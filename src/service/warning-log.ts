@@ -30,7 +30,7 @@ export function createWarningLog(log: Log, clock: Clock) {
         day.isFull = true;
         log(
           'warn',
-          `the service gave more than ${MAX_WARNINGS_PER_DAY} different warnings; further ones are not said for a day`,
+          `the service gave more than ${MAX_WARNINGS_PER_DAY} different warnings; further ones are not logged for a day`,
         );
       }
     }

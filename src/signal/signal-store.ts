@@ -114,14 +114,14 @@ export function withForecast(signal: SignalData, answer: Forecast, now: ClockRea
     );
   const forecast = withoutFarPoints(answer, now.wall);
   if (forecast.points.length === 0)
-    return refuseUpdate(signal, 'empty', 'the forecast holds no value of the next days; the one held is kept');
+    return refuseUpdate(signal, 'empty', 'the forecast holds no value of the next days; the present one stays in use');
   const held = signal.forecast;
   const previous = held !== undefined && isOfFuture(held.generatedAt, now) ? undefined : held;
   if (previous !== undefined && forecast.generatedAt <= previous.generatedAt)
     return refuseUpdate(
       signal,
       'older',
-      `the forecast of ${formatInstant(forecast.generatedAt)} is not newer than the one held`,
+      `the forecast of ${formatInstant(forecast.generatedAt)} is not newer than the present one`,
     );
 
   const model = ensureSeriesModel(signal.rates, forecast.units, forecast.period);
@@ -168,7 +168,7 @@ export function withLiveIndex(signal: SignalData, liveIndex: LiveIndex, now: Clo
     return refuseUpdate(
       signal,
       'older',
-      `the index of ${formatInstant(liveIndex.point.at)} is not newer than the one held`,
+      `the index of ${formatInstant(liveIndex.point.at)} is not newer than the present one`,
     );
   const point = { at: liveIndex.point.at, value: toRankScore(liveIndex.point.value) };
   const observed = withObserved(

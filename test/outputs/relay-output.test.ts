@@ -82,9 +82,9 @@ describe('a line that fails', () => {
   });
 
   it('tells why it cannot be opened, and opens once it can', async () => {
-    const line = failing({ open: { kind: 'busy', detail: 'line 17 is held by "fan"' } });
+    const line = failing({ open: { kind: 'busy', detail: 'line 17 is in use by "fan"' } });
     const under = relay(line.pins);
-    expect(await under.open()).toEqual({ kind: 'busy', detail: 'line 17 is held by "fan"' });
+    expect(await under.open()).toEqual({ kind: 'busy', detail: 'line 17 is in use by "fan"' });
     delete line.failures.open;
     expect(await under.open()).toEqual({ level: 'off' });
   });

@@ -37,7 +37,7 @@ describe.skipIf(!isRigReady())('the commands of one who tries it by hand, on a r
       ['loads.held.output.pin', 'wrong'],
       ['loads.absent.output.pin', 'wrong'],
     ]);
-    expect(found[3]?.text).toBe('line 7 is held by "spi0 CS1": end that, or wire the load to another line');
+    expect(found[3]?.text).toBe('line 7 is in use by "spi0 CS1": end that, or wire the load to another line');
     expect(found[4]?.text).toMatch(/line 25 is not on pinctrl-bcm2835: it has 0 to 23/);
     expect(formatSteps(run.eventsOf('checked'))).toEqual([]);
   });
@@ -53,7 +53,7 @@ describe.skipIf(!isRigReady())('the commands of one who tries it by hand, on a r
   });
 
   it.each([
-    ['held', /held by "spi0 CS1"/],
+    ['held', /in use by "spi0 CS1"/],
     ['absent', /line 25 is not on pinctrl-bcm2835/],
   ])('test %s: refused with its cure, and nothing is driven', (load, words) => {
     const sentence = expect.stringMatching(words);

@@ -86,7 +86,7 @@ describe.skipIf(!isRigReady())('the lines of the header on a real kernel', () =>
 
   //  trouble                          kind         what is said
   const rows = [
-    ['busy', 'busy', 'line 7 is held by "spi0 CS1": end that, or wire the load to another line'],
+    ['busy', 'busy', 'line 7 is in use by "spi0 CS1": end that, or wire the load to another line'],
     ['missing', 'missing', 'line 60 is not on pinctrl-bcm2835: it has 0 to 53; correct the pin (BCM numbers)'],
     [
       'forbidden',

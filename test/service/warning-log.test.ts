@@ -32,7 +32,7 @@ it('of a service that makes up new ones for ever 100 a day are said, and that th
   for (let i = 0; i < 1_000; i++) warn(`number ${i}`);
   expect(logged).toHaveLength(101);
   expect(logged.at(-1)).toBe(
-    'warn the service gave more than 100 different warnings; further ones are not said for a day',
+    'warn the service gave more than 100 different warnings; further ones are not logged for a day',
   );
   await pass(24);
   warn('number 2000');
