@@ -67,6 +67,12 @@ function findShortestSpan({ from, by }: Goal): Duration {
 function checkGoal({ goal, powerKw, minOn }: LoadDraft, report: ReportMistake): void {
   if (goal === undefined || powerKw === undefined) return;
   const time = goal.need.kind === 'time' ? goal.need.time : hours(goal.need.energy / powerKw);
+  if (goal.keepLast !== undefined && goal.keepLast > time)
+    report(
+      `${formatDuration(goal.keepLast)} is longer than the need (${formatDuration(time)}); shorten it`,
+      'goal',
+      'keepLast',
+    );
   const span = findShortestSpan(goal);
   const spanText = goal.from === undefined ? 'a day' : `the time from ${formatLocalTime(goal.from)} to its deadline`;
   if (minOn !== undefined && minOn > span)

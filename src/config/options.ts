@@ -153,6 +153,10 @@ const GOAL = {
   need: required(needType, 'Running time, or energy at powerKw, that each job needs: 4h or 12kWh.'),
   by: optional(weekTimesType, 'Local time of the deadline, for every day or by days.'),
   from: optional(timeOfDayType, 'Local time from which it may run; default: from the previous deadline.'),
+  keepLast: optional(
+    durationType(minutes(5), hours(6)),
+    'Part of the need that runs right before the deadline, for a warm battery or room; none: wherever it is best.',
+  ),
   armedBy: defaulted(
     enumType('schedule', 'command', 'plug'),
     'schedule',

@@ -112,6 +112,8 @@ export interface Goal {
   readonly by: WeekTimes;
   /** Local time from which the job may run; absent: from the deadline before. */
   readonly from?: LocalTime;
+  /** Part of the need that runs right before the deadline. */
+  readonly keepLast?: Duration;
   /** `schedule`: each deadline arms its job; `command`: an `arm` message does; `plug`: so does a vehicle that is plugged in. */
   readonly armedBy: 'schedule' | 'command' | 'plug';
 }

@@ -517,6 +517,11 @@ const RULE_ROWS: readonly InvalidConfig[] = [
     'loads.heater.goal.need: 4h is longer than the time from 22:00 to its deadline (3h); shorten it or widen the goal',
   ),
   unfit(
+    'a last part longer than the need',
+    withGoal({ need: '1h', by: '07:00', keepLast: '2h' }),
+    'loads.heater.goal.keepLast: 2h is longer than the need (1h); shorten it',
+  ),
+  unfit(
     'an energy beyond the day',
     withGoal({ need: '50kWh', by: '07:00' }, { powerKw: 2 }),
     'loads.heater.goal.need: 50kWh at 2 kW takes 25 h, which is longer than a day (1d); shorten it or widen the goal',

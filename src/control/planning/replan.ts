@@ -201,6 +201,7 @@ function buildJobRequest(
     from: job.from,
     by: job.by,
     remaining: remainingNeed(job),
+    ...(load.goal?.keepLast === undefined ? {} : { keepLast: load.goal.keepLast }),
     minOn,
     minOff,
     startCost: START_COST * meanMagnitude(horizon.values),

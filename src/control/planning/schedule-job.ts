@@ -25,6 +25,8 @@ export interface JobRequest {
   readonly from: Instant;
   readonly by: Instant;
   readonly remaining: Duration;
+  /** Part of it that runs right before `by`. */
+  readonly keepLast?: Duration;
   readonly minOn: Duration;
   readonly minOff: Duration;
   /** In the horizon's value times slots. */
@@ -96,7 +98,7 @@ function meanOfKnown(values: readonly number[]): number {
 }
 
 /** The cheapest runs, or undefined when the job cannot be met from here under its rules. Plans that need starts which do not fit are tried again with fewer. */
-export function planJob(job: JobRequest): JobPlan | undefined {
+function planBest(job: JobRequest): JobPlan | undefined {
   const { maxStarts, extraStarts } = job;
   let most = extraStarts?.maximum ?? maxStarts;
   while (extraStarts !== undefined && most > maxStarts) {
@@ -105,6 +107,39 @@ export function planJob(job: JobRequest): JobPlan | undefined {
     most = plan.starts - 1;
   }
   return planOnGrid(job);
+}
+
+/** The cheapest runs with `keepLast` of them right before the deadline; where they do not fit, the cheapest without it. */
+export function planJob(job: JobRequest): JobPlan | undefined {
+  const { keepLast = 0, remaining, by, now, from, minOff, maxStarts, extraStarts } = job;
+  const kept = Math.min(keepLast, remaining);
+  const start = (by - kept) as Instant;
+  if (kept <= 0 || start <= Math.max(now, from)) return planBest(job);
+  const early = planBest({
+    ...job,
+    by: (start - minOff) as Instant,
+    remaining: (remaining - kept) as Duration,
+    maxStarts: maxStarts - 1,
+    ...(extraStarts === undefined ? {} : { extraStarts: { ...extraStarts, maximum: extraStarts.maximum - 1 } }),
+  });
+  if (early === undefined || maxStarts < 1) return planBest(job);
+  const last = { from: start, to: by };
+  return {
+    runs: [...early.runs, last],
+    cost: early.cost + job.startCost + sumValues(job.horizon, last),
+    starts: early.starts + 1,
+  };
+}
+
+/** Value times hours of one run. */
+function sumValues(horizon: Horizon, { from, to }: PlannedRun): number {
+  const { period, value } = buildGrid(horizon, 0);
+  let sum = 0;
+  for (let slot = Math.floor((from - horizon.from) / period); horizon.from + slot * period < to; slot++) {
+    const start = horizon.from + slot * period;
+    sum += ((value(slot) || 0) * (Math.min(to, start + period) - Math.max(from, start))) / hours(1);
+  }
+  return sum;
 }
 
 const listStarts = ({ runs }: JobPlan, { running, now }: JobRequest): Instant[] =>
