@@ -41,10 +41,12 @@ export function createSeriesPublisher({ monitor, clock, timezone, data }: Series
   };
 }
 
-const findYesterday = (formatDay: ReturnType<typeof createDayFormatter>, now: Instant): Instant =>
+/** When the local day before the present one began. */
+export const findYesterday = (formatDay: ReturnType<typeof createDayFormatter>, now: Instant): Instant =>
   findDayStart(formatDay, subtractDuration(findDayStart(formatDay, now), hours(1)));
 
-function collectSeenValues(data: SignalData | undefined, from: Instant, now: Instant): SeenValues | undefined {
+/** What was seen from `from` to now; undefined before the first rate. */
+export function collectSeenValues(data: SignalData | undefined, from: Instant, now: Instant): SeenValues | undefined {
   if (data?.rates === undefined) return undefined;
   const { history, units } = data.rates;
   const [first, last] = [toSlot(history, from), toSlot(history, now)];

@@ -2,6 +2,7 @@
 
 import { createDocumentStore } from '../agent/document-store.ts';
 import { loadSavedState } from '../agent/persistence.ts';
+import { collectSeenValues, findYesterday } from '../agent/series-publisher.ts';
 import type { Config } from '../config/config.ts';
 import { explainDecision } from '../control/explain.ts';
 import { createDayFormatter, findNextDayStart } from '../domain/local-day.ts';
@@ -11,7 +12,12 @@ import type { Entry } from '../ledger/entries.ts';
 import { listLedgerFiles, readLedgerMonths } from '../ledger/ledger-files.ts';
 import { computeTotalsByMonth } from '../ledger/totals.ts';
 import { buildInfoPayload, buildLoadPayload, getRateUnit } from '../mqtt/payloads.ts';
-import { buildForecastPayload, buildPlanPayload, buildTotalsPayload } from '../mqtt/watcher-payloads.ts';
+import {
+  buildForecastPayload,
+  buildHistoryPayload,
+  buildPlanPayload,
+  buildTotalsPayload,
+} from '../mqtt/watcher-payloads.ts';
 import { buildSignalView } from '../signal/freshness.ts';
 
 export interface SavedHouse {
@@ -32,6 +38,8 @@ export async function readSavedHouse(disk: Disk, config: Config, version: string
   const moment = { wall: now, uptime: 0 as Uptime, trusted: true };
   const view = signalData && buildSignalView(signalData, moment, { ties: config.ties, ownRegion: signalData.region });
   if (view?.horizon !== undefined) documents.forecast = buildForecastPayload(view.horizon, view.region, unit);
+  const seen = collectSeenValues(signalData, findYesterday(createDayFormatter(config.place.timezone), now), now);
+  if (seen !== undefined) documents.history = buildHistoryPayload(seen, unit);
   const info = { startedAt: now, ...(view?.region === undefined ? {} : { region: view.region }) };
   documents.info = { ...buildInfoPayload(info, config, version), startedAt: null };
   for (const { name, decision, job, plan } of control?.state.loads ?? []) {
