@@ -100,6 +100,18 @@ describe('the real disk', () => {
     expect(await disk.list()).toEqual(['a']);
   });
 
+  it.each([
+    [0o770, '770'],
+    [0o720, '720'],
+    [0o702, '702'],
+  ])('refuses one that its group or all may write, and not one that they may read: mode %o', async (mode, words) => {
+    await chmod(base, mode);
+    const disk = createFileDisk(base);
+    await expect(disk.replace('a', bytes('x'))).rejects.toThrow(`others may write it (mode ${words}); chmod 700`);
+    await chmod(base, 0o755);
+    await disk.replace('a', bytes('x'));
+  });
+
   it('works through a link to its directory, never through a link inside it', async () => {
     const directory = join(base, 'private');
     await mkdir(directory, { mode: 0o700 });
