@@ -1,4 +1,4 @@
-/** Judges from what a charger reports whether its vehicle is away, connected or full. */
+/** Decides from the reports of a charger whether its vehicle is away, connected or full. */
 
 import type { VehiclePresence } from '../control/control-types.ts';
 import type { LoadConfig } from '../domain/load-types.ts';

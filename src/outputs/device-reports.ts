@@ -1,4 +1,4 @@
-/** What is known of one MQTT device from its own messages: its state, whether it is there, its meter, its vehicle. */
+/** The state of one MQTT device from its own messages: its level, its availability, its meter, its vehicle. */
 
 import type { MqttOutputConfig, VehicleState } from '../domain/load-types.ts';
 import type { BrokerMessage, Cancel, Clock } from '../domain/ports.ts';

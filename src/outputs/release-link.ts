@@ -1,4 +1,4 @@
-/** A link to the broker whose last will releases one device: a dead agent lets go of it, and a living one takes it back. */
+/** A link to the broker whose last will releases one device: the broker releases it after a dead agent, and a living agent takes it back. */
 
 import type { Broker, BrokerState, Cancel, Clock } from '../domain/ports.ts';
 import { addDuration, type Duration, milliseconds, seconds } from '../domain/units.ts';

@@ -1,4 +1,4 @@
-/** Keeps the documents of one house, from the broker or from the saved state, and tells whoever watches what has changed. */
+/** The documents of one house, from the broker or from the saved state; reports changes to its listeners. */
 
 import type { Clock } from '../domain/ports.ts';
 import { addDuration, seconds } from '../domain/units.ts';

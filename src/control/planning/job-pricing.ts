@@ -1,4 +1,4 @@
-/** What a job's hours cost by the tariff, and how much its plan heeds that beside the signal. */
+/** The costs of a job by the tariff, and their weight in its plan beside the signal. */
 
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { type PriceSpan, sumPrice } from '../../domain/tariff.ts';
