@@ -65,7 +65,7 @@ export const TOPICS = {
     'loads/<load>',
     'retained',
     'with each change',
-    'the decision: `level`, `told` (sent to the device), `confirmed` (reported by the device), `text` (the reason in words), `why` (the reason as a code), `basis`, `priority`, `job`, `override` and `overrideLevel`, `powerKw`, `energyTodayKwh`, `nextStart`, `nextEnd`, `money` (price, what the job has cost and will, with a tariff)',
+    'the decision: `level`, `told` (sent to the device), `confirmed` (reported by the device), `text` (the reason in words), `why` (the reason as a code), `basis`, `priority`, `job`, `override` and `overrideLevel`, `powerKw`, `energyTodayKwh`, `index` and `rate` as they were at the decision, at `time` (the present ones stand in `signal`), `nextStart`, `nextEnd`, `money` (price, what the job has cost and will, with a tariff)',
   ),
   plan: row(
     'loads/<load>/plan',
