@@ -282,7 +282,10 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
 
   /** Where everything but the map answers, the agent sees. */
   const checkSight = ({ decisions, aliveSince = now(), troubledAt }: HouseStatus): void => {
-    const isBlind = decisions.some(({ basis }) => basis === 'fail-safe' || basis === 'default-window');
+    const isBlind = decisions.some(
+      // A silent output is no matter of sight.
+      ({ basis, why }) => why !== 'output-fault' && (basis === 'fail-safe' || basis === 'default-window'),
+    );
     blindSince = isBlind ? (blindSince ?? now()) : undefined;
     if (blindSince === undefined) return;
     const patience = troubledAt === Number.NEGATIVE_INFINITY ? 10 * MINUTE : 150 * MINUTE;

@@ -222,7 +222,15 @@ export function drawIncidents(seed: number, hours: number): readonly Incident[] 
     }
     return own;
   });
-  return [...incidents, ...drawFollowers(seed, incidents)].sort((a, b) => a.at - b.at);
+  return [...drawBeginning(seed), ...incidents, ...drawFollowers(seed, incidents)].sort((a, b) => a.at - b.at);
+}
+
+/** Some houses begin in trouble: a new device knows no region, and has no data to go on with. */
+function drawBeginning(seed: number): readonly Incident[] {
+  const chance = createChance(seed, 'beginning');
+  if (chance.hits(0.7)) return [];
+  const incident = FAMILIES[chance.pick(['network', 'service'] as const)].draw(chance, 0);
+  return [{ ...incident, ...(chance.hits(0.7) ? { path: chance.pick(PATHS) } : {}) } as Incident];
 }
 
 /** Some commands are followed by a power cut within moments: what was answered must be kept. */

@@ -95,8 +95,16 @@ export function createModelDevice({ config, broker, clock, runsByItself, onChang
     else if (topic === commandTopic && payload !== '')
       clock.runAt(clock.now() + 40, () => isPowered() && obey(payload, isWill ? 'device' : 'agent'));
   });
+  /** Devices whose states grow old repeat them. */
+  const repeat = (interval: number): void => {
+    clock.runAt(clock.now() + interval, () => {
+      report();
+      repeat(interval);
+    });
+  };
   announce(true);
   report();
+  if (config.stateMaxAge !== undefined) repeat(config.stateMaxAge / 3);
 
   return {
     isRunning,
