@@ -1,7 +1,7 @@
 /** The page as one object: a client of the broker and of the state directory, and a server of browsers. */
 
 import type { Config } from '../config/config.ts';
-import type { Broker, BrokerState, Clock, Disk } from '../domain/ports.ts';
+import type { Broker, BrokerState, Cancel, Clock, Disk } from '../domain/ports.ts';
 import { addDuration, days, formatInstant, type Instant, minutes, seconds, subtractDuration } from '../domain/units.ts';
 import { createHouseDocuments, type HouseDocuments } from './house-documents.ts';
 import { createHouseFeed } from './house-feed.ts';
@@ -63,6 +63,7 @@ function createUpkeep(options: PageOptions, documents: HouseDocuments, runs: Run
   const link: LinkStatus = { state: { kind: 'offline', cause: 'no broker is configured', refused: true } };
   let isClosed = false;
   let isDrawing = false;
+  let cancelTick: Cancel | undefined;
 
   const publishStatus = () => documents.set('page', buildStatus(options, houseNow(), link));
   /** Once: a border that moves is drawn after the next start. */
@@ -91,7 +92,7 @@ function createUpkeep(options: PageOptions, documents: HouseDocuments, runs: Run
     if (disk !== undefined && (savedReadAt === undefined || clock.now().uptime - savedReadAt > SAVED_INTERVAL))
       void readSaved(disk);
     const interval = options.houseNow === undefined ? TICK_INTERVAL : DEMO_TICK_INTERVAL;
-    clock.wakeAt(addDuration(clock.now().uptime, interval), 'page', tick);
+    cancelTick = clock.wakeAt(addDuration(clock.now().uptime, interval), 'page', tick);
   };
   return {
     start: tick,
@@ -102,6 +103,7 @@ function createUpkeep(options: PageOptions, documents: HouseDocuments, runs: Run
     },
     stop(): void {
       isClosed = true;
+      cancelTick?.();
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Reads the tree of one device from the broker into the documents of the page, and sends commands to it. */
 
-import type { Broker, BrokerMessage, BrokerState, Clock } from '../domain/ports.ts';
+import type { Broker, BrokerMessage, BrokerState, Cancel, Clock } from '../domain/ports.ts';
 import { addDuration, seconds } from '../domain/units.ts';
 import { buildTopics } from '../mqtt/topics.ts';
 import type { HouseDocuments } from './house-documents.ts';
@@ -74,9 +74,10 @@ export function createHouseFeed(parts: HouseFeedParts): HouseFeed {
     async sendCommand(load, command) {
       commandCount += 1;
       const id = `page-${clock.now().uptime.toString(36)}-${commandCount}`;
+      let cancelTimeout: Cancel | undefined;
       const answered = new Promise<CommandAnswer>((resolve) => {
         waiting.set(id, resolve);
-        clock.wakeAt(addDuration(clock.now().uptime, ANSWER_TIMEOUT), 'page command', () =>
+        cancelTimeout = clock.wakeAt(addDuration(clock.now().uptime, ANSWER_TIMEOUT), 'page command', () =>
           resolve({
             ok: false,
             message: 'the agent did not answer within 10 s; is it running, does it accept commands?',
@@ -87,6 +88,7 @@ export function createHouseFeed(parts: HouseFeedParts): HouseFeed {
       const answer = isSent
         ? await answered
         : { ok: false, message: 'the broker did not accept the command; try again when it is back' };
+      cancelTimeout?.();
       waiting.delete(id);
       return answer;
     },
