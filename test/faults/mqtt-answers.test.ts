@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { describeWithMosquitto } from '../doubles/mosquitto.ts';
 import { afterTest } from '../doubles/stop-after-test.ts';
-import { bundleAgentForTests, createAgentSetup, isOnline, startAgentProcess } from './agent-setup.ts';
+import { bundleAgentForTests, createAgentSetup, isOffline, isOnline, startAgentProcess } from './agent-setup.ts';
 import { canMountImages, createLoopImage } from './loop-image.ts';
 import { readRepetitions } from './test-random.ts';
 
@@ -47,7 +47,10 @@ describeWithMosquitto('answers to commands', () => {
             JSON.parse(text).why === 'remote-override' &&
             JSON.parse(text).level === level,
         );
+        // Its own `online` may still be under way: the next life's is the one after `offline`.
+        spy.clear();
         await second.terminate();
+        await spy.waitFor(isOffline);
         image.unmount();
         spy.clear();
       }

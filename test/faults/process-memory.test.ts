@@ -19,6 +19,8 @@ const MOST_FOR_A_BOMB = 20 * MEGABYTE;
 /** Of the unit: MemoryMax. */
 const MOST_EVER = 192 * 1024 * 1024;
 const BOMBS = 12;
+/** Of the units: they decide when garbage is collected. Without them a peak is chance. */
+const GC_FLAGS = ['--max-semi-space-size=1', '--single-threaded-gc'];
 
 const program = bundleAgentForTests();
 
@@ -37,6 +39,7 @@ async function house(bend: AnswerOverride) {
   stopAfterTest({ stop: () => grid.close() });
   const setup = await createAgentSetup({ service: grid.url });
   const agent = startAgentProcess(program, setup, {
+    nodeArguments: GC_FLAGS,
     agentArguments: ['--now', formatInstant(start), '--speed', `${SPEED}`],
   });
   return { grid, spy: setup.spy, agent };
