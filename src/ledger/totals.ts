@@ -1,6 +1,6 @@
 /** Energy, emissions and savings per load and span. */
 
-import { type Kilogram, type KilowattHour, subtractDuration } from '../domain/units.ts';
+import { type Kilogram, subtractDuration } from '../domain/units.ts';
 import type { Baseline, BillSums, Entry, TotalSums } from './entries.ts';
 import { type LedgerMonth, READ_BACK } from './ledger-files.ts';
 import { createTally, type TallyGroup, type TallyOptions } from './tally.ts';
@@ -8,19 +8,14 @@ import { createTally, type TallyGroup, type TallyOptions } from './tally.ts';
 /** `estimate`: rates as forecast when the load ran; `provisional`: published less than 7 days ago or since changed; `settled`: unchanged for 7 days. */
 type RateStatus = 'estimate' | 'provisional' | 'settled';
 
-export interface Total {
+export interface Total
+  extends Pick<
+    TotalSums,
+    'energy' | 'metered' | 'unconfirmed' | 'priced' | 'emitted' | 'instead' | 'restated' | 'starts'
+  > {
   readonly load: string;
   /** Local day `2026-03-01`, month `2026-03`, or `all`. */
   readonly span: string;
-  readonly energy: KilowattHour;
-  /** The part by the devices' own meters, and the part that no device confirmed. */
-  readonly metered: KilowattHour;
-  readonly unconfirmed: KilowattHour;
-  /** The part with known rates, also of its counterfactual: all kilograms are those of this part. */
-  readonly priced: KilowattHour;
-  readonly emitted: Kilogram;
-  /** Of the counterfactual. */
-  readonly instead: Kilogram;
   /** Negative when the counterfactual would have been cleaner. */
   readonly saved: Kilogram;
   readonly baselines: readonly Baseline[];
@@ -30,10 +25,7 @@ export interface Total {
   readonly settledShare: number;
   readonly imputedShare: number;
   readonly models: readonly string[];
-  /** Kilograms by which restatements have changed `emitted` since the first published values. */
-  readonly restated: Kilogram;
   readonly jobs: number;
-  readonly starts: number;
   /** Absent: no price is known. */
   readonly bill?: BillSums;
 }

@@ -9,9 +9,8 @@ import { formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/un
 import type { DeviceStatus } from '../outputs/output.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 import { acceptsCommands, listCommandLevels } from './parse-command.ts';
-import { listPlannedRuns, type PlanFacts } from './watcher-payloads.ts';
+import { listPlannedRuns, type PlanFacts, roundTo } from './watcher-payloads.ts';
 
-const roundTo = (value: number, digits: number) => Number(value.toFixed(digits));
 const formatTimeOrNull = (at: Instant | undefined) => (at === undefined ? null : formatInstant(at));
 
 /** In which unit rates are published. */

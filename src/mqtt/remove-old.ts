@@ -9,19 +9,8 @@ import {
   type DiscoveryMessage,
   listDiscoveryTopics,
 } from './home-assistant.ts';
+import { readStored } from './stored-messages.ts';
 import { buildLeaseTopic, buildTopics } from './topics.ts';
-
-/** The stored messages under a filter; none where the broker denies reading them. */
-async function readStored(broker: Broker, filter: string): Promise<ReadonlyMap<string, BrokerMessage>> {
-  const stored = new Map<string, BrokerMessage>();
-  const receive = (message: BrokerMessage) => {
-    if (message.retained && message.payload.byteLength > 0) stored.set(message.topic, message);
-  };
-  if (!(await broker.subscribe(filter, receive, { wantsRetained: true }))) return stored;
-  // The answer to the second comes after the stored messages of the first.
-  await broker.subscribe(filter, () => {}, { wantsRetained: true });
-  return stored;
-}
 
 /** Takes the entities of an earlier configuration out of Home Assistant, before the present ones are published. */
 export async function removeOldEntities(
@@ -30,7 +19,7 @@ export async function removeOldEntities(
   discovery: readonly DiscoveryMessage[],
 ): Promise<void> {
   for (const topic of listDiscoveryTopics(config)) {
-    const stored = (await readStored(broker, topic)).get(topic);
+    const stored = (await readStored(broker, topic))?.get(topic);
     if (stored === undefined) continue;
     const now = discovery.find((message) => message.topic === topic);
     const removal = now === undefined ? { topic, payload: '' } : buildRemovedEntities(stored.payload, now);
@@ -41,7 +30,7 @@ export async function removeOldEntities(
 /** Erases what an earlier configuration had by its `info`: the documents of loads, and the claims of their devices. */
 export async function removeOldLoads(broker: Broker, config: Config): Promise<void> {
   const { info, load, plan } = buildTopics(config);
-  const stored = parseInfo((await readStored(broker, info)).get(info));
+  const stored = parseInfo((await readStored(broker, info))?.get(info));
   const names = new Set<unknown>(config.loads.map(({ name }) => name));
   const commandTopics = new Set<unknown>(
     config.loads.flatMap(({ output }) => listMqttDevices(output).map((device) => device.commandTopic)),
@@ -61,7 +50,7 @@ const isLoadName = (name: unknown): name is string => typeof name === 'string' &
 /** Another agent's claim of the device stays. */
 async function removeClaim(broker: Broker, { device }: Config, commandTopic: string): Promise<void> {
   const topic = buildLeaseTopic(commandTopic);
-  const claim = (await readStored(broker, topic)).get(topic);
+  const claim = (await readStored(broker, topic))?.get(topic);
   if (claim !== undefined && new TextDecoder().decode(claim.payload) === device)
     await broker.publish(topic, '', { retain: true });
 }

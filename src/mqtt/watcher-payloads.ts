@@ -6,7 +6,7 @@ import { type Duration, formatInstant, type Instant, inMinutes, RATE_UNITS } fro
 import type { Total } from '../ledger/totals.ts';
 import type { Horizon } from '../signal/signal-view.ts';
 
-const roundTo = (value: number, digits: number) => Number(value.toFixed(digits));
+export const roundTo = (value: number, digits: number) => Number(value.toFixed(digits));
 
 /** Rates in the owner's unit; another signal keeps the unit of the service. */
 function convertSeries(values: readonly number[], units: string, unit: RateUnit) {

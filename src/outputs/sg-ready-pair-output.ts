@@ -1,4 +1,5 @@
-/** The two contacts of the SG-Ready label as any two switches: one at a time in the order of the label, each confirmed before the next. */
+/** The two contacts of the SG-Ready label as any two switches: one at a time in the order of the label.
+ * The next is switched once the one before has taken its level: reported by a switch that reports, accepted by the broker for one that does not. */
 
 import type { Level } from '../domain/load-types.ts';
 import { type DeviceStatus, isOutputFailure, type Output, type OutputFailure } from './output.ts';
@@ -124,14 +125,12 @@ const nameFailure = (index: 0 | 1, { kind, detail }: OutputFailure): OutputFailu
 /** The sent and confirmed state of both contacts; one contact in a mode of its own puts the pair in one. */
 function joinStatuses([a, b]: readonly [DeviceStatus, DeviceStatus]): DeviceStatus {
   const sent = toState([a.sent, b.sent]);
-  const isOther = a.confirmed === 'other' || b.confirmed === 'other';
-  const confirmed =
-    a.confirmed === 'other' || b.confirmed === 'other' ? undefined : toState([a.confirmed, b.confirmed]);
+  const confirmed = a.confirmed === 'other' || b.confirmed === 'other' ? 'other' : toState([a.confirmed, b.confirmed]);
   const available =
     a.available === undefined && b.available === undefined ? undefined : a.available !== false && b.available !== false;
   return {
     ...(sent === undefined ? {} : { sent }),
-    ...(isOther ? { confirmed: 'other' as const } : confirmed === undefined ? {} : { confirmed }),
+    ...(confirmed === undefined ? {} : { confirmed }),
     ...(available === undefined ? {} : { available }),
   };
 }

@@ -62,9 +62,9 @@ export interface TuningOptions {
 const ON_BELOW_TRIALS = [10, 15, 20, 25, 30, 35, 40, 45, 50, 60];
 const HYSTERESIS_TRIALS = [5, 10, 20];
 /** Proposals run at least this part of the hours of today: a house has its need. */
-const MIN_HOURS_SHARE = 0.98;
-/** Less than this is the luck of the days tried. */
-const MIN_GAIN = 0.01;
+export const MIN_HOURS_SHARE = 0.98;
+/** Less than this share of what is emitted is the luck of the days tried. */
+export const MIN_GAIN = 0.01;
 const MINUTES_PER_HOUR = 60;
 const MINUTES_PER_DAY = 1_440;
 

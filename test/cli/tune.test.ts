@@ -77,6 +77,9 @@ describe('gridtide tune', () => {
   it('says it in a table, with what is and what is proposed', async () => {
     const { out } = await propose(...wave(), '--load', 'car', '--load', 'water');
     expect(out).toMatch(/car, the last 3 days: ending 2 h later would have saved \d+\.\d\d kg a job/);
+    expect(out).toMatch(
+      /water, the last 3 days: onBelow \d+, offAbove \d+ would have run [\d.]+ h a day instead of [\d.]+ on a grid \d+ % cleaner/,
+    );
     expect(out).toMatch(/ 33 +80 .* now\n/);
     expect(out).toMatch(/ proposed\n/);
   });
@@ -92,7 +95,7 @@ describe('gridtide tune', () => {
   it('says of jobs armed by command, and of a window as long as the day, why nothing is proposed', async () => {
     const { out } = await propose(...wave(), '--load', 'plug', '--load', 'day');
     expect(out).toContain('plug: its jobs start with a command, each with its own window; nothing is proposed\n');
-    expect(out).toContain('day, the last 3 days: its window is the whole day already\n');
+    expect(out).toContain('day, the last 3 days: no window an hour wider fits in its day\n');
   });
   it('without a ledger it says what to do', async () => {
     const { code, err } = await propose('--state', join(folder, 'nothing'));

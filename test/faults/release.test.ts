@@ -53,15 +53,21 @@ async function startCharged(port: number) {
   return { output, wire };
 }
 
+/** An agent as a process of its own whose plug an override has switched on. */
+async function startSwitchedOn(options?: Parameters<typeof createAgentSetup>[0]) {
+  const house = await createAgentSetup(options);
+  const { spy } = house;
+  const agent = startAgentProcess(program, house);
+  await spy.waitFor(isOnline);
+  await publishOverride(spy, 'on');
+  await spy.waitFor(({ topic, text }) => topic === PLUG_STATE_TOPIC && text === 'on');
+  spy.clear();
+  return { spy, agent };
+}
+
 describeWithMosquitto('a device whose agent is gone', () => {
   it('is at its fail-safe level within 3 s of a kill', async () => {
-    const house = await createAgentSetup();
-    const { spy } = house;
-    const agent = startAgentProcess(program, house);
-    await spy.waitFor(isOnline);
-    await publishOverride(spy, 'on');
-    await spy.waitFor(({ topic, text }) => topic === PLUG_STATE_TOPIC && text === 'on');
-    spy.clear();
+    const { spy, agent } = await startSwitchedOn();
     const from = performance.now();
     const freed = spy.waitFor(({ topic, text }) => topic === PLUG_COMMAND_TOPIC && text === 'off');
     await agent.stop();
@@ -70,13 +76,7 @@ describeWithMosquitto('a device whose agent is gone', () => {
   }, 30_000);
 
   it('keeps its level where the owner wants it held', async () => {
-    const house = await createAgentSetup({ onStop: 'hold' });
-    const { spy } = house;
-    const agent = startAgentProcess(program, house);
-    await spy.waitFor(isOnline);
-    await publishOverride(spy, 'on');
-    await spy.waitFor(({ topic, text }) => topic === PLUG_STATE_TOPIC && text === 'on');
-    spy.clear();
+    const { spy, agent } = await startSwitchedOn({ onStop: 'hold' });
     await agent.stop();
     await spy.waitFor(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'offline');
     expect(spy.messages.filter(({ topic }) => topic === PLUG_COMMAND_TOPIC)).toEqual([]);

@@ -5,6 +5,7 @@ import { listMqttDevices } from '../../domain/levels.ts';
 import type { Broker, BrokerMessage } from '../../domain/ports.ts';
 import { formatCount } from '../../domain/units.ts';
 import { listDiscoveryTopics } from '../../mqtt/home-assistant.ts';
+import { readStored } from '../../mqtt/stored-messages.ts';
 import { buildLeaseTopic, buildTopics } from '../../mqtt/topics.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
@@ -34,18 +35,12 @@ function listFilters(config: LocatedConfig): string[] {
 }
 
 /** The stored messages under a filter. Throws `JobError` when the broker refuses to let this user read them. */
-async function readStored(broker: Broker, filter: string): Promise<BrokerMessage[]> {
-  const stored = new Map<string, BrokerMessage>();
-  const receive = (message: BrokerMessage) => {
-    if (message.retained && message.payload.byteLength > 0) stored.set(message.topic, message);
-  };
-  const isAllowed = await broker.subscribe(filter, receive, { wantsRetained: true });
-  if (!isAllowed)
+async function listStored(broker: Broker, filter: string): Promise<BrokerMessage[]> {
+  const stored = await readStored(broker, filter);
+  if (stored === undefined)
     throw new JobError(
       `the broker does not let this user read ${filter}; use the agent's own user, or extend its rights`,
     );
-  // The broker acknowledges a second subscription after it has sent the stored messages of the first, and sends them again.
-  await broker.subscribe(filter, () => {}, { wantsRetained: true });
   return [...stored.values()];
 }
 
@@ -56,7 +51,7 @@ async function findOwnClaims(broker: Broker, { device, loads }: LocatedConfig): 
   const claims: string[] = [];
   for (const { output } of loads) {
     for (const { commandTopic } of listMqttDevices(output)) {
-      const stored = await readStored(broker, buildLeaseTopic(commandTopic));
+      const stored = await listStored(broker, buildLeaseTopic(commandTopic));
       claims.push(...stored.filter((message) => readText(message) === device).map(({ topic }) => topic));
     }
   }
@@ -67,7 +62,7 @@ async function findTopics(broker: Broker, config: LocatedConfig): Promise<string
   const { availability } = buildTopics(config);
   const topics: string[] = [];
   for (const filter of listFilters(config)) {
-    for (const message of await readStored(broker, filter)) {
+    for (const message of await listStored(broker, filter)) {
       if (message.topic === availability && readText(message) === 'online')
         throw new JobError(
           `the agent of "${config.device}" is running; stop it first, or it publishes everything again`,

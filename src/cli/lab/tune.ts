@@ -11,6 +11,8 @@ import {
   TEACHING_DAYS,
 } from '../../simulation/backtest/recorded-series.ts';
 import {
+  MIN_GAIN,
+  MIN_HOURS_SHARE,
   type Proposal,
   proposeTuning,
   type SlackTrial,
@@ -180,16 +182,24 @@ const slackRows = ({ now, proposed, tried }: Extract<Proposal, { kind: 'goal' }>
   ...tried.map((one) => [...formatSlack(one), one === proposed ? 'proposed' : '']),
 ];
 
+const formatShare = (share: number) => `${(100 * share).toFixed(0)} %`;
+
 function explainProposal(proposal: Exclude<Proposal, { kind: 'armed' }>): string {
   if (proposal.kind === 'thresholds') {
-    const { now, proposed } = proposal;
-    if (proposed === undefined) return `onBelow ${now.onBelow}, offAbove ${now.offAbove} are as good as any other pair`;
-    return `onBelow ${proposed.onBelow}, offAbove ${proposed.offAbove} would have run as long on a cleaner grid`;
+    const { now, proposed, tried } = proposal;
+    const present = `onBelow ${now.onBelow}, offAbove ${now.offAbove}`;
+    if (now.hoursPerDay === 0) return `with ${present} it would never have run`;
+    if (proposed === undefined)
+      return `none of the ${tried.length} pairs tried would have run ${formatShare(MIN_HOURS_SHARE)} of the hours of ${present} on a grid ${formatShare(MIN_GAIN)} cleaner`;
+    const hours = `${proposed.hoursPerDay.toFixed(1)} h a day instead of ${now.hoursPerDay.toFixed(1)}`;
+    const gain = formatShare(1 - proposed.lbsPerMwh / now.lbsPerMwh);
+    return `onBelow ${proposed.onBelow}, offAbove ${proposed.offAbove} would have run ${hours} on a grid ${gain} cleaner`;
   }
   const { now, proposed, tried } = proposal;
   if (now.jobs === 0) return 'no job lies wholly inside these days';
-  if (tried.length === 0) return 'its window is the whole day already';
-  if (proposed === undefined) return 'a wider window would have saved nothing';
+  if (tried.length === 0) return 'no window an hour wider fits in its day';
+  if (proposed === undefined)
+    return `none of the ${formatCount(tried.length, 'wider window')} tried would have saved ${formatShare(MIN_GAIN)} without missing more deadlines`;
   const less = now.kgPerJob - proposed.kgPerJob;
   const change = proposed.earlierMinutes > 0 ? ['starting', 'earlier'] : ['ending', 'later'];
   const hours = (proposed.earlierMinutes + proposed.laterMinutes) / 60;
