@@ -35,7 +35,13 @@ const CURES_BY_CODE: Readonly<Record<string, string>> = {
   ENOTDIR: FILE_IN_THE_WAY,
   EEXIST: FILE_IN_THE_WAY,
 };
-const getDiskCure = (kind: DiskFailure['kind'], code: string) => CURES_BY_CODE[code] ?? DISK_CURES[kind];
+const READ_REFUSED =
+  'this user may not read it; members of the group gridtide may read the state of the installed agent (sudo adduser "$USER" gridtide, then log in again)';
+
+function getDiskCure(kind: DiskFailure['kind'], code: string, use: DiskUse): string {
+  if (use === 'read' && code === 'EACCES') return READ_REFUSED;
+  return CURES_BY_CODE[code] ?? DISK_CURES[kind];
+}
 
 const USE_PARTICIPLES: Readonly<Record<DiskUse, string>> = { read: 'read', write: 'stored', keep: 'used' };
 
@@ -49,7 +55,7 @@ export function translateDiskError(error: unknown, path: string, use: DiskUse): 
   const kind = classifyDiskCode(code, use);
   return new DiskError({
     kind,
-    detail: `${path} cannot be ${USE_PARTICIPLES[use]} (${code}): ${getDiskCure(kind, code)}`,
+    detail: `${path} cannot be ${USE_PARTICIPLES[use]} (${code}): ${getDiskCure(kind, code, use)}`,
   });
 }
 

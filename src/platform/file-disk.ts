@@ -22,6 +22,7 @@ const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 const WRITABLE_BY_OTHERS = 0o022;
+const READABLE_BY_GROUP = 0o040;
 /** The largest file that is read whole; larger ones are opened. */
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
 
@@ -85,12 +86,19 @@ async function removeUnfinished(path: string): Promise<void> {
   await Promise.all(left.map((name) => unlink(join(path, name)).catch(() => {})));
 }
 
+interface FileDiskOptions {
+  readonly allowsOtherOwner?: boolean;
+}
+
 /** The real path of a state directory that is there; rejects with `DiskError` when others could put words into our mouth there. */
-export async function resolveOwnDirectory(directory: string): Promise<string> {
-  const path = await realpath(directory); // systemd's dynamic users get a link
+export async function resolveOwnDirectory(
+  directory: string,
+  { allowsOtherOwner = false }: FileDiskOptions = {},
+): Promise<string> {
+  const path = await realpath(directory); // it may be a link
   const [link, { uid, mode }] = await Promise.all([lstat(directory), stat(`${path}/`)]); // the slash refuses a file in its place
   const ours = process.getuid?.() ?? uid;
-  if (![ours, 0].includes(uid) || ![ours, 0].includes(link.uid))
+  if (!allowsOtherOwner && (![ours, 0].includes(uid) || ![ours, 0].includes(link.uid)))
     throw buildRefusedDiskError(directory, 'it belongs to another user; run this as that one, or name another');
   if ((mode & WRITABLE_BY_OTHERS) !== 0)
     throw buildRefusedDiskError(
@@ -101,11 +109,11 @@ export async function resolveOwnDirectory(directory: string): Promise<string> {
 }
 
 /** Makes the directory where it is missing, refuses one that others may write, and gives its real path. */
-async function prepareDirectory(directory: string): Promise<string> {
+async function prepareDirectory(directory: string, options: FileDiskOptions): Promise<string> {
   const first = await makeDirectory(directory, DIRECTORY_MODE);
   if (first !== undefined) await syncDirectory(dirname(first));
 
-  const path = await resolveOwnDirectory(directory);
+  const path = await resolveOwnDirectory(directory, options);
   if (first !== undefined) await chmod(path, DIRECTORY_MODE); // whatever the umask was
 
   await removeUnfinished(path);
@@ -139,6 +147,13 @@ async function appendOrTruncate(file: FileHandle, bytes: Uint8Array, sync: boole
   }
 }
 
+/** A new file is read by the group that may read its directory, and belongs to the owner of the directory. */
+async function matchDirectory(file: FileHandle, directory: string): Promise<void> {
+  const { uid, gid, mode } = await stat(directory);
+  if (process.getuid?.() === 0 && uid !== 0) await file.chown(uid, gid);
+  if ((mode & READABLE_BY_GROUP) !== 0) await file.chmod(FILE_MODE | READABLE_BY_GROUP);
+}
+
 /** A file under a temporary name until `commit`. */
 async function createUnfinished(directory: string, name: string): Promise<NewFile> {
   const path = join(directory, `.${name}.${process.pid}-${processToken}-${fileCount++}.new`);
@@ -153,7 +168,11 @@ async function createUnfinished(directory: string, name: string): Promise<NewFil
       throw translateDiskError(error, target, 'write');
     }
   };
-  const file = await withDiskErrors(() => open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE));
+  const file = await withDiskErrors(async () => {
+    const created = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
+    await matchDirectory(created, directory);
+    return created;
+  });
 
   const abandon = async () => {
     if (isFinished) return;
@@ -265,6 +284,7 @@ async function appendTo(directory: string, name: string, bytes: Uint8Array, sync
   const isNew = (await lstat(path).catch(() => undefined)) === undefined;
   const file = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
   try {
+    if (isNew) await matchDirectory(file, directory);
     await appendOrTruncate(file, bytes, sync);
   } finally {
     await file.close();
@@ -319,7 +339,7 @@ async function listFiles(directory: string): Promise<readonly string[]> {
 type DirectoryWork<T> = (directory: string) => Promise<T>;
 
 /** Finds or makes the state directory for each use, until a use fails: it may be mounted, made or repaired meanwhile. */
-function createDirectoryAccess(directory: string) {
+function createDirectoryAccess(directory: string, options: FileDiskOptions) {
   let prepared: Promise<string> | undefined;
   let existing: Promise<string> | undefined;
 
@@ -340,13 +360,13 @@ function createDirectoryAccess(directory: string) {
     /** In the directory, which is made where there is none. */
     inDirectory: <T>(name: string, work: DirectoryWork<T>): Promise<T> =>
       withDiskErrors(name, 'write', async () => {
-        prepared ??= prepareDirectory(directory).catch(asDirectoryError);
+        prepared ??= prepareDirectory(directory, options).catch(asDirectoryError);
         return work(await prepared);
       }),
     /** Undefined where there is no directory. */
     ifDirectoryExists: <T>(name: string, use: DiskUse, work: DirectoryWork<T>): Promise<T | undefined> =>
       withDiskErrors(name, use, async () => {
-        existing ??= resolveOwnDirectory(directory);
+        existing ??= resolveOwnDirectory(directory, options);
         const path = await existing.catch((error) => {
           if (!isFileMissing(error)) return asDirectoryError(error);
           existing = undefined;
@@ -361,9 +381,9 @@ function createDirectoryAccess(directory: string) {
  * The disk over `directory`, which the first write makes (mode 0700), removing unfinished files of dead processes; reads change
  * nothing. Nothing is thrown here: while the directory cannot be used, each method rejects.
  */
-export function createFileDisk(directory: string): Disk {
+export function createFileDisk(directory: string, options: FileDiskOptions = {}): Disk {
   const runInTurn = createTaskQueues();
-  const { inDirectory, ifDirectoryExists } = createDirectoryAccess(directory);
+  const { inDirectory, ifDirectoryExists } = createDirectoryAccess(directory, options);
   return {
     read: async (name) => ifDirectoryExists(requireFileName(name), 'read', (path) => readWhole(join(path, name))),
     replace: async (name, bytes) =>
@@ -379,3 +399,6 @@ export function createFileDisk(directory: string): Disk {
     list: async () => (await ifDirectoryExists('', 'read', listFiles)) ?? [],
   };
 }
+
+/** For commands beside the installed agent: the directory may be another user's. Root gives that user the files it writes. */
+export const createSharedFileDisk = (directory: string): Disk => createFileDisk(directory, { allowsOtherOwner: true });

@@ -1,6 +1,6 @@
 /** A command without `--config`: ./gridtide.yaml is found in the working directory, else the installed unit's with its state. */
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -58,6 +58,13 @@ describe('a command of the installed house', () => {
   it('finds the credentials in the directory that the unit passes', async () => {
     const { findings } = JSON.parse((await ask(check, '--offline --json')).out);
     expect(findings).toContainEqual({ at: 'service.passwordFile', state: 'ok', text: join(settings, 'password') });
+  });
+  it.skipIf(process.getuid?.() !== 0)('checks a state that belongs to the user of the unit', async () => {
+    await chown(installed.state, 12_345, 12_346);
+    const { findings } = JSON.parse((await ask(check, '--offline --json')).out);
+    const text = `${installed.state} belongs to the installed agent`;
+    expect(findings).toContainEqual({ at: 'state', state: 'ok', text });
+    await chown(installed.state, 0, 0);
   });
   it('does not send its account to an address that is given', async () => {
     const { err } = await ask(account, 'login --url http://127.0.0.1:1');

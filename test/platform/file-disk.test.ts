@@ -1,12 +1,12 @@
 /** The real disk and the one in memory keep one contract; then what only each of them can show. */
 
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { translateDiskError } from '../../src/platform/disk-error-text.ts';
-import { createFileDisk } from '../../src/platform/file-disk.ts';
+import { createFileDisk, createSharedFileDisk } from '../../src/platform/file-disk.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { describeDisk, describeFullDisk, readFailureKind } from './disk-contract.ts';
 
@@ -64,6 +64,33 @@ describe('the real disk', () => {
     expect((await stat(directory)).mode & 0o777).toBe(0o700);
     expect((await stat(join(directory, 'a'))).mode & 0o777).toBe(0o600);
   });
+
+  it('lets the group of its directory read new files, where it may list them', async () => {
+    await chmod(base, 0o750);
+    const disk = createFileDisk(base);
+    await disk.replace('a', bytes('x'));
+    await disk.append('b', bytes('x'), { sync: false });
+    for (const name of ['a', 'b']) expect((await stat(join(base, name))).mode & 0o777).toBe(0o640);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'shared, it is read by others, and root gives its owner what it writes',
+    async () => {
+      const [OWNER, GROUP] = [12_345, 12_346];
+      await createFileDisk(base).replace('a', bytes('x'));
+      await chown(base, OWNER, GROUP);
+      const own = createFileDisk(base);
+      for (const work of [() => own.read('a'), () => own.replace('a', bytes('y'))])
+        await expect(work()).rejects.toThrow('it belongs to another user');
+      const shared = createSharedFileDisk(base);
+      expect(text(await shared.read('a'))).toBe('x');
+      await shared.replace('a', bytes('y'));
+      await shared.append('b', bytes('x'), { sync: false });
+      for (const name of ['a', 'b']) expect(await stat(join(base, name))).toMatchObject({ uid: OWNER, gid: GROUP });
+      await chmod(base, 0o770);
+      await expect(createSharedFileDisk(base).read('a')).rejects.toThrow('others may write it');
+    },
+  );
 
   it('makes nothing for a reader, not even a directory above', async () => {
     const disk = createFileDisk(join(base, 'deep', 'state'));

@@ -42,12 +42,13 @@ describe.skipIf(!isBuilt || !isRigReady())('the installed service under systemd'
     );
 
   it('starts under a user of its own, with the credentials handed over and the lines opened to it by udev', () => {
-    const { before, user, credentials, group, settings } = run.part('rights') as Record<string, string>;
+    const { before, user, credentials, group, settings, state } = run.part('rights') as Record<string, string>;
     expect(before).toBe('0000');
-    expect(Number(user)).toBeGreaterThan(61_183); // systemd's range of dynamic users
+    expect(user).toBe('gridtide');
     expect(credentials).toBe('etc_gridtide.yaml,etc_service-password,etc_service-username,');
     expect(group).toBe('997 664');
-    expect(settings).toBe('0 700');
+    expect(settings).toBe('0 gridtide 2750');
+    expect(state).toBe('gridtide gridtide 750');
     expect(run.part('started')).toMatchObject({
       wires: SAFE,
       state: 'running',

@@ -49,7 +49,9 @@ describe.each(units)('%s', (name, most) => {
       'Type=notify',
       'Restart=always',
       'StartLimitIntervalSec=0',
-      'DynamicUser=yes',
+      'User=gridtide',
+      'StateDirectoryMode=0750',
+      'UMask=0077',
       'LimitCORE=0',
       'LoadCredential=etc:/etc/gridtide',
       'CapabilityBoundingSet=',
@@ -72,11 +74,14 @@ describe('gridtide-page.service', () => {
   it('has a user of its own and none of the secrets of the agent', () => {
     const text = unitText('gridtide-page.service').replace(/^#.*$/gm, '');
     const credentials = text.split('\n').filter((line) => line.startsWith('LoadCredential='));
-    expect(credentials).toEqual([
-      'LoadCredential=gridtide.yaml:/etc/gridtide/gridtide.yaml',
-      'LoadCredential=page:/etc/gridtide/page',
-    ]);
-    for (const line of ['DynamicUser=yes', 'LimitCORE=0', 'CapabilityBoundingSet=', 'MemoryDenyWriteExecute=yes'])
+    expect(credentials).toEqual(['LoadCredential=page:/etc/gridtide/page']);
+    for (const line of [
+      'User=gridtide-page',
+      'SupplementaryGroups=gridtide',
+      'LimitCORE=0',
+      'CapabilityBoundingSet=',
+      'MemoryDenyWriteExecute=yes',
+    ])
       expect(text.split('\n')).toContain(line);
     expect(text).not.toMatch(/^(StateDirectory|DeviceAllow)=/m);
   });
@@ -131,7 +136,21 @@ describe('systemd/failsafe', () => {
   });
 });
 
-describe('systemd/distinct-credentials', () => {
+describe('systemd/guard-settings', () => {
+  let base: string;
+  beforeEach(() => {
+    base = mkdtempSync(join(tmpdir(), 'gridtide-settings-'));
+  });
+  afterEach(() => rmSync(base, { recursive: true }));
+
+  const guard = (files: Readonly<Record<string, string>>, ...group: readonly string[]) => {
+    for (const [file, text] of Object.entries(files)) {
+      mkdirSync(join(base, file, '..'), { recursive: true });
+      writeFileSync(join(base, file), text, { mode: 0o644 });
+    }
+    return spawnSync('sh', [join(UNITS, 'guard-settings'), base, ...group], { encoding: 'utf8' });
+  };
+
   //  files in the settings                                                            exit
   const rows: readonly (readonly [readonly string[], number])[] = [
     [['username', 'password', 'mqtt_username', 'mqtt_password'], 0],
@@ -142,14 +161,31 @@ describe('systemd/distinct-credentials', () => {
     [['my password', 'password'], 0],
   ];
   it.each(rows)('of %j ends with %i', (files, code) => {
-    const base = mkdtempSync(join(tmpdir(), 'gridtide-names-'));
-    for (const file of files) {
-      mkdirSync(join(base, file, '..'), { recursive: true });
-      writeFileSync(join(base, file), '');
-    }
-    const { status, stderr } = spawnSync('sh', [join(UNITS, 'distinct-credentials'), base], { encoding: 'utf8' });
-    rmSync(base, { recursive: true });
+    const { status, stderr } = guard(Object.fromEntries(files.map((file) => [file, ''])));
     expect([status, /two files that systemd hands over as/.test(stderr)]).toEqual([code, code === 1]);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('lets the group read configuration and certificates, and nobody the rest', () => {
+    const files = {
+      'gridtide.yaml': 'device: cellar\n',
+      'ca.pem': '-----BEGIN CERTIFICATE-----\n',
+      'both.pem': '-----BEGIN PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\n',
+      password: 'canary-4711\n',
+      'mqtt/my password': 'canary-4712\n',
+    };
+    expect(guard(files, '65534').status).toBe(0);
+    const rights = ['.', ...Object.keys(files)].map((file) => {
+      const { mode, gid } = lstatSync(join(base, file));
+      return [(mode & 0o7777).toString(8), gid === 65534];
+    });
+    expect(rights).toEqual([
+      ['2750', true],
+      ['640', true],
+      ['640', true],
+      ['600', expect.anything()],
+      ['600', expect.anything()],
+      ['600', expect.anything()],
+    ]);
   });
 });
 
@@ -183,13 +219,14 @@ describe('scripts/install', () => {
 
   const GPIO_FILES = [
     'etc/systemd/system/gridtide.service',
+    'etc/sysusers.d/gridtide.conf',
     'etc/udev/rules.d/60-gridtide-gpio.rules',
     'usr/local/bin/gridtide',
     'usr/local/lib/gridtide/dist/main.js',
     'usr/local/lib/gridtide/package.json',
-    'usr/local/lib/gridtide/systemd/distinct-credentials',
     'usr/local/lib/gridtide/systemd/failsafe',
     'usr/local/lib/gridtide/systemd/gridtide.service',
+    'usr/local/lib/gridtide/systemd/guard-settings',
   ];
 
   it('lays the same files however often it is run, and the command works', () => {
@@ -201,7 +238,17 @@ describe('scripts/install', () => {
     expect(spawnSync('node', [join(root, 'usr/local/bin/gridtide')], { encoding: 'utf8' }).stdout).toContain(
       'of the test',
     );
-    expect(lstatSync(join(root, 'etc/gridtide')).mode & 0o777).toBe(0o700);
+    expect(lstatSync(join(root, 'etc/gridtide')).mode & 0o777).toBe(0o750);
+    expect(lstatSync(join(root, 'etc/gridtide/page')).mode & 0o777).toBe(0o700);
+  });
+
+  it('installs the page when asked, and keeps it at later runs', () => {
+    install('--page');
+    expect(tree()).toContain('etc/systemd/system/gridtide-page.service');
+    expect(install('--mqtt-only').status).toBe(0);
+    expect(tree()).toContain('usr/local/lib/gridtide/systemd/page/gridtide-page.service');
+    install('--uninstall', '--purge');
+    expect(tree()).toEqual([]);
   });
 
   it('replaces the program and leaves settings and state alone', () => {

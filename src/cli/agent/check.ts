@@ -28,7 +28,8 @@ export const spec = {
   },
   notes: [
     'It drives no GPIO line and sends no command; at the broker it writes and reads a test topic of its own. Run it as the user of the agent:',
-    'root may read and write files that another user may not.',
+    'root may read and write files that another user may not. Of the installed agent, root checks all; members of the group gridtide',
+    'check what needs no credential.',
   ],
 } satisfies CommandSpec;
 
@@ -36,18 +37,31 @@ type Row = keyof typeof spec.options;
 
 const LOCAL_CHECKS: readonly Check[] = [checkFiles, checkState, checkClock, checkLines, checkTimezone, checkPlace];
 
+/** Why a party is not contacted, if it is not. */
+function explainSilence(party: 'mqtt' | 'service', findings: readonly Finding[], isOffline: boolean) {
+  if (isOffline) return 'not contacted (--offline)';
+  const isHidden = findings.some(({ at, state }) => state === 'skipped' && at.startsWith(`${party}.`));
+  return isHidden
+    ? 'not contacted: this user may not read its credentials; sudo gridtide check contacts it'
+    : undefined;
+}
+
 async function runChecks(
   config: LocatedConfig,
   args: Arguments<Row>,
-  { env, stop }: Terminal,
+  { env, stop, installed }: Terminal,
 ): Promise<readonly Finding[]> {
-  const context = { config, env, stop };
+  const context = { config, env, stop, isInstalled: config.state === installed?.state };
   const findings: Finding[] = [];
   for (const check of LOCAL_CHECKS) findings.push(...(await check(context)));
-  if (args.flag('offline'))
-    return [...findings, skipped('mqtt', 'not contacted (--offline)'), skipped('service', 'not contacted (--offline)')];
-  const { checkBroker, checkService } = await import('./network-checks.ts');
-  for (const check of [checkBroker, checkService]) findings.push(...(await check(context)));
+  for (const party of ['mqtt', 'service'] as const) {
+    const silence = explainSilence(party, findings, args.flag('offline'));
+    if (silence !== undefined) findings.push(skipped(party, silence));
+    else {
+      const { checkBroker, checkService } = await import('./network-checks.ts');
+      findings.push(...(await (party === 'mqtt' ? checkBroker : checkService)(context)));
+    }
+  }
   return findings;
 }
 

@@ -11,7 +11,7 @@ import { toPlace } from '../../domain/place.ts';
 import { type Disk, DiskError } from '../../domain/ports.ts';
 import { getZoneOffset } from '../../domain/time-zone.ts';
 import { days, durationBetween, formatCount, formatInstant, type Instant, type Place } from '../../domain/units.ts';
-import { createFileDisk, resolveOwnDirectory } from '../../platform/file-disk.ts';
+import { createSharedFileDisk, resolveOwnDirectory } from '../../platform/file-disk.ts';
 import { createSecrets, findSecretProblems } from '../../platform/secret-files.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { isCheckOverdue } from '../../region/refresh-policy.ts';
@@ -33,6 +33,8 @@ export interface CheckContext {
   readonly config: LocatedConfig;
   readonly env: Terminal['env'];
   readonly stop: AbortSignal;
+  /** The state is that of the installed unit: another user's, who gets the credentials from the service manager. */
+  readonly isInstalled: boolean;
 }
 
 export type Check = (context: CheckContext) => Promise<readonly Finding[]>;
@@ -53,7 +55,7 @@ const isAccessible = (path: string, mode: number) =>
   );
 
 /** Every file that the configuration names; a secret file may be readable by its owner alone. */
-export const checkFiles: Check = async ({ config, env }) => {
+export const checkFiles: Check = async ({ config, env, isInstalled }) => {
   const files = listConfiguredFiles(config);
   const problems = await findSecretProblems(files, env.CREDENTIALS_DIRECTORY);
   const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
@@ -62,6 +64,8 @@ export const checkFiles: Check = async ({ config, env }) => {
     const problem = problems.find((one) => one.at === at);
     const text = await secrets.read(path);
     if (problem !== undefined) findings.push(wrong(at, problem.text));
+    else if (text === undefined && isInstalled && (await isAccessible(path, constants.F_OK)))
+      findings.push(skipped(at, `${path} is there; root alone may read it, and the unit hands it to the agent`));
     else if (text === undefined)
       findings.push(wrong(at, `${path} cannot be read, so the login would fail: create it, readable by this user`));
     else if (text.trim() === '') findings.push(wrong(at, `${path} is empty: write one line into it`));
@@ -81,34 +85,33 @@ async function findExistingParent(path: string): Promise<string> {
     : findExistingParent(dirname(path));
 }
 
-export const checkState: Check = async ({ config: { state } }) => {
-  const existing = await findExistingParent(state);
-  if (!(await stat(existing)).isDirectory())
-    return [wrong('state', `${existing} is not a directory: give another --state`)];
-  if (!(await isAccessible(existing, constants.W_OK | constants.X_OK)))
-    return [
-      wrong(
-        'state',
-        `this user may not write to ${existing}, so the agent could not save its state: ${existing === state ? `sudo chown "$USER" ${state}` : `sudo install -d -m 700 -o "$USER" ${state}`}, or give another --state`,
-      ),
-    ];
-  const ownershipError =
-    existing === state
-      ? await resolveOwnDirectory(state).then(
-          () => undefined,
-          (error: Error) => error.message,
-        )
-      : undefined;
-  if (ownershipError !== undefined) return [wrong('state', `${ownershipError}, so the agent could not save its state`)];
+/** Undefined for a directory that the agent could use. */
+async function findStateProblem(existing: string, state: string, isInstalled: boolean): Promise<string | undefined> {
+  if (!(await stat(existing)).isDirectory()) return `${existing} is not a directory: give another --state`;
+  if (!isInstalled && !(await isAccessible(existing, constants.W_OK | constants.X_OK)))
+    return `this user may not write to ${existing}, so the agent could not save its state: ${existing === state ? `sudo chown "$USER" ${state}` : `sudo install -d -m 700 -o "$USER" ${state}`}, or give another --state`;
+  if (existing === state) {
+    const ownershipError = await resolveOwnDirectory(state, { allowsOtherOwner: isInstalled }).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    if (ownershipError !== undefined) return `${ownershipError}, so the agent could not save its state`;
+  }
   const { bavail, bsize } = await statfs(existing);
-  if (bavail * bsize < MIN_FREE_BYTES)
+  return bavail * bsize < MIN_FREE_BYTES
+    ? `${existing} has ${Math.floor((bavail * bsize) / 2 ** 20)} MiB free, and a map needs 32: make room`
+    : undefined;
+}
+
+export const checkState: Check = async ({ config: { state }, isInstalled }) => {
+  const existing = await findExistingParent(state);
+  const problem = await findStateProblem(existing, state, isInstalled);
+  if (problem !== undefined) return [wrong('state', problem)];
+  if (existing !== state)
     return [
-      wrong(
-        'state',
-        `${existing} has ${Math.floor((bavail * bsize) / 2 ** 20)} MiB free, and a map needs 32: make room`,
-      ),
+      ok('state', isInstalled ? `the unit makes ${state} at its start` : `${state} will be created in ${existing}`),
     ];
-  return [ok('state', existing === state ? `${state} is writable` : `${state} will be created in ${existing}`)];
+  return [ok('state', isInstalled ? `${state} belongs to the installed agent` : `${state} is writable`)];
 };
 
 export const checkClock: Check = async () => {
@@ -126,13 +129,15 @@ const listGpioLines = ({ loads }: LocatedConfig) =>
   });
 
 /** Chip, line and permission; drives no line. */
-export const checkLines: Check = async ({ config }) => {
+export const checkLines: Check = async ({ config, isInstalled }) => {
   const lines = listGpioLines(config);
   if (lines.length === 0) return [skipped('loads', 'no load uses a GPIO line')];
   const { probeLine } = await import('../../platform/gpio-probe.ts');
   const findings = await Promise.all(
     lines.map(async ({ at, line }) => {
       const failure = await probeLine(line);
+      if (failure?.kind === 'forbidden' && isInstalled)
+        return skipped(at, `line ${line} exists; this user may not drive it, and the user of the agent may`);
       return failure === undefined ? ok(at, `line ${line} exists and may be driven`) : wrong(at, failure.detail);
     }),
   );
@@ -200,7 +205,7 @@ export const checkPlace: Check = async ({ config: { state, place, service } }) =
     return [note('map', 'no map yet; the agent downloads it, and so does gridtide map update')];
   const { openMap } = await import('../../region/lookup.ts');
   try {
-    const disk = createFileDisk(state);
+    const disk = createSharedFileDisk(state);
     const checkedAt = await loadRegionCheckedAt(createDocumentStore(disk, () => {}));
     const map = await openMap(disk, service.signalType);
     if (map === undefined || 'kind' in map)

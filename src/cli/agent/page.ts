@@ -1,11 +1,12 @@
 /** `gridtide page`: serves the page of a house and its metrics, as a process of its own beside the agent. */
 
+import { readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
 import { createPage } from '../../page/create-page.ts';
-import { createFileDisk } from '../../platform/file-disk.ts';
+import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import { setProcessTimezone } from '../../platform/process-timezone.ts';
 import { createSecrets } from '../../platform/secret-files.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
@@ -45,13 +46,27 @@ async function readPassword(file: string | undefined): Promise<string | undefine
   return text;
 }
 
+/** The login that the unit of the page hands over; without one the page connects without a login, as no other is its own. */
+async function readUnitLogin(directory: string): Promise<Readonly<Record<string, string>>> {
+  const names = await readdir(directory).catch((): string[] => []);
+  const files = { usernameFile: 'page_mqtt-username', passwordFile: 'page_mqtt-password' };
+  const found = Object.entries(files).filter(([, name]) => names.includes(name));
+  return Object.fromEntries(found.map(([key, name]) => [key, join(directory, name)]));
+}
+
 /** The configuration with the page's own login at the broker. */
-function applyBrokerLogin(config: LocatedConfig, args: Arguments<keyof typeof spec.options>): LocatedConfig {
-  const [usernameFile, passwordFile] = [args.text('mqtt-username-file'), args.text('mqtt-password-file')];
-  if (config.mqtt === undefined || usernameFile === undefined) return config;
+async function applyBrokerLogin(
+  config: LocatedConfig,
+  args: Arguments<keyof typeof spec.options>,
+  { CREDENTIALS_DIRECTORY: handedOver }: Terminal['env'],
+): Promise<LocatedConfig> {
+  if (config.mqtt === undefined) return config;
   const { usernameFile: _, passwordFile: __, ...mqtt } = config.mqtt;
-  const password = passwordFile === undefined ? {} : { passwordFile: resolve(passwordFile) };
-  return { ...config, mqtt: { ...mqtt, usernameFile: resolve(usernameFile), ...password } };
+  const [username, password] = [args.text('mqtt-username-file'), args.text('mqtt-password-file')];
+  if (username === undefined)
+    return handedOver === undefined ? config : { ...config, mqtt: { ...mqtt, ...(await readUnitLogin(handedOver)) } };
+  const passwordFile = password === undefined ? {} : { passwordFile: resolve(password) };
+  return { ...config, mqtt: { ...mqtt, usernameFile: resolve(username), ...passwordFile } };
 }
 
 export async function run(args: Arguments<keyof typeof spec.options>, terminal: Terminal): Promise<number> {
@@ -59,13 +74,14 @@ export async function run(args: Arguments<keyof typeof spec.options>, terminal: 
   const address = args.text('listen') ?? '';
   parseListenAddress(address, password !== undefined);
   const options = { state: args.text('state'), allowsMissingCredentials: true };
-  const config = applyBrokerLogin(await loadConfigWithPaths(args.text('config'), terminal, options), args);
+  const located = await loadConfigWithPaths(args.text('config'), terminal, options);
+  const config = await applyBrokerLogin(located, args, terminal.env);
   setProcessTimezone(config.place.timezone);
   const broker = createUnstartedBroker(config, terminal.env, 'page');
   const own = hostname().toLowerCase();
   const page = await createPage({
     ...{ config, version: VERSION, clock: createSystemClock(), filesDirectory: locatePageFiles() },
-    disk: createFileDisk(config.state),
+    disk: createSharedFileDisk(config.state),
     names: [own, `${own}.local`, ...args.all('host').map((name) => name.toLowerCase())],
     ...(broker && { broker }),
     ...(password === undefined ? {} : { password }),

@@ -19,7 +19,7 @@ import {
   RATE_UNITS,
   type Uptime,
 } from '../../domain/units.ts';
-import { createFileDisk } from '../../platform/file-disk.ts';
+import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import { buildSignalView } from '../../signal/freshness.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
 import type { PlanResult } from '../lab/plan-result.ts';
@@ -54,7 +54,7 @@ export interface RunningPlans {
 export async function readRunningPlans(args: Arguments, terminal: Terminal, now: Instant): Promise<RunningPlans> {
   const options = { state: args.text('state'), allowsMissingCredentials: true };
   const config = await loadConfigWithPaths(args.text('config'), terminal, options);
-  const store = createDocumentStore(createFileDisk(config.state), () => {});
+  const store = createDocumentStore(createSharedFileDisk(config.state), () => {});
   const saved = {
     signalType: config.service.signalType,
     note: (text: string) => terminal.err(`${text}\n`),

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import type { Disk } from '../../domain/ports.ts';
 import { formatCount } from '../../domain/units.ts';
-import { createFileDisk } from '../../platform/file-disk.ts';
+import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import { findOtherAgent, PROCESS_FILE } from '../../platform/single-instance.ts';
 import {
   type Arguments,
@@ -112,7 +112,7 @@ async function withScratch<Value>(work: (directory: string) => Promise<Value>): 
 async function exportState(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const target = resolve(args.positionals[0] ?? '');
   const state = await locateState(args, terminal);
-  const disk = createFileDisk(state);
+  const disk = createSharedFileDisk(state);
   const names = await listState(disk);
   if (names.length === 0) throw new JobError(`${state} holds no state; name the directory with --state or --config`);
   if ((await findOtherAgent(disk)) !== undefined)
@@ -185,7 +185,7 @@ async function putFile(disk: Disk, name: string, path: string): Promise<void> {
 async function importState(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const archive = resolve(args.positionals[0] ?? '');
   const state = await locateState(args, terminal);
-  const disk = createFileDisk(state);
+  const disk = createSharedFileDisk(state);
   if ((await findOtherAgent(disk)) !== undefined)
     throw new JobError(`the agent is running on ${state}; stop it first, or it overwrites what is imported`);
   const present = await listState(disk);

@@ -17,7 +17,7 @@ import { createOutput } from '../../outputs/create-output.ts';
 import { OPEN_TIMEOUT } from '../../outputs/mqtt-output.ts';
 import { isOutputFailure, type Output, type OutputFailure } from '../../outputs/output.ts';
 import { readBootId } from '../../platform/boot-id.ts';
-import { createFileDisk } from '../../platform/file-disk.ts';
+import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import { findOtherAgent } from '../../platform/single-instance.ts';
 import { JobError, type Terminal } from '../shared/command.ts';
 import { createDiskErrorPrinter } from '../shared/state-directory.ts';
@@ -42,7 +42,7 @@ async function loadSwitchHistory(
   terminal: Terminal,
 ): Promise<SwitchHistory | undefined> {
   const { env, err } = terminal;
-  const store = createDocumentStore(createFileDisk(config.state), createDiskErrorPrinter(terminal));
+  const store = createDocumentStore(createSharedFileDisk(config.state), createDiskErrorPrinter(terminal));
   const boot = readBootId(env.RUNTIME_DIRECTORY);
   const { signalType } = config.service;
   const note = (text: string) => err(`${text}\n`);
@@ -194,7 +194,7 @@ export async function testDirectly(
   terminal: Terminal,
 ): Promise<LoadTestResult> {
   const { config, load, level, length } = loadTest;
-  const otherAgent = await findOtherAgent(createFileDisk(config.state));
+  const otherAgent = await findOtherAgent(createSharedFileDisk(config.state));
   if (otherAgent !== undefined)
     throw new JobError(
       `an agent runs on ${config.state} (process ${otherAgent}) and cannot be reached over MQTT, and two programs must not drive one output; stop it first`,

@@ -12,7 +12,7 @@ import type { BrokerMessage } from '../../domain/ports.ts';
 import { formatInstant, type Instant } from '../../domain/units.ts';
 import { buildLoadPayload, getRateUnit } from '../../mqtt/payloads.ts';
 import { buildTopics } from '../../mqtt/topics.ts';
-import { createFileDisk } from '../../platform/file-disk.ts';
+import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
@@ -79,7 +79,7 @@ async function readFromState(
   terminal: Terminal,
 ): Promise<KnownDecision | undefined> {
   const unit = getRateUnit(config);
-  const store = createDocumentStore(createFileDisk(config.state), createDiskErrorPrinter(terminal));
+  const store = createDocumentStore(createSharedFileDisk(config.state), createDiskErrorPrinter(terminal));
   const note = (text: string) => terminal.err(`${text}\n`);
   const { signalType } = config.service;
   const { control } = await loadSavedState([store], { signalType, note });

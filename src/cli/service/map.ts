@@ -1,7 +1,7 @@
 /** `gridtide map`: downloads or imports the region map into the local index, or describes the index. */
 
 import { formatCount, formatInstant, type Instant } from '../../domain/units.ts';
-import { createFileDisk } from '../../platform/file-disk.ts';
+import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import { type DownloadOptions, downloadHomeMap, importHomeMap } from '../../region/home-region.ts';
 import { readMapInfo } from '../../region/index/index-reader.ts';
 import type { ImportProgress, ImportResult, MapInfo } from '../../region/region-types.ts';
@@ -52,7 +52,7 @@ function formatInfo(info: MapInfo): string {
 }
 
 async function showInfo(context: LocalContext, json: boolean, terminal: Terminal): Promise<number> {
-  const info = await readMapInfo(createFileDisk(context.stateDirectory), context.signalType);
+  const info = await readMapInfo(createSharedFileDisk(context.stateDirectory), context.signalType);
   if (info === undefined || 'kind' in info) {
     const message =
       info === undefined
@@ -82,7 +82,7 @@ function createImportProgress(
 
 function buildImportOptions(args: Arguments<Row>, { place, ...context }: LocalContext, terminal: Terminal) {
   return {
-    disk: createFileDisk(context.stateDirectory),
+    disk: createSharedFileDisk(context.stateDirectory),
     signalType: context.signalType,
     now: Date.now() as Instant,
     force: args.flag('force'),

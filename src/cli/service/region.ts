@@ -4,7 +4,7 @@ import { toPlace } from '../../domain/place.ts';
 import { DiskError } from '../../domain/ports.ts';
 import { parseDecimal } from '../../domain/text-format.ts';
 import { formatInstant, type Place } from '../../domain/units.ts';
-import { createFileDisk } from '../../platform/file-disk.ts';
+import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import { openMap } from '../../region/lookup.ts';
 import type { RegionMap } from '../../region/region-types.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
@@ -35,7 +35,7 @@ const OUTSIDE = 'Coordinates not found';
 const unusableMapError = (cause: string) => new JobError(`${cause}; get a new map with gridtide map update`);
 
 async function openStoredMap(context: LocalContext): Promise<RegionMap> {
-  const map = await openMap(createFileDisk(context.stateDirectory), context.signalType);
+  const map = await openMap(createSharedFileDisk(context.stateDirectory), context.signalType);
   if (map === undefined) throw new JobError(noMapMessage(context));
   if ('kind' in map) throw unusableMapError(map.message);
   return map;

@@ -15,7 +15,7 @@ import {
   PERCENTILE_UNITS,
   type Place,
 } from '../../domain/units.ts';
-import { createFileDisk } from '../../platform/file-disk.ts';
+import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import type { ForecastQuery } from '../../service/api/query-types.ts';
 import type { Envelope, Forecast, LiveIndex } from '../../service/api/response-types.ts';
 import { failureText } from '../../service/failure-text.ts';
@@ -90,7 +90,7 @@ async function findRegionInMap(
   { stateDirectory, signalType }: LocalContext,
 ): Promise<string | undefined> {
   const { openMap } = await import('../../region/lookup.ts');
-  const map = await openMap(createFileDisk(stateDirectory), signalType).catch(() => undefined);
+  const map = await openMap(createSharedFileDisk(stateDirectory), signalType).catch(() => undefined);
   if (map === undefined || 'kind' in map) return undefined;
   try {
     return (await map.findRegion(place))?.region;

@@ -2,7 +2,9 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DiskError } from '../../domain/ports.ts';
 import { type LedgerMonth, listLedgerFiles, readLedgerMonths } from '../../ledger/ledger-files.ts';
+import { isFileMissing, translateDiskError } from '../../platform/disk-error-text.ts';
 import { JobError } from './command.ts';
 
 export interface LedgerDirectory {
@@ -13,7 +15,13 @@ export interface LedgerDirectory {
 
 /** Throws `JobError` when the directory has no ledger. */
 export async function openLedger(directory: string): Promise<LedgerDirectory> {
-  const names = listLedgerFiles(await readdir(directory).catch(() => []));
+  const names = listLedgerFiles(
+    await readdir(directory).catch((error: unknown) => {
+      const failure = translateDiskError(error, directory, 'read');
+      if (isFileMissing(error) || !(failure instanceof DiskError)) return [];
+      throw new JobError(failure.message);
+    }),
+  );
   if (names.length === 0)
     throw new JobError(
       `${directory} has no ledger, so there is nothing to report; the agent writes one within an hour: let it run, or give its --state`,

@@ -16,7 +16,9 @@ const MAX_CONFIG_BYTES = 1024 * 1024;
 function suggestFix(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'gridtide init writes one';
-  return code === 'EACCES' ? 'run this command as its owner, or let this user read it' : 'name a file';
+  return code === 'EACCES'
+    ? 'run this command as its owner or as a member of its group (of the installed agent: sudo adduser "$USER" gridtide, then log in again)'
+    : 'name a file';
 }
 
 /** Throws `UsageError` with one sentence per mistake. */

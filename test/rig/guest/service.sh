@@ -30,9 +30,10 @@ SAFE=1100
 before=$(wires)
 systemctl start gridtide || { journalctl -b --no-pager -u gridtide | tail -40; exit 1; }
 part started
-printf '{"part":"rights","before":"%s","user":"%s","credentials":"%s","group":"%s","settings":"%s"}\n' "$before" \
-  "$(busybox stat -c %u /proc/"$(property MainPID)")" "$(ls "/run/credentials/gridtide.service" | tr '\n' ,)" \
-  "$(busybox stat -c '%g %a' /sys/class/gpio/gpio529/value)" "$(busybox stat -c '%u %a' /etc/gridtide)"
+printf '{"part":"rights","before":"%s","user":"%s","credentials":"%s","group":"%s","settings":"%s","state":"%s"}\n' "$before" \
+  "$(busybox stat -c %U /proc/"$(property MainPID)")" "$(ls "/run/credentials/gridtide.service" | tr '\n' ,)" \
+  "$(busybox stat -c '%g %a' /sys/class/gpio/gpio529/value)" "$(busybox stat -c '%u %G %a' /etc/gridtide)" \
+  "$(busybox stat -c '%U %G %a' /var/lib/gridtide)"
 
 against
 mark begin killed
