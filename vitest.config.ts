@@ -1,5 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** The emulated machines first: a file that waits for minutes must not be the last. */
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]) {
+    const isSlow = ({ moduleId }: TestSpecification) => moduleId.includes('/test/rig/');
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+  }
+}
 
 // Forked processes, not threads: onoff's native watcher must not live in a worker thread.
 export default defineConfig({
@@ -18,8 +28,9 @@ export default defineConfig({
     ],
     setupFiles: ['test/seed.setup.ts'],
     pool: 'forks',
-    // The runner's own choice leaves one core free: on two cores that is one file at a time, while many tests only wait for processes.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than there are cores: many tests only wait, for a last will, a keepalive, or a machine that boots.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: SlowFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },
