@@ -151,55 +151,59 @@ function locateRows(
   };
 }
 
-/** Where the cells of one boundary and number of starts lie, and of those they are computed from, at no progress. */
-interface CellBand {
-  readonly off: number;
-  readonly on: number;
-  readonly stay: number;
-  readonly run: number;
-  readonly stop: number;
-  readonly start: number;
-  readonly mark: number;
-}
-
 /** One boundary and number of starts. No start leads to less progress than its least running time. */
-function fillBoundary(
-  shape: ProblemShape,
-  rows: BoundaryRows,
-  { stride, started, infinities: nothing }: CellLayout,
-  k: number,
-) {
+function fillBoundary(shape: ProblemShape, rows: BoundaryRows, layout: CellLayout, k: number) {
   const { need, minOn, isCounted } = shape;
+  const { stride, started, infinities } = layout;
   const base = k * stride;
-  const band = {
-    off: rows.off + base,
-    on: rows.on + base,
-    stay: rows.offBefore + base,
-    run: rows.onBefore + base - 1,
-    stop: rows.stop + base,
-    start: rows.start + base - started - minOn,
-    mark: (rows.t * countColumns(shape) + k) * need,
-  };
+  const mark = (rows.t * countColumns(shape) + k) * need;
   const { highest } = rows;
   const lowest = Math.max(rows.lowest, k * minOn);
   const begun = isCounted && k === 0 ? need : minOn;
-  fillBand({ ...band, start: nothing }, rows, lowest, Math.min(begun - 1, highest));
-  fillBand(band, rows, Math.max(lowest, begun), highest);
+  fillBand(rows, { base, mark, start: infinities, lowest, highest: Math.min(begun - 1, highest) });
+  fillBand(rows, { base, mark, start: rows.start + base - started - minOn, lowest: Math.max(lowest, begun), highest });
+}
+
+/** The cells of one number of starts, from the least progress to the most; `base` and `mark` are those of no progress. */
+interface CellBand {
+  readonly base: number;
+  readonly mark: number;
+  /** Where a start leads from. */
+  readonly start: number;
+  readonly lowest: number;
+  readonly highest: number;
 }
 
 /** Off: it stays off, or stopped `minOff` slots ago. On: it runs on, or started `minOn` slots ago. */
-function fillBand(band: CellBand, { weight, stretch }: BoundaryRows, lowest: number, highest: number) {
+function fillBand(rows: BoundaryRows, { base, mark, start, lowest, highest }: CellBand) {
   const cell = cells;
   const pointer = pointers;
-  const { off, on, stay, run, stop, start, mark } = band;
+  const { weight, stretch } = rows;
+  const off = rows.off + base;
+  const on = rows.on + base;
+  const stay = rows.offBefore + base;
+  const run = rows.onBefore + base - 1;
+  const stop = rows.stop + base;
   for (let n = lowest; n <= highest; n++) {
     const stays = cell[stay + n] as number;
     const stops = cell[stop + n] as number;
     const runs = (cell[run + n] as number) + weight;
     const starts = (cell[start + n] as number) + stretch;
-    cell[off + n] = Math.min(stops, stays);
-    cell[on + n] = Math.min(starts, runs);
-    pointer[mark + n] = (stops < stays ? STOPPED : 0) + (starts < runs ? STARTED : 0);
+    // Compared by hand: `Math.min` costs more than all the rest of the loop.
+    let leastOff = stays;
+    let leastOn = runs;
+    let by = 0;
+    if (stops < stays) {
+      leastOff = stops;
+      by = STOPPED;
+    }
+    if (starts < runs) {
+      leastOn = starts;
+      by += STARTED;
+    }
+    cell[off + n] = leastOff;
+    cell[on + n] = leastOn;
+    pointer[mark + n] = by;
   }
 }
 

@@ -276,13 +276,13 @@ export function computeJobEmissions(
   power: Kilowatt,
 ): Kilogram {
   let sum = 0;
-  for (const [i, rate] of values.entries()) {
-    const start = from + i * period;
-    for (const run of runs) {
-      const overlap = Math.min(run.to, start + period) - Math.max(run.from, start);
-      if (overlap > 0 && !Number.isNaN(rate))
-        sum += computeEmissions(computeEnergy(power, overlap as Duration), rate as LbsPerMwh);
+  for (const run of runs)
+    for (let slot = Math.max(0, Math.floor((run.from - from) / period)); from + slot * period < run.to; slot++) {
+      const rate = values[slot];
+      if (rate === undefined) break;
+      const start = from + slot * period;
+      const length = (Math.min(run.to, start + period) - Math.max(run.from, start)) as Duration;
+      if (!Number.isNaN(rate)) sum += computeEmissions(computeEnergy(power, length), rate as LbsPerMwh);
     }
-  }
   return sum as Kilogram;
 }
