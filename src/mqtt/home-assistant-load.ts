@@ -13,10 +13,23 @@ const MAX_STATE_LENGTH = 255;
 /** Of an override, beside the length that the configuration gives one. */
 const OVERRIDE_LENGTHS = ['1h', '2h', '8h'] as const;
 
-export function buildLoadEntities(load: LoadConfig, topics: Topics, hasCommands: boolean): Record<string, Entity> {
+export interface LoadEntityOptions {
+  readonly hasCommands: boolean;
+  /** Of the tariff. */
+  readonly currency?: string;
+}
+
+export function buildLoadEntities(
+  load: LoadConfig,
+  topics: Topics,
+  { hasCommands, currency }: LoadEntityOptions,
+): Record<string, Entity> {
   return {
     ...buildStateEntities(load, topics),
     ...buildMeterEntities(load, topics),
+    ...(currency === undefined
+      ? {}
+      : { cost: buildBillEntity('Cost', 'paid', { topics, currency, sums: `loads['${load.name}'].all` }) }),
     ...(hasCommands ? buildCommandEntities(load, topics) : {}),
   };
 }
@@ -80,6 +93,22 @@ function buildMeterEntities(load: LoadConfig, topics: Topics): Record<string, En
       ...{ ...sensor, name: 'CO2 saved', icon: 'mdi:leaf', unit_of_measurement: 'kg', state_class: 'total' },
       value_template: total('savedKg'),
     },
+  };
+}
+
+interface BillSource {
+  readonly topics: Topics;
+  readonly currency: string;
+  /** Path of the sums in the document `totals`. */
+  readonly sums: string;
+}
+
+/** A sum of money; unknown until the price of a run is known. */
+export function buildBillEntity(name: string, key: string, { topics, currency, sums }: BillSource): Entity {
+  const bill = `value_json.${sums}.bill`;
+  return {
+    ...{ platform: 'sensor', state_topic: topics.totals, name, device_class: 'monetary', state_class: 'total' },
+    ...{ unit_of_measurement: currency, value_template: `{{ ${bill}.${key} if ${bill} else None }}` },
   };
 }
 

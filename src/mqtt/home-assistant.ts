@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { SignalType } from '../domain/load-types.ts';
 import type { RateUnit } from '../domain/rate-units.ts';
-import { buildLoadEntities, type Entity } from './home-assistant-load.ts';
+import { buildBillEntity, buildLoadEntities, type Entity } from './home-assistant-load.ts';
 import { getRateUnit } from './payloads.ts';
 import { buildDiscoveryId, buildTopics } from './topics.ts';
 
@@ -37,6 +37,7 @@ export const listDiscoveryTopics = (config: Config): readonly string[] =>
 /** The agent as a device, and each load as a device of its own reached through it; `hasCommands`: whether Home Assistant may command loads. */
 export function buildDiscovery(config: Config, version: string, hasCommands: boolean): readonly DiscoveryMessage[] {
   const topics = buildTopics(config);
+  const currency = config.tariff?.currency;
   const agent = {
     identifiers: [buildDeviceId(config)],
     ...{ name: `gridtide ${config.device}`, manufacturer: 'gridtide', model: 'Agent', sw_version: version },
@@ -44,7 +45,7 @@ export function buildDiscovery(config: Config, version: string, hasCommands: boo
   const entities = {
     ...buildSignalEntities(topics, config.service.signalType, getRateUnit(config)),
     ...buildHealthEntities(topics),
-    ...buildSavedEntities(topics),
+    ...buildSavedEntities(topics, currency),
   };
   const messages = [
     buildMessage(config, version, { device: agent, entities }),
@@ -54,7 +55,7 @@ export function buildDiscovery(config: Config, version: string, hasCommands: boo
         ...{ name: load.name, manufacturer: 'gridtide', model: `Load (${load.type})` },
         via_device: buildDeviceId(config),
       };
-      const own = buildLoadEntities(load, topics, hasCommands);
+      const own = buildLoadEntities(load, topics, { hasCommands, ...(currency === undefined ? {} : { currency }) });
       return buildMessage(config, version, { device, entities: own, load: load.name });
     }),
   ];
@@ -142,14 +143,20 @@ function buildHealthEntities(topics: Topics): Record<string, Entity> {
   };
 }
 
-/** What the house has saved, and the rates ahead as an attribute for charts. */
-function buildSavedEntities(topics: Topics): Record<string, Entity> {
+/** What the house has saved and paid, and the rates ahead as an attribute for charts. */
+function buildSavedEntities(topics: Topics, currency: string | undefined): Record<string, Entity> {
   const saved = {
     ...{ platform: 'sensor', state_topic: topics.totals, unit_of_measurement: 'kg', icon: 'mdi:leaf' },
   };
   return {
     saved_today: { ...saved, name: 'CO2 saved today', value_template: '{{ value_json.today.savedKg }}' },
     saved: { ...saved, name: 'CO2 saved', state_class: 'total', value_template: '{{ value_json.all.savedKg }}' },
+    ...(currency === undefined
+      ? {}
+      : {
+          cost_today: buildBillEntity('Cost today', 'paid', { topics, currency, sums: 'today' }),
+          saved_cost: buildBillEntity('Cost saved', 'saved', { topics, currency, sums: 'all' }),
+        }),
     forecast: {
       ...DIAGNOSTIC,
       platform: 'sensor',

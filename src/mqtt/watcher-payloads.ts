@@ -89,6 +89,26 @@ export interface TotalsFacts {
 
 const DAYS_SHOWN = 30;
 
+/** Of the energy whose price is known, in the newest currency; null without a tariff. */
+function sumBills(totals: readonly Total[]) {
+  const bills = totals.flatMap(({ bill }) => bill ?? []);
+  const currency = bills.at(-1)?.currency;
+  if (currency === undefined) return null;
+  const own = bills.filter((bill) => bill.currency === currency);
+  const sum = (value: (bill: (typeof own)[number]) => number) => own.reduce((all, bill) => all + value(bill), 0);
+  const [paid, instead] = [sum((bill) => bill.paid), sum((bill) => bill.instead)];
+  return {
+    currency,
+    energyKwh: roundTo(
+      sum(({ energy }) => energy),
+      3,
+    ),
+    paid: roundTo(paid, 3),
+    instead: roundTo(instead, 3),
+    saved: roundTo(instead - paid, 3),
+  };
+}
+
 function sumTotals(totals: readonly Total[]) {
   const sum = (value: (total: Total) => number) => totals.reduce((all, total) => all + value(total), 0);
   const priced = sum((total) => total.priced);
@@ -112,6 +132,7 @@ function sumTotals(totals: readonly Total[]) {
     pricedKwh: roundTo(priced, 3),
     settledShare: priced === 0 ? 0 : roundTo(sum((total) => total.settledShare * total.priced) / priced, 3),
     starts: sum(({ starts }) => starts),
+    bill: sumBills(totals),
   };
 }
 

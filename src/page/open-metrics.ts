@@ -41,6 +41,10 @@ export function formatOpenMetrics(documents: Documents): string {
     loads.map((load) => ({ labels: { load }, value: value(asObject(documents[`loads/${load}`])) }));
   const perTotal = (key: string): readonly Sample[] =>
     Object.entries(totals).map(([load, spans]) => ({ labels: { load }, value: asObject(asObject(spans).all)[key] }));
+  const paid = Object.entries(totals).flatMap(([load, spans]) => {
+    const { currency, paid: value } = asObject(asObject(asObject(spans).all).bill);
+    return typeof currency === 'string' ? [{ labels: { load, currency }, value }] : [];
+  });
   const parts = Object.entries(asObject(health.parts)).map(([part, state]) => ({
     labels: { part },
     value: asObject(state).ok,
@@ -78,6 +82,7 @@ export function formatOpenMetrics(documents: Documents): string {
     formatFamily('gridtide_energy_kilowatthours', 'counter', 'Energy of the load.', perTotal('energyKwh')),
     formatFamily('gridtide_emitted_kilograms', 'gauge', 'CO2 of the energy of the load.', perTotal('kg')),
     formatFamily('gridtide_saved_kilograms', 'gauge', 'CO2 saved against the baseline.', perTotal('savedKg')),
+    formatFamily('gridtide_paid', 'gauge', 'Cost of the energy of the load, in the currency of its label.', paid),
     formatFamily('gridtide_requests', 'counter', 'Requests to the service since the start.', [
       { value: counters.requests },
     ]),

@@ -172,6 +172,25 @@ describe('the discovery message', () => {
     expect(made[1]?.override?.options).toContain('recommend 2h');
   });
 
+  it('has sums of money with a tariff, in its currency', () => {
+    const tariff = { currency: 'EUR', source: { kind: 'file' as const, path: '/none' } };
+    const money = (config: ReturnType<typeof buildMonitorConfig>) =>
+      buildDiscovery(config, '0.1.0', true)
+        .flatMap(({ payload }) => Object.values(JSON.parse(payload).components as Readonly<Record<string, Json>>))
+        .filter(({ device_class }) => device_class === 'monetary')
+        .map(({ unit_of_measurement, state_class, value_template }) => [
+          ...[unit_of_measurement, state_class],
+          /value_json\.(\S+) if/.exec(`${value_template}`)?.[1],
+        ]);
+    expect(money(buildMonitorConfig('mqtt://127.0.0.1', { tariff }))).toEqual([
+      ['EUR', 'total', 'today.bill.paid'],
+      ['EUR', 'total', 'all.bill.saved'],
+      ['EUR', 'total', "loads['car'].all.bill.paid"],
+      ['EUR', 'total', "loads['heating'].all.bill.paid"],
+    ]);
+    expect(money(buildMonitorConfig('mqtt://127.0.0.1'))).toEqual([]);
+  });
+
   it('is not sent where none is wanted', () => {
     const mqtt = { url: 'mqtt://127.0.0.1', commands: 'auto' } as const;
     expect(buildDiscovery(buildMonitorConfig(mqtt.url, { mqtt }), '0.1.0', true)).toEqual([]);

@@ -144,13 +144,16 @@ describe('the documents of those who watch', () => {
       ...{ settledShare: 0.5, imputedShare: 0, restated: 0, jobs: 0, starts: 1 },
     });
     const days = [
-      total('2026-02-28', 'car', 4),
-      total('2026-03-01', 'car', 1),
+      { ...total('2026-02-28', 'car', 4), bill: { energy: 2, paid: 1, instead: 1.5, currency: 'EUR' } },
+      { ...total('2026-03-01', 'car', 1), bill: { energy: 2, paid: 0.4, instead: 0.7, currency: 'USD' } },
       total('2026-03-01', 'heating', 0.5),
     ] as unknown as Parameters<typeof buildTotalsPayload>[0]['days'];
     const made = buildTotalsPayload({ ...NO_TOTALS, days }, ['car', 'heating']);
     expect([made.today.savedKg, made.month.savedKg, made.all.savedKg]).toEqual([1.5, 1.5, 5.5]);
     expect(made.loads.car?.all).toMatchObject({ energyKwh: 4, savedKg: 5, settledShare: 0.5, starts: 2 });
+    // Of two currencies the newest: sums of both are none.
+    const bill = { currency: 'USD', energyKwh: 2, paid: 0.4, instead: 0.7, saved: 0.3 };
+    expect([made.all.bill, made.today.bill, made.loads.heating?.all.bill]).toEqual([bill, bill, null]);
     expect(made.days).toEqual([
       { day: '2026-02-28', energyKwh: 2, kg: 1, savedKg: 4 },
       { day: '2026-03-01', energyKwh: 4, kg: 2, savedKg: 1.5 },

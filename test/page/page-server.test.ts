@@ -2,6 +2,7 @@
 
 import { request } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
+import parsePrometheusTextFormat from 'parse-prometheus-text-format';
 import { describe, expect, it } from 'vitest';
 import * as command from '../../src/cli/agent/page.ts';
 import { listenForPage } from '../../src/cli/shared/page-address.ts';
@@ -200,6 +201,31 @@ describeWithMosquitto('the documents', () => {
     expect(text).toContain('gridtide_load_running{load="car"} 1\n');
     expect(text).toContain('gridtide_healthy{part="service"} 1\n');
     expect(text.endsWith('# EOF\n')).toBe(true);
+  });
+
+  it('are what a parser of Prometheus reads, with names and labels of any letters', () => {
+    const text = formatOpenMetrics({
+      availability: 'online',
+      signal: { index: 21.5, rate: 583.4, units: 'lb/MWh' },
+      'loads/ca"r\\': { running: true, powerKw: 7.2, nextStart: '2026-03-01T20:00:00+00:00' },
+      totals: {
+        loads: { car: { all: { energyKwh: 4, kg: 1, savedKg: -0.5, bill: { currency: 'EUR', paid: 1.25 } } } },
+      },
+    });
+    const families = new Map(parsePrometheusTextFormat(text).map((family) => [family.name, family]));
+    const read = (name: string) => families.get(name)?.metrics;
+    expect(read('gridtide_up')).toEqual([{ value: '1' }]);
+    expect(read('gridtide_rate')).toEqual([{ value: '583.4', labels: { unit: 'lb/MWh' } }]);
+    expect(read('gridtide_load_running')).toEqual([{ value: '1', labels: { load: 'ca"r\\' } }]);
+    expect(read('gridtide_load_next_start_seconds')).toEqual([{ value: '1772395200', labels: { load: 'ca"r\\' } }]);
+    expect(read('gridtide_saved_kilograms')).toEqual([{ value: '-0.5', labels: { load: 'car' } }]);
+    expect(read('gridtide_paid')).toEqual([{ value: '1.25', labels: { load: 'car', currency: 'EUR' } }]);
+    expect(families.get('gridtide_energy_kilowatthours_total')?.metrics).toEqual([
+      { value: '4', labels: { load: 'car' } },
+    ]);
+    // OpenMetrics names a counter without the ending of its samples, which this parser of the older text does not know.
+    const named = [...families.values()].filter(({ name }) => !name.endsWith('_total'));
+    expect(named.filter(({ help, type }) => help === '' || type === '')).toEqual([]);
   });
 
   it('of a house of which nothing is known are metrics as well', () =>

@@ -45,6 +45,7 @@ interface Sum {
   readonly insteadKg: number;
   readonly savedKg: number;
   readonly settledShare: number;
+  readonly bill: { readonly currency: string; readonly paid: number; readonly saved: number } | null;
 }
 
 export interface House {
@@ -110,6 +111,9 @@ export function formatNumber(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return Number(value.toFixed(digits)).toLocaleString();
 }
+
+export const formatMoney = (value: number, currency: string) =>
+  value.toLocaleString(undefined, { style: 'currency', currency });
 
 /** `07:00`, of another day with its name, in the zone of the house. */
 export function createClockFormat(timezone: string) {

@@ -7,6 +7,7 @@ import {
   buildTimeline,
   createClockFormat,
   findTrouble,
+  formatMoney,
   formatNumber,
   getPlannedRuns,
   type House,
@@ -148,17 +149,19 @@ function updateSaved(): void {
     setText('saved-note', 'Energy and savings follow after the first run.');
     return;
   }
-  const kg = ({ savedKg }: { savedKg: number }) => `${formatNumber(savedKg)} kg`;
+  const describeSaved = ({ savedKg, bill }: (typeof totals)['all']) =>
+    `${formatNumber(savedKg)} kg${bill === null ? '' : `, ${formatMoney(bill.saved, bill.currency)}`}`;
   setList('saved-totals', [
-    ['Today', kg(totals.today)],
-    ['This month', kg(totals.month)],
-    ['In all', kg(totals.all)],
+    ['Today', describeSaved(totals.today)],
+    ['This month', describeSaved(totals.month)],
+    ['In all', describeSaved(totals.all)],
   ]);
   const { all } = totals;
   const share = all.insteadKg === 0 ? '' : ` (${formatNumber((100 * all.savedKg) / Math.abs(all.insteadKg))} %)`;
+  const paid = all.bill === null ? '' : `; paid ${formatMoney(all.bill.paid, all.bill.currency)}`;
   setText(
     'saved-note',
-    `${formatNumber(all.energyKwh)} kWh, ${formatNumber(all.kg)} kg of CO₂ instead of ${formatNumber(all.insteadKg)} kg at once${share}; ${formatNumber(100 * all.settledShare)} % settled.`,
+    `${formatNumber(all.energyKwh)} kWh, ${formatNumber(all.kg)} kg of CO₂ instead of ${formatNumber(all.insteadKg)} kg at once${share}; ${formatNumber(100 * all.settledShare)} % settled${paid}.`,
   );
   updateDays(totals.days);
 }
