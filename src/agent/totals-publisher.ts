@@ -4,10 +4,9 @@ import type { Decision } from '../control/control-types.ts';
 import { isRunning } from '../domain/levels.ts';
 import { createDayFormatter, findNextDayStart } from '../domain/local-day.ts';
 import { createPoller } from '../domain/poller.ts';
-import { type Disk, DiskError } from '../domain/ports.ts';
+import { DiskError } from '../domain/ports.ts';
 import { addDuration, type Duration, floorTo, type Instant, minutes, seconds } from '../domain/units.ts';
-import { listLedgerFiles, readLedgerMonths } from '../ledger/ledger-files.ts';
-import { computeTotalsByMonth, type Total } from '../ledger/totals.ts';
+import { createHouseTotals, type HouseTotals } from '../ledger/house-totals.ts';
 import type { Monitor } from '../mqtt/monitor.ts';
 import type { AgentContext } from './agent-context.ts';
 import type { Part } from './lifecycle.ts';
@@ -28,6 +27,7 @@ const POLLS_AFTER_RUN = 2;
 export function createTotalsPublisher(context: AgentContext, { monitor, decisions }: TotalsPublisherParts): Part {
   const { world, config, clock } = context;
   const formatDay = createDayFormatter(config.place.timezone);
+  const computeTotals = createHouseTotals(world.disk, config.place.timezone);
   let publishedDay = '';
   let pollsLeft = 0;
 
@@ -39,11 +39,11 @@ export function createTotalsPublisher(context: AgentContext, { monitor, decision
       if (decisions().some(({ level }) => isRunning(level))) pollsLeft = POLLS_AFTER_RUN;
       const today = formatDay(wall);
       if (trusted && (pollsLeft > 0 || today !== publishedDay)) {
-        const days = await computeDays(world.disk, config.place.timezone, wall);
+        const totals = await readTotals(computeTotals, wall);
         if (poller.signal.aborted) return undefined;
-        if (days !== undefined) {
+        if (totals !== undefined) {
           const validUntil = findNextDayStart(formatDay, wall);
-          monitor.publishTotals({ at: wall, validUntil, today, days });
+          monitor.publishTotals({ at: wall, validUntil, today, ...totals });
           publishedDay = today;
           pollsLeft -= 1;
         }
@@ -61,10 +61,9 @@ function findWait(now: Instant): Duration {
 }
 
 /** Undefined while the disk refuses. */
-async function computeDays(disk: Disk, timezone: string, now: Instant): Promise<readonly Total[] | undefined> {
+async function readTotals(compute: (now: Instant) => Promise<HouseTotals>, now: Instant) {
   try {
-    const months = readLedgerMonths(disk, listLedgerFiles(await disk.list()));
-    return (await computeTotalsByMonth(months, { timezone, by: 'day', now })).totals;
+    return await compute(now);
   } catch (error) {
     if (!(error instanceof DiskError)) throw error;
     return undefined;

@@ -1,6 +1,6 @@
 /** Energy, emissions and savings per load and span. */
 
-import { type Kilogram, subtractDuration } from '../domain/units.ts';
+import { type Instant, type Kilogram, subtractDuration } from '../domain/units.ts';
 import type { Baseline, BillSums, Entry, TotalSums } from './entries.ts';
 import { type LedgerMonth, READ_BACK } from './ledger-files.ts';
 import { createTally, type TallyGroup, type TallyOptions } from './tally.ts';
@@ -16,6 +16,8 @@ export interface Total
   readonly load: string;
   /** Local day `2026-03-01`, month `2026-03`, or `all`. */
   readonly span: string;
+  /** Start of its first running time. */
+  readonly at: Instant;
   /** Negative when the counterfactual would have been cleaner. */
   readonly saved: Kilogram;
   readonly baselines: readonly Baseline[];
@@ -35,12 +37,13 @@ function findStatus({ estimated, priced, settled }: TotalSums): RateStatus {
   return settled >= priced * (1 - 1e-9) ? 'settled' : 'provisional';
 }
 
-function buildTotal({ load, span, sums }: TallyGroup): Total {
+function buildTotal({ load, span, at, sums }: TallyGroup): Total {
   const { energy, metered, unconfirmed, priced, emitted, instead, restated, baselines, models, jobs, starts } = sums;
   const shareOf = (part: number) => (priced === 0 ? 0 : part / priced);
   return {
     load,
     span,
+    at,
     energy,
     metered,
     unconfirmed,

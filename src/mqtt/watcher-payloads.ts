@@ -83,8 +83,10 @@ export interface TotalsFacts {
   readonly validUntil: Instant;
   /** Local, `2026-03-01`. */
   readonly today: string;
-  /** One a load and local day. */
-  readonly days: readonly Total[];
+  /** The first local day of the ledger; undefined while it is empty. */
+  readonly since: string | undefined;
+  /** One a load and span: local days, `2026-03-01`, the latest 30 at least; whole months before, `2026-01`. */
+  readonly spans: readonly Total[];
 }
 
 const DAYS_SHOWN = 30;
@@ -143,24 +145,24 @@ const sumSpans = (totals: readonly Total[], today: string) => ({
 });
 
 /** `…/totals` */
-export function buildTotalsPayload({ at, validUntil, today, days }: TotalsFacts, loads: readonly string[]) {
-  const spans = [...new Set(days.map(({ span }) => span))].sort();
+export function buildTotalsPayload({ at, validUntil, today, since, spans }: TotalsFacts, loads: readonly string[]) {
+  const days = [...new Set(spans.map(({ span }) => span))].filter((span) => span.length === today.length).sort();
   return {
     time: formatInstant(at),
     validUntil: formatInstant(validUntil),
-    since: spans[0] ?? null,
-    ...sumSpans(days, today),
+    since: since ?? null,
+    ...sumSpans(spans, today),
     loads: Object.fromEntries(
       loads.map((load) => [
         load,
         sumSpans(
-          days.filter((total) => total.load === load),
+          spans.filter((total) => total.load === load),
           today,
         ),
       ]),
     ),
-    days: spans.slice(-DAYS_SHOWN).map((day) => {
-      const { energyKwh, kg, savedKg } = sumTotals(days.filter(({ span }) => span === day));
+    days: days.slice(-DAYS_SHOWN).map((day) => {
+      const { energyKwh, kg, savedKg } = sumTotals(spans.filter(({ span }) => span === day));
       return { day, energyKwh, kg, savedKg };
     }),
   };

@@ -9,8 +9,8 @@ import { createDayFormatter, findNextDayStart } from '../domain/local-day.ts';
 import { type Disk, DiskError } from '../domain/ports.ts';
 import { days, formatInstant, type Instant, subtractDuration, type Uptime } from '../domain/units.ts';
 import type { Entry } from '../ledger/entries.ts';
+import { createHouseTotals } from '../ledger/house-totals.ts';
 import { listLedgerFiles, readLedgerMonths } from '../ledger/ledger-files.ts';
-import { computeTotalsByMonth } from '../ledger/totals.ts';
 import { buildInfoPayload, buildLoadPayload, getRateUnit } from '../mqtt/payloads.ts';
 import {
   buildForecastPayload,
@@ -62,12 +62,10 @@ async function readTotals(disk: Disk, { place, loads }: Config, now: Instant) {
   const formatDay = createDayFormatter(place.timezone);
   const names = loads.map(({ name }) => name);
   try {
-    const files = listLedgerFiles(await disk.list());
-    if (files.length === 0) return undefined;
-    const options = { timezone: place.timezone, by: 'day', now } as const;
-    const totals = (await computeTotalsByMonth(readLedgerMonths(disk, files), options)).totals;
+    if (listLedgerFiles(await disk.list()).length === 0) return undefined;
+    const totals = await createHouseTotals(disk, place.timezone)(now);
     const validUntil = findNextDayStart(formatDay, now);
-    return buildTotalsPayload({ at: now, validUntil, today: formatDay(now), days: totals }, names);
+    return buildTotalsPayload({ at: now, validUntil, today: formatDay(now), ...totals }, names);
   } catch (error) {
     if (!(error instanceof DiskError)) throw error;
     return undefined;

@@ -66,3 +66,12 @@ export const settledEntry = (from: number, rates: readonly number[], read: numbe
     Array.from({ length: 12 }, (_, i) => ({ at: ledgerInstant(from + h + i / 12), rate: rate as LbsPerMwh, imputed })),
   ),
 });
+
+/** Uniform in [0, 1), the same for the same seed. */
+export function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 16_807) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}

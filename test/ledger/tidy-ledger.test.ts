@@ -11,19 +11,10 @@ import type { TallyOptions } from '../../src/ledger/tally.ts';
 import { tidyLedger } from '../../src/ledger/tidy-ledger.ts';
 import { computeTotals, computeTotalsByMonth, type Total } from '../../src/ledger/totals.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-disk.ts';
-import { jobEntry, ledgerInstant, seenEntries, settledEntry, slotEntries } from './ledger-samples.ts';
+import { createRandom, jobEntry, ledgerInstant, seenEntries, settledEntry, slotEntries } from './ledger-samples.ts';
 import { listRandomEntries } from './random-ledger.ts';
 
 const START = Date.UTC(2025, 0, 20) as Instant;
-/** Uniform in [0, 1), the same for the same seed. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 16_807) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}
-
 const LOADS = [
   { name: 'car', power: 7.2, hours: 4, hasJobs: true },
   { name: 'heating', power: 2, hours: 9, hasJobs: false },

@@ -38,7 +38,7 @@ const PLAN = {
   },
 };
 
-const NO_TOTALS = { at: at(1), validUntil: at(720), today: '2026-03-01', days: [] };
+const NO_TOTALS = { at: at(1), validUntil: at(720), today: '2026-03-01', since: undefined, spans: [] };
 
 describe('the table of topics', () => {
   it('is docs/topics.md: gridtide init --topics > docs/topics.md', async () => {
@@ -143,12 +143,12 @@ describe('the documents of those who watch', () => {
       ...{ load, span, energy: 2, priced: 2, emitted: 1, instead: 1 + saved, saved, baselines: [], models: [] },
       ...{ settledShare: 0.5, imputedShare: 0, restated: 0, jobs: 0, starts: 1 },
     });
-    const days = [
+    const spans = [
       { ...total('2026-02-28', 'car', 4), bill: { energy: 2, paid: 1, instead: 1.5, currency: 'EUR' } },
       { ...total('2026-03-01', 'car', 1), bill: { energy: 2, paid: 0.4, instead: 0.7, currency: 'USD' } },
       total('2026-03-01', 'heating', 0.5),
-    ] as unknown as Parameters<typeof buildTotalsPayload>[0]['days'];
-    const made = buildTotalsPayload({ ...NO_TOTALS, days }, ['car', 'heating']);
+    ] as unknown as Parameters<typeof buildTotalsPayload>[0]['spans'];
+    const made = buildTotalsPayload({ ...NO_TOTALS, spans }, ['car', 'heating']);
     expect([made.today.savedKg, made.month.savedKg, made.all.savedKg]).toEqual([1.5, 1.5, 5.5]);
     expect(made.loads.car?.all).toMatchObject({ energyKwh: 4, savedKg: 5, settledShare: 0.5, starts: 2 });
     // Of two currencies the newest: sums of both are none.
