@@ -181,6 +181,8 @@ function toControlEvent(load: string, command: RemoteCommand): ControlEvent {
     case 'arm':
       return { ...command, load };
     case 'clear':
-      return { kind: 'clear', load };
+    case 'pause':
+    case 'thresholds':
+      return { ...command, load };
   }
 }

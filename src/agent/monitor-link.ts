@@ -19,7 +19,7 @@ const SILENT_MONITOR: Monitor = {
   publishSignal() {},
   publishDecision() {},
   publishDeviceStatus() {},
-  publishPlan() {},
+  publishControl() {},
   publishForecast() {},
   publishHistory() {},
   publishTotals() {},

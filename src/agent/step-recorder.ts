@@ -56,7 +56,7 @@ export function createStepRecorder({
     recordStep(report) {
       const { state, event, now } = report;
       for (const decision of report.decisions) recordDecision(decision, now);
-      for (const { name, job, plan } of state.loads) monitor.publishPlan(name, { job, plan });
+      for (const load of state.loads) monitor.publishControl(load.name, load);
       if (event.kind === 'confirmed') ledger.recordLevel(event.load, event.level, now);
       persistence.saveControl(state, { now, jobs: ledger.recordedJobs(), atMost: getSaveInterval(report) });
     },
@@ -83,6 +83,8 @@ function getSaveInterval({ event, hasCommands }: StepReport<ControlState>): Dura
     case 'override':
     case 'arm':
     case 'clear':
+    case 'pause':
+    case 'thresholds':
     case 'vehicle':
       return AT_ONCE;
     case 'tick':

@@ -1,6 +1,7 @@
 /** The inputs and results of the control core. */
 
 import type { Level, LoadConfig, Objective } from '../domain/load-types.ts';
+import type { Thresholds } from '../domain/thresholds.ts';
 import type { Duration, Instant, Kilogram, Kilowatt, KilowattHour, Percentile, Uptime } from '../domain/units.ts';
 import type { Basis, SignalView } from '../signal/signal-view.ts';
 
@@ -37,6 +38,10 @@ export type ControlEvent =
   | { readonly kind: 'arm'; readonly load: string; readonly need?: Duration; readonly by?: Instant }
   /** Ends overrides and commanded jobs. */
   | { readonly kind: 'clear'; readonly load: string }
+  /** Keeps the load at its fail-safe level until it is resumed. */
+  | { readonly kind: 'pause'; readonly load: string; readonly paused: boolean }
+  /** In place of the configured ones; none given: those again. */
+  | { readonly kind: 'thresholds'; readonly load: string; readonly thresholds: Partial<Thresholds> }
   | { readonly kind: 'safety'; readonly load: string; readonly tripped: boolean }
   /** What a charger reports of its vehicle. */
   | { readonly kind: 'vehicle'; readonly load: string; readonly vehicle: VehiclePresence };
@@ -61,6 +66,8 @@ export type DecisionReason =
   | 'power-budget'
   | 'override'
   | 'remote-override'
+  /** By its owner, until resumed. */
+  | 'paused'
   | 'must-run'
   /** Off for its maximum time. */
   | 'max-off'

@@ -105,6 +105,7 @@ const REASON_TEXTS: Record<DecisionReason, (facts: ReasonFacts) => string> = {
     `starts a little later than its neighbours${until === undefined ? '' : `, at ${clock(until)}`}${wanted}`,
   override: ({ decision, when }) => `set by hand to ${decision.wanted}${when}`,
   'remote-override': ({ decision, when }) => `set remotely to ${decision.wanted}${when}`,
+  paused: ({ decision }) => `paused by its owner; set to its fail-safe level (${decision.wanted}) until resumed`,
   'must-run': () => 'must run now to meet its deadline',
   'max-off': ({ wanted }) => `its maximum time off is over${wanted}`,
   'last-run': ({ wanted }) => `runs until it is done, its job allows no further pause${wanted}`,
@@ -144,7 +145,7 @@ const REASONS_WITH_UNTIL: readonly DecisionReason[] = [
 function formatEnding({ why, level, until, next }: Decision, clock: FormatTime): string {
   const does = isRunning(level) ? 'runs' : level === 'block' ? 'is blocked' : 'waits';
   if (REASONS_WITH_UNTIL.includes(why)) return '';
-  if (why === 'no-data' || why === 'untrusted-clock') return '';
+  if (why === 'no-data' || why === 'untrusted-clock' || why === 'paused') return '';
   if (next !== undefined) return `${does} until ${clock(next.at)}`;
   if (until !== undefined) return `${does} until ${clock(until)} at least`;
   return does;
@@ -174,6 +175,7 @@ const SHORT_REASONS: Record<DecisionReason, string> = {
   'goal-done': 'its goal is met',
   override: 'set by hand',
   'remote-override': 'set remotely',
+  paused: 'paused by its owner',
   'no-data': 'no signal',
   'untrusted-clock': 'its clock is not synchronised',
   'output-fault': 'the output does not confirm',

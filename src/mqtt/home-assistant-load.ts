@@ -2,7 +2,7 @@
 
 import { listMqttDevices } from '../domain/levels.ts';
 import type { LoadConfig } from '../domain/load-types.ts';
-import { listCommandLevels } from './parse-command.ts';
+import { getThresholdRange, listCommandLevels } from './parse-command.ts';
 import type { buildTopics } from './topics.ts';
 
 type Topics = ReturnType<typeof buildTopics>;
@@ -133,6 +133,13 @@ function buildCommandEntities(load: LoadConfig, topics: Topics): Record<string, 
     ...(canArm
       ? { arm: { ...command, platform: 'button', name: 'Start job', payload_press: '{"command":"arm"}' } }
       : {}),
+    pause: {
+      ...{ ...command, platform: 'switch', name: 'Pause', icon: 'mdi:pause', state_topic: topics.load(name) },
+      ...{ payload_on: '{"command":"pause"}', payload_off: '{"command":"resume"}', state_on: 'ON', state_off: 'OFF' },
+      value_template: "{{ 'ON' if value_json.paused else 'OFF' }}",
+    },
+    // A goal decides by its plan.
+    ...(goal === undefined ? buildThresholdEntities(load, topics) : {}),
     answer: {
       platform: 'event',
       name: 'Answer',
@@ -142,6 +149,18 @@ function buildCommandEntities(load: LoadConfig, topics: Topics): Record<string, 
         '{"event_type":"{{ \'accepted\' if value_json.ok else \'refused\' }}","message":{{ value_json.message | tojson }}}',
     },
   };
+}
+
+function buildThresholdEntities(load: LoadConfig, topics: Topics): Record<string, Entity> {
+  const number = {
+    ...{ platform: 'number', state_topic: topics.load(load.name), command_topic: topics.command(load.name) },
+    ...{ retain: false, unit_of_measurement: '%', mode: 'box', step: 1, ...getThresholdRange(load) },
+  };
+  const build = (key: string, name: string): Entity => ({
+    ...{ ...number, name, value_template: `{{ value_json.${key} }}` },
+    command_template: `{"command":"thresholds","${key}":{{ value }}}`,
+  });
+  return { on_below: build('onBelow', 'On below'), off_above: build('offAbove', 'Off above') };
 }
 
 /** A load whose device reports its availability becomes unavailable with it. */

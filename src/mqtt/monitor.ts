@@ -19,7 +19,7 @@ import {
   buildHistoryPayload,
   buildPlanPayload,
   buildTotalsPayload,
-  type PlanFacts,
+  type ControlFacts,
   type SeenValues,
   type TotalsFacts,
   type TotalsPayload,
@@ -51,8 +51,8 @@ export interface Monitor {
   publishDecision(decision: Decision, text: string): void;
   /** What is known of the load's device; published with its next decision too. */
   publishDeviceStatus(load: string, status: DeviceStatus): void;
-  /** The schedule of the load's present job; its start and end are published with the load too. */
-  publishPlan(load: string, facts: PlanFacts): void;
+  /** The schedule of the load's present job, and what its owner has set; published with the load too. */
+  publishControl(load: string, facts: ControlFacts): void;
   publishForecast(horizon: Horizon, region: string | undefined): void;
   publishHistory(seen: SeenValues): void;
   /** The energy of the day is published with each load too. */
@@ -143,10 +143,10 @@ function createPublishers(
     },
     publishDecision: loadDocuments.setDecision,
     publishDeviceStatus: loadDocuments.setStatus,
-    publishPlan(load: string, facts: PlanFacts) {
+    publishControl(load: string, facts: ControlFacts) {
       const powerKw = config.loads.find(({ name }) => name === load)?.powerKw ?? 0;
       publishRetained(topics.plan(load), buildPlanPayload(load, facts, powerKw));
-      loadDocuments.setPlan(load, facts);
+      loadDocuments.setControl(load, facts);
     },
     publishForecast: (horizon: Horizon, region: string | undefined) =>
       publishRetained(topics.forecast, buildForecastPayload(horizon, region, unit)),
@@ -167,22 +167,23 @@ function createPublishers(
 function createLoadDocuments(config: Config, publish: (load: string, document: object) => void) {
   const decisions = new Map<string, { readonly decision: Decision; readonly text: string }>();
   const statuses = new Map<string, DeviceStatus>();
-  const plans = new Map<string, PlanFacts>();
+  const controls = new Map<string, ControlFacts>();
   let totals: TotalsPayload | undefined;
   const unit = getRateUnit(config);
 
-  const publishLoad = (load: string): void => {
-    const found = decisions.get(load);
-    const plan = plans.get(load);
-    const ownTotals = totals !== undefined && Object.hasOwn(totals.loads, load) ? totals.loads[load] : undefined;
+  const publishLoad = (name: string): void => {
+    const found = decisions.get(name);
+    const load = config.loads.find((one) => one.name === name);
+    if (found === undefined || load === undefined) return;
+    const control = controls.get(name);
+    const ownTotals = totals !== undefined && Object.hasOwn(totals.loads, name) ? totals.loads[name] : undefined;
     const energyTodayKwh = ownTotals?.today.energyKwh;
     const facts = {
-      unit,
-      powerKw: config.loads.find(({ name }) => name === load)?.powerKw ?? 0,
-      ...(plan === undefined ? {} : { plan }),
+      ...{ unit, load },
+      ...(control === undefined ? {} : { control }),
       ...(energyTodayKwh === undefined ? {} : { energyTodayKwh }),
     };
-    if (found !== undefined) publish(load, buildLoadPayload(found.decision, found.text, facts, statuses.get(load)));
+    publish(name, buildLoadPayload(found.decision, found.text, facts, statuses.get(name)));
   };
   const setter =
     <Value>(values: Map<string, Value>) =>
@@ -196,7 +197,7 @@ function createLoadDocuments(config: Config, publish: (load: string, document: o
       publishLoad(decision.load);
     },
     setStatus: setter(statuses),
-    setPlan: setter(plans),
+    setControl: setter(controls),
     setTotals(document: TotalsPayload): void {
       totals = document;
       for (const load of decisions.keys()) publishLoad(load);

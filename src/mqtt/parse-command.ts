@@ -7,12 +7,15 @@ import { isSgReady } from '../domain/levels.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import { isLoopback } from '../domain/loopback.ts';
 import type { ClockReading } from '../domain/ports.ts';
-import { type Duration, hours, type Instant, inMinutes, minutes, seconds } from '../domain/units.ts';
+import type { Thresholds } from '../domain/thresholds.ts';
+import { type Duration, hours, type Instant, inMinutes, minutes, type Percentile, seconds } from '../domain/units.ts';
 
 export type RemoteCommand =
   | { readonly kind: 'override'; readonly level: Level; readonly for: Duration }
   | { readonly kind: 'arm'; readonly need?: Duration; readonly by?: Instant }
-  | { readonly kind: 'clear' };
+  | { readonly kind: 'clear' }
+  | { readonly kind: 'pause'; readonly paused: boolean }
+  | { readonly kind: 'thresholds'; readonly thresholds: Partial<Thresholds> };
 
 export type ParsedCommand =
   | { readonly ok: true; readonly id?: string; readonly command: RemoteCommand }
@@ -25,7 +28,7 @@ const MAX_COMMAND_AGE = seconds(60);
 const LONGEST_REMOTE_OVERRIDE = hours(24);
 const FARTHEST_DEADLINE = hours(7 * 24);
 
-const COMMAND_KEYS = ['id', 'time', 'command', 'level', 'for', 'need', 'by'] as const;
+const COMMAND_KEYS = ['id', 'time', 'command', 'level', 'for', 'need', 'by', 'onBelow', 'offAbove'] as const;
 type CommandBody = Readonly<Partial<Record<(typeof COMMAND_KEYS)[number], unknown>>>;
 
 /** Whether commands are accepted at all: `auto` requires a user name or a broker on this machine. */
@@ -120,8 +123,13 @@ function parseBodyCommand(body: CommandBody, load: LoadConfig, now: ClockReading
       return parseArm(body, load, now);
     case 'clear':
       return { kind: 'clear' };
+    case 'pause':
+    case 'resume':
+      return { kind: 'pause', paused: body.command === 'pause' };
+    case 'thresholds':
+      return parseThresholds(body, load);
     default:
-      return `${formatKeyValue('command', body.command)}: expected override, arm or clear`;
+      return `${formatKeyValue('command', body.command)}: expected override, arm, clear, pause, resume or thresholds`;
   }
 }
 
@@ -156,6 +164,26 @@ function parseArm({ need, by }: CommandBody, load: LoadConfig, { wall }: ClockRe
   return { kind: 'arm', ...(time === undefined ? {} : { need: time }), ...(at === undefined ? {} : { by: at }) };
 }
 
+/** Where the thresholds of a load may be moved: between the limits of its further levels, as in the configuration. */
+export const getThresholdRange = ({ forceBelow, blockAbove }: LoadConfig) => ({
+  min: forceBelow ?? 0,
+  max: blockAbove ?? 100,
+});
+
+function parseThresholds({ onBelow, offAbove }: CommandBody, load: LoadConfig): RemoteCommand | string {
+  const { min, max } = getThresholdRange(load);
+  for (const [key, value] of Object.entries({ onBelow, offAbove }))
+    if (value !== undefined && (typeof value !== 'number' || value < min || value > max))
+      return `${formatKeyValue(key, value)}: expected a number within ${min} to ${max}`;
+  if (Number(offAbove ?? max) < Number(onBelow ?? min))
+    return `offAbove ${offAbove} is below onBelow ${onBelow}: expected at or above`;
+  const thresholds = {
+    ...(onBelow === undefined ? {} : { onBelow: onBelow as Percentile }),
+    ...(offAbove === undefined ? {} : { offAbove: offAbove as Percentile }),
+  };
+  return { kind: 'thresholds', thresholds };
+}
+
 /** A running time, or the time an energy takes at the power of the load, as in the goal of a configuration. */
 function parseNeed(value: unknown, { powerKw }: LoadConfig): Duration | undefined {
   const energy = typeof value === 'string' ? /^(\d{1,5}(?:\.\d{1,6})?)\s?kWh$/.exec(value)?.[1] : undefined;
@@ -176,5 +204,9 @@ export function buildCommandEcho(command: RemoteCommand) {
     case 'arm':
     case 'clear':
       return { command: command.kind };
+    case 'pause':
+      return { command: command.paused ? 'pause' : 'resume' };
+    case 'thresholds':
+      return { command: command.kind, ...command.thresholds };
   }
 }

@@ -3,13 +3,14 @@
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
 import { isRunning, listMqttDevices } from '../domain/levels.ts';
-import type { Level } from '../domain/load-types.ts';
+import type { Level, LoadConfig } from '../domain/load-types.ts';
 import { chooseRateUnit, convertRate, type RateUnit } from '../domain/rate-units.ts';
+import { getThresholds } from '../domain/thresholds.ts';
 import { formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/units.ts';
 import type { DeviceStatus } from '../outputs/output.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 import { acceptsCommands, listCommandLevels } from './parse-command.ts';
-import { listPlannedRuns, type PlanFacts, roundTo } from './watcher-payloads.ts';
+import { type ControlFacts, listPlannedRuns, roundTo } from './watcher-payloads.ts';
 
 const formatTimeOrNull = (at: Instant | undefined) => (at === undefined ? null : formatInstant(at));
 
@@ -45,15 +46,14 @@ const toOnOff = (level: Level | 'auto') => (level === 'auto' ? level : isRunning
 /** What is published of a load beside its decision and its device. */
 export interface LoadFacts {
   readonly unit: RateUnit;
-  /** While it runs. */
-  readonly powerKw: number;
-  readonly plan?: PlanFacts;
+  readonly load: LoadConfig;
+  readonly control?: ControlFacts;
   readonly energyTodayKwh?: number;
 }
 
 /** When it starts and ends next: by its plan, else by the next change that the decision foresees. */
-function findNextRun({ at, level, next }: Decision, plan: PlanFacts | undefined) {
-  const ahead = listPlannedRuns(plan ?? {}).filter(({ to }) => to > at);
+function findNextRun({ at, level, next }: Decision, control: ControlFacts | undefined) {
+  const ahead = listPlannedRuns(control ?? {}).filter(({ to }) => to > at);
   const present = isRunning(level) ? ahead.find(({ from }) => from <= at) : undefined;
   const following = ahead.find(({ from }) => from > at);
   const change = next === undefined ? {} : isRunning(next.level) ? { start: next.at } : { end: next.at };
@@ -93,11 +93,13 @@ export function buildLoadPayload(decision: Decision, text: string, facts: LoadFa
     basis,
     override: toOnOff(getOverrideState(decision)),
     overrideLevel: getOverrideState(decision),
+    paused: facts.control?.paused ?? false,
+    ...getThresholds(facts.load, facts.control?.thresholds),
     index: index === undefined ? null : roundTo(index.value, 2),
     rate: convertDecisionRate(decision, facts.unit),
     until: formatTimeOrNull(until),
     next: next === undefined ? null : { level: next.level, at: formatInstant(next.at) },
-    ...findNextRun(decision, facts.plan),
+    ...findNextRun(decision, facts.control),
     job:
       job === undefined
         ? null
@@ -108,7 +110,7 @@ export function buildLoadPayload(decision: Decision, text: string, facts: LoadFa
             shortfallMinutes: roundTo(inMinutes(job.shortfall), 1),
           },
     energyKwh: energy === undefined ? null : roundTo(energy, 3),
-    powerKw: isRunning(level) ? facts.powerKw : 0,
+    powerKw: isRunning(level) ? facts.load.powerKw : 0,
     energyTodayKwh: facts.energyTodayKwh ?? null,
     money: buildMoneyPayload(decision),
   };

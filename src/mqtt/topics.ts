@@ -65,7 +65,7 @@ export const TOPICS = {
     'loads/<load>',
     'retained',
     'with each change',
-    'the decision: `level`, `told` (sent to the device), `confirmed` (reported by the device), `text` (the reason in words), `why` (the reason as a code), `basis`, `priority`, `job`, `override` and `overrideLevel`, `powerKw`, `energyTodayKwh`, `index` and `rate` as they were at the decision, at `time` (the present ones stand in `signal`), `nextStart`, `nextEnd`, `money` (price, what the job has cost and will, with a tariff)',
+    'the decision: `level`, `told` (sent to the device), `confirmed` (reported by the device), `text` (the reason in words), `why` (the reason as a code), `basis`, `priority`, `job`, `override` and `overrideLevel`, `paused`, `onBelow` and `offAbove` (as in use), `powerKw`, `energyTodayKwh`, `index` and `rate` as they were at the decision, at `time` (the present ones stand in `signal`), `nextStart`, `nextEnd`, `money` (price, what the job has cost and will, with a tariff)',
   ),
   plan: row(
     'loads/<load>/plan',
@@ -85,7 +85,7 @@ export const TOPICS = {
     'loads/<load>/set',
     'no',
     'by you',
-    'a command: `{"command": "override", "level": "on", "for": "2h"}`, `{"command": "arm", "need": "4h", "by": "2026-03-02T15:00:00Z"}` or `{"command": "clear"}`, with an `id` of your own if you like',
+    'a command: `{"command": "override", "level": "on", "for": "2h"}`, `{"command": "arm", "need": "4h", "by": "2026-03-02T15:00:00Z"}`, `{"command": "clear"}`, `{"command": "pause"}`, `{"command": "resume"}` or `{"command": "thresholds", "onBelow": 30, "offAbove": 45}` (either, or none for the configured ones), with an `id` of your own if you like',
   ),
   result: row(
     'loads/<load>/result',

@@ -54,7 +54,10 @@ export function buildHistoryPayload({ region, units, from, period, values }: See
 }
 
 /** The present job of a load and its schedule. */
-export type PlanFacts = Pick<LoadState, 'job' | 'plan'>;
+type PlanFacts = Pick<LoadState, 'job' | 'plan'>;
+
+/** And what its owner has set. */
+export type ControlFacts = PlanFacts & Pick<LoadState, 'paused' | 'thresholds'>;
 
 /** Runs that are of the present job. */
 export const listPlannedRuns = ({ job, plan }: Partial<PlanFacts>): LoadPlan['runs'] =>

@@ -42,15 +42,14 @@ export async function readSavedHouse(disk: Disk, config: Config, version: string
   if (seen !== undefined) documents.history = buildHistoryPayload(seen, unit);
   const info = { startedAt: now, ...(view?.region === undefined ? {} : { region: view.region }) };
   documents.info = { ...buildInfoPayload(info, config, version), startedAt: null };
-  for (const { name, decision, job, plan } of control?.state.loads ?? []) {
+  for (const state of control?.state.loads ?? []) {
+    const { name, decision } = state;
     const load = config.loads.find((one) => one.name === name);
     if (load === undefined) continue;
-    documents[`loads/${name}/plan`] = buildPlanPayload(name, { job, plan }, load.powerKw);
+    documents[`loads/${name}/plan`] = buildPlanPayload(name, state, load.powerKw);
     if (decision === undefined) continue;
     const text = explainDecision(decision, config.place.timezone, unit);
-    documents[`loads/${name}`] = buildLoadPayload(decision, text, {
-      ...{ unit, powerKw: load.powerKw, plan: { job, plan } },
-    });
+    documents[`loads/${name}`] = buildLoadPayload(decision, text, { unit, load, control: state });
   }
   const totals = await readTotals(disk, config, now);
   if (totals !== undefined) documents.totals = totals;

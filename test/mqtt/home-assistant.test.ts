@@ -64,6 +64,8 @@ const OF_PLATFORM: Readonly<Record<string, readonly string[]>> = {
   select: ['options', 'command_topic', 'command_template', 'retain'],
   button: ['command_topic', 'payload_press', 'retain'],
   event: ['event_types'],
+  switch: ['command_topic', 'payload_on', 'payload_off', 'state_on', 'state_off', 'retain'],
+  number: ['command_topic', 'command_template', 'min', 'max', 'step', 'mode', 'unit_of_measurement', 'retain'],
 };
 /** Classes with their unit, and whether they may be a total. */
 const CLASSES: Readonly<Record<string, readonly [string | undefined, readonly string[]]>> = {
@@ -170,6 +172,15 @@ describe('the discovery message', () => {
       ...['on', 'off'].flatMap((level) => [`${level} 1h`, `${level} 2h`, `${level} 8h`]),
     ]);
     expect(made[1]?.override?.options).toContain('recommend 2h');
+  });
+
+  it('pauses a load, and moves its thresholds where no goal decides', () => {
+    const number = components().find(([id]) => id === 'gridtide_cellar_load_heating_on_below')?.[1];
+    expect(number).toMatchObject({ min: 0, max: 100, value_template: '{{ value_json.onBelow }}' });
+    const send = (template: unknown) => JSON.parse(`${template}`.replace('{{ value }}', '30.0'));
+    expect(send(number?.command_template)).toEqual({ command: 'thresholds', onBelow: 30 });
+    const pause = components().find(([id]) => id === 'gridtide_cellar_load_car_pause')?.[1];
+    expect([pause?.payload_on, pause?.payload_off]).toEqual(['{"command":"pause"}', '{"command":"resume"}']);
   });
 
   it('has sums of money with a tariff, in its currency', () => {

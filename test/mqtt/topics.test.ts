@@ -27,6 +27,8 @@ const horizon = (values: readonly number[], more: Partial<Horizon> = {}): Horizo
 });
 
 const PLAN = {
+  paused: false,
+  thresholds: undefined,
   job: {
     ...{ by: at(900), from: at(0), need: minutes(240), done: 0 as Duration, starts: 0 },
     forcedByDeadline: false,
@@ -52,7 +54,7 @@ describeWithMosquitto('the tree on a broker with MQTT 5', () => {
     const { url } = stopAfterTest(await startMosquitto());
     const house = stopAfterTest(startMonitorFixture(url));
     const { monitor } = house;
-    for (const load of ['car', 'heating']) monitor.publishPlan(load, PLAN);
+    for (const load of ['car', 'heating']) monitor.publishControl(load, PLAN);
     monitor.publishForecast(horizon([500]), 'CAISO_NORTH');
     monitor.publishHistory({
       ...{ region: 'CAISO_NORTH', units: 'lbs_co2_per_mwh', from: NOON, period: minutes(5), values: [500] },
@@ -84,6 +86,7 @@ describeWithMosquitto('the tree on a broker with MQTT 5', () => {
     const read = (path: string) => JSON.parse(late.lastText(`gridtide/cellar/${path}`) ?? 'null');
     expect(read('loads/car')).toMatchObject({
       ...{ level: 'on', told: null, text: 'index 21: clean enough to run', powerKw: 7.2, energyTodayKwh: 0 },
+      ...{ paused: false, onBelow: 33, offAbove: 43 },
     });
     expect(read('loads/car/plan').runs).toEqual([
       { start: '2026-03-01T21:00:00+00:00', end: '2026-03-02T01:00:00+00:00', kw: 7.2 },

@@ -75,7 +75,7 @@ async function readFromBroker(
 
 async function readFromState(
   config: LocatedConfig,
-  { name, powerKw }: LoadConfig,
+  loadConfig: LoadConfig,
   terminal: Terminal,
 ): Promise<KnownDecision | undefined> {
   const unit = getRateUnit(config);
@@ -83,12 +83,15 @@ async function readFromState(
   const note = (text: string) => terminal.err(`${text}\n`);
   const { signalType } = config.service;
   const { control } = await loadSavedState([store], { signalType, note });
-  const decision = control?.state.loads.find((load) => load.name === name)?.decision;
-  if (control === undefined || decision === undefined) return undefined;
+  const state = control?.state.loads.find(({ name }) => name === loadConfig.name);
+  const decision = state?.decision;
+  if (control === undefined || state === undefined || decision === undefined) return undefined;
   return {
     from: 'state',
     asOf: formatInstant(control.state.lastMoment?.wall ?? decision.at),
-    load: buildLoadPayload(decision, explainDecision(decision, config.place.timezone, unit), { unit, powerKw }),
+    load: buildLoadPayload(decision, explainDecision(decision, config.place.timezone, unit), {
+      ...{ unit, load: loadConfig, control: state },
+    }),
   };
 }
 

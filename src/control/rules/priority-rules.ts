@@ -3,6 +3,7 @@
 import { idleLevel, isRunning, runLevel, toSupportedLevel } from '../../domain/levels.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import { checkWindow } from '../../domain/local-time.ts';
+import { getThresholds } from '../../domain/thresholds.ts';
 import type { Instant, Percentile } from '../../domain/units.ts';
 import type { Basis, CurrentIndex } from '../../signal/signal-view.ts';
 import type { DecisionReason, RulePriority } from '../control-types.ts';
@@ -37,6 +38,7 @@ export function evaluateRules(context: StepContext, load: LoadConfig, state: Loa
     safetyRule(context, load, state) ??
     overrideRule(context, load, state.local, { why: 'override', priority: 4 }) ??
     overrideRule(context, load, state.remote, { why: 'remote-override', priority: 5 }) ??
+    pauseRule(context, load, state) ??
     vehicleRule(context, load, state) ??
     deadlineRule(context, load, state) ??
     maxOffRule(context, load, state) ??
@@ -66,6 +68,12 @@ function overrideRule(
   if (override === undefined) return undefined;
   const until = toWallTime(context, override.until);
   return { level: toSupportedLevel(load, override.level), ...rule, basis: findDecisionBasis(context, load), until };
+}
+
+/** As if no agent were there; an override still counts. */
+function pauseRule(context: StepContext, load: LoadConfig, { paused }: LoadState): LevelRequest | undefined {
+  if (!paused) return undefined;
+  return { level: load.failSafe, why: 'paused', priority: 5, basis: findDecisionBasis(context, load) };
 }
 
 /** Without a vehicle that takes energy a goal waits, and what is plugged in next does not charge at once. */
@@ -145,7 +153,8 @@ function beyondGoalRule(context: StepContext, load: LoadConfig, state: LoadState
   if (index.value <= alsoBelow) return { ...request, why: 'clean', startsUntil: index.startsUntil };
   // Only what it began: a run that the plan has just ended is no reason to go on.
   const hasBegun = isRunning(presentLevel(state)) && state.decision?.priority === 8;
-  const isBetween = index.value < alsoBelow + load.offAbove - load.onBelow;
+  const { onBelow, offAbove } = getThresholds(load, state.thresholds);
+  const isBetween = index.value < alsoBelow + offAbove - onBelow;
   return hasBegun && isBetween ? { ...request, why: 'between' } : undefined;
 }
 
@@ -177,11 +186,11 @@ function thresholdRule(context: StepContext, load: LoadConfig, state: LoadState)
     ...(threshold === undefined ? {} : { threshold }),
   });
   if (index.flat) return request(running, 'flat');
-  if (index.value >= load.offAbove && index.value > load.onBelow)
-    return applyForceOrBlock(context, load, state, request(false, 'dirty', load.offAbove));
-  if (index.value > load.onBelow)
-    return applyForceOrBlock(context, load, state, request(running, 'between', load.onBelow));
-  const clean = { ...request(true, 'clean', load.onBelow), startsUntil: index.startsUntil };
+  const { onBelow, offAbove } = getThresholds(load, state.thresholds);
+  if (index.value >= offAbove && index.value > onBelow)
+    return applyForceOrBlock(context, load, state, request(false, 'dirty', offAbove));
+  if (index.value > onBelow) return applyForceOrBlock(context, load, state, request(running, 'between', onBelow));
+  const clean = { ...request(true, 'clean', onBelow), startsUntil: index.startsUntil };
   return applyForceOrBlock(context, load, state, clean);
 }
 

@@ -3,6 +3,7 @@
 import { isRunning, toSupportedLevel } from '../../domain/levels.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
+import { changeThresholds } from '../../domain/thresholds.ts';
 import { durationBetween, hours, type Uptime } from '../../domain/units.ts';
 import type { ControlEvent, VehiclePresence } from '../control-types.ts';
 import { countProgress, dropJob } from '../rules/jobs.ts';
@@ -85,6 +86,10 @@ export function applyEvent(load: LoadConfig, state: LoadState, event: LoadEvent,
       const staleOverride = state.staleOverride || hasOverride(state);
       return { ...current, local: undefined, remote: undefined, staleOverride, pendingArm: undefined };
     }
+    case 'pause':
+      return { ...state, paused: event.paused };
+    case 'thresholds':
+      return { ...state, thresholds: changeThresholds(load, state.thresholds, event.thresholds) };
     case 'safety':
       return { ...state, tripped: event.tripped };
     case 'vehicle':

@@ -2,6 +2,7 @@
 
 import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
+import type { OwnerThresholds } from '../../domain/thresholds.ts';
 import type { Duration, Instant, Uptime } from '../../domain/units.ts';
 import type { SignalView } from '../../signal/signal-view.ts';
 import type { Decision, ExpectedSums, Site, VehiclePresence } from '../control-types.ts';
@@ -75,6 +76,9 @@ export interface LoadState {
   readonly remote: ActiveOverride | undefined;
   /** Its present level is that of an ended override, and no rule has requested it since. */
   readonly staleOverride: boolean;
+  readonly paused: boolean;
+  /** Undefined: the configured ones. */
+  readonly thresholds: OwnerThresholds | undefined;
   readonly tripped: boolean;
   /** Undefined where no device has reported one. */
   readonly vehicle: VehiclePresence | undefined;
@@ -130,6 +134,8 @@ const createLoadState = (name: string): LoadState => ({
   local: undefined,
   remote: undefined,
   staleOverride: false,
+  paused: false,
+  thresholds: undefined,
   tripped: false,
   vehicle: undefined,
   retryAt: undefined,

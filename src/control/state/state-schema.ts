@@ -45,6 +45,7 @@ const objectOf =
 const MAX_EVENTS = 2_000;
 const level = oneOf('off', 'on', 'block', 'normal', 'recommend', 'force');
 const override = objectOf({ level, until: number });
+const thresholds = { onBelow: number, offAbove: number };
 const job = objectOf({
   by: number,
   from: number,
@@ -78,6 +79,8 @@ const load = objectOf({
   local: optionalOf(override),
   remote: optionalOf(override),
   staleOverride: boolean,
+  paused: optionalOf(boolean),
+  thresholds: optionalOf(objectOf({ ...thresholds, configured: objectOf(thresholds) })),
   tripped: boolean,
   vehicle: optionalOf(oneOf('away', 'connected', 'full')),
   retryAt: optionalOf(number),

@@ -37,12 +37,15 @@ function createButtons(load: Load, send: (command: object) => Promise<void>): HT
     button.setAttribute('aria-label', `${title}: ${label}`);
     button.addEventListener('click', () => void send(command()));
     row.append(button);
+    return button;
   };
   const override = (level: string, length: string) => () => ({ command: 'override', level, for: length });
   add('Run 1 h', 'Run 1 h', override('on', '1h'));
   add('Run 2 h', 'Run 2 h', override('on', '2h'));
   add('Off 2 h', 'Off 2 h', override('off', '2h'));
   add('Automatic', 'Automatic', () => ({ command: 'clear' }));
+  const pause = add('Pause', 'Pause', () => ({ command: pause.dataset.command ?? 'pause' }));
+  pause.className = 'pause';
   if (load.hasGoal || load.type === 'ev') row.append(createArmForm(title, send));
   return row;
 }
@@ -79,6 +82,20 @@ function createArmForm(title: string, send: (command: object) => Promise<void>):
   });
   form.append(button);
   return form;
+}
+
+function updatePauseButton(buttons: HTMLElement, load: Load, isPaused: boolean): void {
+  const button = buttons.querySelector<HTMLButtonElement>('.pause');
+  if (button === null) return;
+  const text = isPaused ? 'Resume' : 'Pause';
+  button.dataset.command = text.toLowerCase();
+  button.setAttribute('aria-label', `${toTitle(load.name)}: ${text}`);
+  setText(button, text);
+}
+
+function formatProgress(done: number, need: number, { powerKw }: Load): string {
+  const toKwh = (minutes: number) => formatNumber((minutes / 60) * powerKw);
+  return `${formatHours(done)} of ${formatHours(need)} (${toKwh(done)} of ${toKwh(need)} kWh, estimated)`;
 }
 
 function createCard(load: Load, actions: CardActions) {
@@ -118,6 +135,7 @@ function createCard(load: Load, actions: CardActions) {
         progress.hidden = true;
         return;
       }
+      updatePauseButton(buttons, load, known.paused === true);
       const word = describeState(known);
       setText(state, word);
       state.dataset.state = word;
@@ -126,12 +144,11 @@ function createCard(load: Load, actions: CardActions) {
       const since = known.running ? Math.max(0, now - Date.parse(known.time)) / 60_000 : 0;
       const parts: string[] = [];
       if (known.job !== null) {
-        const done = Math.min(known.job.needMinutes, known.job.doneMinutes + since);
-        progress.max = known.job.needMinutes;
+        const { needMinutes, doneMinutes, by } = known.job;
+        const done = Math.min(needMinutes, doneMinutes + since);
+        progress.max = needMinutes;
         progress.value = done;
-        parts.push(
-          `${formatHours(done)} of ${formatHours(known.job.needMinutes)} (${formatNumber((done / 60) * load.powerKw)} of ${formatNumber((known.job.needMinutes / 60) * load.powerKw)} kWh, estimated) by ${format.clock(Date.parse(known.job.by), now)}`,
-        );
+        parts.push(`${formatProgress(done, needMinutes, load)} by ${format.clock(Date.parse(by), now)}`);
       }
       if (known.energyTodayKwh !== null) parts.push(`today ${formatNumber(known.energyTodayKwh)} kWh`);
       if (load.observeOnly) parts.push('observed only: nothing is switched');

@@ -21,6 +21,8 @@ export interface LoadDocument {
   readonly why: string;
   readonly text: string;
   readonly override: string;
+  /** Absent from a document of an older agent. */
+  readonly paused?: boolean;
   readonly until: string | null;
   readonly nextStart: string | null;
   readonly nextEnd: string | null;
@@ -45,7 +47,8 @@ interface Sum {
   readonly insteadKg: number;
   readonly savedKg: number;
   readonly settledShare: number;
-  readonly bill: { readonly currency: string; readonly paid: number; readonly saved: number } | null;
+  /** Absent from a document of an older agent. */
+  readonly bill?: { readonly currency: string; readonly paid: number; readonly saved: number } | null;
 }
 
 export interface House {
@@ -142,6 +145,7 @@ export function describeState(load: LoadDocument): string {
   if (load.why === 'output-fault') return 'Trouble';
   if (load.told !== null && load.confirmed !== null && load.confirmed !== load.told) return 'Switching';
   if (load.override !== 'auto') return load.running ? 'On by you' : 'Off by you';
+  if (load.why === 'paused') return 'Paused';
   if (load.running) return 'Runs';
   return load.why === 'goal-done' ? 'Ready' : 'Waits';
 }
@@ -165,6 +169,7 @@ function describeNext(house: House, name: string, load: LoadDocument, { now, for
   if (load.available === false) return `${title} is away.`;
   if (load.override !== 'auto')
     return `${title} is ${load.running ? 'on' : 'off'} by you${until ? ` until ${format.clock(until, now)}` : ''}.`;
+  if (load.why === 'paused') return `${title} is paused by you.`;
   if (load.running) return `${title} runs${end ? ` until ${format.clock(end, now)}` : ''}${ready}.`;
   if (load.why === 'goal-done') return `${title} is ready.`;
   if (load.why === 'not-armed') return `${title} waits for you.`;

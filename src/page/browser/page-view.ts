@@ -150,7 +150,7 @@ function updateSaved(): void {
     return;
   }
   const describeSaved = ({ savedKg, bill }: (typeof totals)['all']) =>
-    `${formatNumber(savedKg)} kg${bill === null ? '' : `, ${formatMoney(bill.saved, bill.currency)}`}`;
+    `${formatNumber(savedKg)} kg${!bill ? '' : `, ${formatMoney(bill.saved, bill.currency)}`}`;
   setList('saved-totals', [
     ['Today', describeSaved(totals.today)],
     ['This month', describeSaved(totals.month)],
@@ -158,7 +158,7 @@ function updateSaved(): void {
   ]);
   const { all } = totals;
   const share = all.insteadKg === 0 ? '' : ` (${formatNumber((100 * all.savedKg) / Math.abs(all.insteadKg))} %)`;
-  const paid = all.bill === null ? '' : `; paid ${formatMoney(all.bill.paid, all.bill.currency)}`;
+  const paid = !all.bill ? '' : `; paid ${formatMoney(all.bill.paid, all.bill.currency)}`;
   setText(
     'saved-note',
     `${formatNumber(all.energyKwh)} kWh, ${formatNumber(all.kg)} kg of CO₂ instead of ${formatNumber(all.insteadKg)} kg at once${share}; ${formatNumber(100 * all.settledShare)} % settled${paid}.`,
