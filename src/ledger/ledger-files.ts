@@ -1,7 +1,7 @@
 /** Names the files of the ledger, one per month of UTC, and reads them in order. */
 
 import { addDuration, days, type Instant, subtractDuration } from '../domain/units.ts';
-import { type ParsedLedger, parseLedger } from './ledger-lines.ts';
+import { type LedgerLines, type ParsedLedger, parseLines } from './ledger-lines.ts';
 
 /** The directory of the files: the state directory, for every reader. */
 export interface LedgerSource {
@@ -9,7 +9,7 @@ export interface LedgerSource {
   read(name: string): Promise<Uint8Array | undefined>;
 }
 
-export interface LedgerMonth extends ParsedLedger {
+export interface LedgerMonth extends ParsedLedger<LedgerLines> {
   readonly name: string;
   readonly from: Instant;
 }
@@ -38,6 +38,6 @@ export async function* readLedgerMonths(
 ): AsyncGenerator<LedgerMonth> {
   for (const name of names) {
     const bytes = await source.read(name);
-    if (bytes !== undefined) yield { name, from: getMonthStart(name), ...parseLedger(new TextDecoder().decode(bytes)) };
+    if (bytes !== undefined) yield { name, from: getMonthStart(name), ...parseLines(new TextDecoder().decode(bytes)) };
   }
 }

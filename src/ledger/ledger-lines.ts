@@ -2,7 +2,7 @@
 
 import { crc32 } from 'node:zlib';
 import type { Duration, Instant, LbsPerMwh } from '../domain/units.ts';
-import type { Entry, SeenEntry, SettledEntry, SlotEntry } from './entries.ts';
+import type { Entry, HeaderEntry, SeenEntry, SettledEntry, SlotEntry } from './entries.ts';
 import {
   type Line,
   MAX_PER_LINE,
@@ -99,8 +99,8 @@ export const formatEntries = (entries: Iterable<Entry>): string =>
     })
     .join('');
 
-export interface ParsedLedger {
-  readonly entries: readonly Entry[];
+export interface ParsedLedger<Entries> {
+  readonly entries: Entries;
   /** Lines that could not be read: torn at a power cut, or changed since. */
   readonly damaged: number;
   /** Whole lines whose content another version of the program wrote. */
@@ -114,14 +114,18 @@ function* listSlots({ pieces, at, kind: _, ...cause }: SlotsLine): Generator<Slo
       yield { kind: 'slot', at: start as Instant, for: length, energy, ...cause };
 }
 
+function* listSeen({ region, at, period, rates, model }: SeenLine): Generator<SeenEntry> {
+  const known = model === undefined ? {} : { model };
+  for (const [i, rate] of rates.entries())
+    yield { kind: 'seen', region, at: (at + i * period) as Instant, period, rate, ...known };
+}
+
 function toEntries(line: Line): Iterable<Entry> {
   switch (line.kind) {
     case 'slots':
       return listSlots(line);
-    case 'seen': {
-      const { rates, ...rest } = line;
-      return rates.map((rate, i) => ({ ...rest, at: (line.at + i * line.period) as Instant, rate }));
-    }
+    case 'seen':
+      return listSeen(line);
     case 'settled': {
       const { runs, ...rest } = line;
       const points = runs.flatMap(({ at, rates, imputed = false }) =>
@@ -144,22 +148,50 @@ function parseLine(text: string): Line | 'damaged' | 'foreign' {
   }
 }
 
-/** All readable entries in order. A torn line may hide the one appended after it, never more. */
-export function parseLedger(text: string): ParsedLedger {
-  const entries: Entry[] = [];
+/** Lines whose entries are made while they are read: all those of a month at once take ten times the memory of its file. */
+export class LedgerLines implements Iterable<Entry> {
+  readonly #lines: readonly Line[];
+
+  constructor(lines: readonly Line[]) {
+    this.#lines = lines;
+  }
+
+  *[Symbol.iterator](): Generator<Entry> {
+    for (const line of this.#lines) yield* toEntries(line);
+  }
+
+  get header(): HeaderEntry | undefined {
+    return this.#lines.find((line) => line.kind === 'header');
+  }
+
+  withoutRates(): LedgerLines {
+    return new LedgerLines(this.#lines.filter(({ kind }) => kind !== 'seen' && kind !== 'settled' && kind !== 'price'));
+  }
+}
+
+/** All readable lines in order. A torn line may hide the one appended after it, never more. */
+export function parseLines(text: string): ParsedLedger<LedgerLines> {
+  const lines: Line[] = [];
   const lost = { damaged: 0, foreign: 0 };
   for (const one of text.split('\n')) {
     if (one === '') continue;
     const line = parseLine(one);
     if (typeof line === 'string') lost[line] += 1;
-    else for (const entry of toEntries(line)) entries.push(entry);
+    else lines.push(line);
   }
-  const header = entries.find((entry) => entry.kind === 'header');
+  const entries = new LedgerLines(lines);
+  const { header } = entries;
   return {
     entries,
     damaged: lost.damaged + (header?.damaged ?? 0),
     foreign: lost.foreign + (header?.foreign ?? 0),
   };
+}
+
+/** All readable entries in order. */
+export function parseLedger(text: string): ParsedLedger<readonly Entry[]> {
+  const { entries, ...rest } = parseLines(text);
+  return { entries: [...entries], ...rest };
 }
 
 /** The whole lines that another version of the program wrote, with their ends. */

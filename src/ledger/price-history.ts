@@ -4,7 +4,7 @@ import type { DayFormatter } from '../domain/local-day.ts';
 import { findDayStart, findNextDayStart } from '../domain/local-day.ts';
 import { findPriceSpan, type PriceSpan, sumPrice } from '../domain/tariff.ts';
 import type { Instant } from '../domain/units.ts';
-import type { Entry, JobEntry, PriceEntry, SlotEntry } from './entries.ts';
+import type { JobEntry, PriceEntry, SlotEntry } from './entries.ts';
 
 /** What a running time cost, and what the same energy would have cost instead. */
 export interface RowBill {
@@ -14,7 +14,7 @@ export interface RowBill {
 }
 
 export interface PriceHistory {
-  learn(entries: Iterable<Entry>): void;
+  learn(entry: PriceEntry): void;
   /** Lets go of the prices before `at`. */
   forgetBefore(at: Instant): void;
   /** Undefined where a price is not known. `before`: the energy that its job had had. */
@@ -52,15 +52,12 @@ export function createPriceHistory(dayOf: DayFormatter, formatDay: DayFormatter)
   };
 
   return {
-    learn(entries) {
-      for (const entry of entries) {
-        if (entry.kind !== 'price') continue;
-        // Sums of two currencies are none: another one begins anew.
-        if (entry.currency !== currency) spans = [];
-        currency = entry.currency;
-        addPrice(spans, entry);
-        dayPrices = new Map();
-      }
+    learn(entry) {
+      // Sums of two currencies are none: another one begins anew.
+      if (entry.currency !== currency) spans = [];
+      currency = entry.currency;
+      addPrice(spans, entry);
+      dayPrices = new Map();
     },
     forgetBefore(at) {
       spans = spans.filter(({ to }) => to > at);

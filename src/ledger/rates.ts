@@ -17,20 +17,72 @@ export interface RateRecord {
   readonly model: string | undefined;
 }
 
-/** Records by the start of their slot, by seconds inside: milliseconds of our time are no small integers, and cost several times as much as keys. */
+/** Seen, first, published, changed; the number of the model, doubled, and one more when imputed. */
+const NUMBERS_PER_SLOT = 5;
+
+const toNumber = (value: number | undefined) => value ?? Number.NaN;
+const fromNumber = <Value extends number>(value: number | undefined) =>
+  value === undefined || Number.isNaN(value) ? undefined : (value as Value);
+
+/**
+ * Records by the start of their slot, in rows of numbers: as objects those of four months would take most of the memory of a report.
+ * Keys are seconds: milliseconds of our time are no small integers, and cost several times as much.
+ */
 class SlotMap {
-  readonly #bySecond = new Map<number, RateRecord>();
+  readonly #rowBySecond = new Map<number, number>();
+  readonly #freeRows: number[] = [];
+  readonly #models: (string | undefined)[] = [undefined];
+  #numbers = new Float64Array(512 * NUMBERS_PER_SLOT);
+
+  #read(row: number): RateRecord {
+    const start = row * NUMBERS_PER_SLOT;
+    const rest = this.#numbers[start + 4] ?? 0;
+    return {
+      seen: fromNumber(this.#numbers[start]),
+      first: fromNumber(this.#numbers[start + 1]),
+      published: fromNumber(this.#numbers[start + 2]),
+      changedAt: fromNumber(this.#numbers[start + 3]),
+      imputed: rest % 2 === 1,
+      model: this.#models[rest >> 1],
+    };
+  }
+
+  #numberModel(model: string | undefined): number {
+    const known = this.#models.indexOf(model);
+    return known < 0 ? this.#models.push(model) - 1 : known;
+  }
+
   get(at: Instant): RateRecord | undefined {
-    return this.#bySecond.get(at / 1_000);
+    const row = this.#rowBySecond.get(at / 1_000);
+    return row === undefined ? undefined : this.#read(row);
   }
-  set(at: Instant, record: RateRecord): void {
-    this.#bySecond.set(at / 1_000, record);
+
+  set(at: Instant, { seen, first, published, changedAt, imputed, model }: RateRecord): void {
+    const row = this.#rowBySecond.get(at / 1_000) ?? this.#freeRows.pop() ?? this.#rowBySecond.size;
+    const start = row * NUMBERS_PER_SLOT;
+    if (start >= this.#numbers.length) {
+      const larger = new Float64Array(start * 2);
+      larger.set(this.#numbers);
+      this.#numbers = larger;
+    }
+    this.#numbers[start] = toNumber(seen);
+    this.#numbers[start + 1] = toNumber(first);
+    this.#numbers[start + 2] = toNumber(published);
+    this.#numbers[start + 3] = toNumber(changedAt);
+    this.#numbers[start + 4] = this.#numberModel(model) * 2 + Number(imputed);
+    this.#rowBySecond.set(at / 1_000, row);
   }
+
   forgetBefore(at: Instant): void {
-    for (const second of this.#bySecond.keys()) if (second < at / 1_000) this.#bySecond.delete(second);
+    for (const [second, row] of this.#rowBySecond) {
+      if (second >= at / 1_000) continue;
+      this.#rowBySecond.delete(second);
+      this.#freeRows.push(row);
+    }
   }
+
   *[Symbol.iterator](): Generator<readonly [Instant, RateRecord]> {
-    for (const [second, record] of this.#bySecond) yield [(second * 1_000) as Instant, record];
+    for (const [second, row] of this.#rowBySecond) yield [(second * 1_000) as Instant, this.#read(row)];
   }
 }
 
@@ -59,7 +111,7 @@ const mergeSeen = (known: RateRecord | undefined, { rate, model }: SeenEntry): R
 });
 
 export interface RateBook {
-  add(entries: Iterable<Entry>): void;
+  add(entry: Entry): void;
   /** The rates of a region, growing as entries are added; undefined while none is known. */
   find(region: string): Rates | undefined;
   forgetBefore(at: Instant): void;
@@ -73,7 +125,7 @@ export function createRateBook(): RateBook {
     regions.set(name, region);
     return region.bySlot;
   };
-  const addEntry = (entry: Entry): void => {
+  const add = (entry: Entry): void => {
     if (entry.kind === 'seen') {
       const bySlot = open(entry.region, entry.period);
       bySlot.set(entry.at, mergeSeen(bySlot.get(entry.at), entry));
@@ -83,9 +135,7 @@ export function createRateBook(): RateBook {
     }
   };
   return {
-    add(entries) {
-      for (const entry of entries) addEntry(entry);
-    },
+    add,
     find: (region) => regions.get(region),
     forgetBefore(at) {
       for (const { bySlot } of regions.values()) bySlot.forgetBefore(at);
@@ -96,7 +146,7 @@ export function createRateBook(): RateBook {
 /** All rates of a region in the entries; undefined when there are none. */
 export function collectRates(entries: Iterable<Entry>, region: string): Rates | undefined {
   const book = createRateBook();
-  book.add(entries);
+  for (const entry of entries) book.add(entry);
   return book.find(region);
 }
 

@@ -181,9 +181,11 @@ export function createTally(options: TallyOptions): Tally {
 
   return {
     learn(entries) {
-      book.add(entries);
-      prices.learn(entries);
-      for (const entry of entries) if (entry.kind === 'job') jobs.set(buildJobKey(entry), entry);
+      for (const entry of entries) {
+        if (entry.kind === 'job') jobs.set(buildJobKey(entry), entry);
+        else if (entry.kind === 'price') prices.learn(entry);
+        else book.add(entry);
+      }
     },
     count(entries) {
       for (const entry of entries) {

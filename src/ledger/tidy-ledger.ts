@@ -60,11 +60,11 @@ async function writeMonth(
   disk: TidyDisk,
   name: string,
   header: Omit<HeaderEntry, 'kind' | 'foreign'>,
-  entries: readonly Entry[],
+  entries: Iterable<Entry>,
 ): Promise<void> {
   const present = new TextDecoder().decode(await disk.read(name));
   const { foreign = 0 } = (await readHeader(disk, name)) ?? {};
-  const counted = entries.filter(({ kind }) => kind !== 'header');
+  const counted = [...entries].filter(({ kind }) => kind !== 'header');
   const lines = formatEntries([{ ...header, kind: 'header', foreign }, ...counted]);
   await disk.replace(name, new TextEncoder().encode(lines + listForeignLines(present).join('')));
 }
@@ -89,11 +89,14 @@ async function foldMonth(disk: TidyDisk, names: readonly string[], name: string,
   const sums = tally
     .listGroups()
     .map(({ load, span, at, sums }) => ({ kind: 'day', load, day: span, at, ...sums }) as const);
-  const known = [...before, month].flatMap(({ entries }) => entries);
-  const context = buildContext(known, tally.listCarried(), after, getMonthEnd(month));
+  const context = buildContext([...before, month], tally.listCarried(), after, getMonthEnd(month));
 
   await writeMonth(disk, name, { damaged: month.damaged, timezone: options.timezone }, [...sums, ...context]);
   for (const one of before) await dropContext(disk, one);
+}
+
+function* listEntries(months: readonly LedgerMonth[]): Generator<Entry> {
+  for (const { entries } of months) yield* entries;
 }
 
 function getMonthEnd({ from }: LedgerMonth): Instant {
@@ -105,23 +108,24 @@ const buildJobKey = ({ load, job }: { readonly load: string; readonly job?: stri
 
 /** What the month after needs of a folded one: where its loads stood, the jobs that go on, and the rates since those were armed. */
 function buildContext(
-  known: readonly Entry[],
+  known: readonly LedgerMonth[],
   carried: readonly CarriedEntry[],
   after: readonly LedgerMonth[],
   end: Instant,
 ): readonly Entry[] {
-  const open = new Set(
-    after.flatMap(({ entries }) => entries.flatMap((one) => (one.kind === 'slot' ? buildJobKey(one) : []))),
-  );
-  const jobs = known.filter((one): one is JobEntry => one.kind === 'job' && open.has(buildJobKey(one)));
+  const open = new Set<string>();
+  for (const one of listEntries(after)) if (one.kind === 'slot') open.add(buildJobKey(one));
+  const jobs: JobEntry[] = [];
+  for (const one of listEntries(known)) if (one.kind === 'job' && open.has(buildJobKey(one))) jobs.push(one);
   const from = Math.min(end - LAST_DAY, ...jobs.map(({ armedAt }) => armedAt));
-  const rates = known.flatMap((one): Entry[] => {
-    if (one.kind === 'seen') return one.at >= from ? [one] : [];
-    if (one.kind === 'price') return one.at + one.for > from ? [one] : [];
-    if (one.kind !== 'settled') return [];
+  const rates: Entry[] = [];
+  for (const one of listEntries(known)) {
+    if (one.kind === 'seen' && one.at >= from) rates.push(one);
+    if (one.kind === 'price' && one.at + one.for > from) rates.push(one);
+    if (one.kind !== 'settled') continue;
     const points = one.points.filter(({ at }) => at >= from);
-    return points.length === 0 ? [] : [{ ...one, points }];
-  });
+    if (points.length > 0) rates.push({ ...one, points });
+  }
   const standing = carried.map(({ done, ...one }) => ({
     ...one,
     done: Object.fromEntries(Object.entries(done).filter(([job]) => open.has(buildJobKey({ load: one.load, job })))),
@@ -131,8 +135,9 @@ function buildContext(
 
 /** The month after is folded now: what it needed of this one is not wanted any more. */
 async function dropContext(disk: TidyDisk, { name, entries }: LedgerMonth): Promise<void> {
-  const header = entries.find((one) => one.kind === 'header');
-  const counted = entries.filter(({ kind }) => kind === 'day' || kind === 'slot');
-  if (header?.timezone !== undefined && counted.length + 1 < entries.length)
+  const { header } = entries;
+  const all = [...entries];
+  const counted = all.filter(({ kind }) => kind === 'day' || kind === 'slot');
+  if (header?.timezone !== undefined && counted.length + 1 < all.length)
     await writeMonth(disk, name, { damaged: header.damaged, timezone: header.timezone }, counted);
 }

@@ -74,8 +74,6 @@ export function computeTotals(entries: Iterable<Entry>, options: TallyOptions): 
 /** A running time is priced by its own month and the two after it, in which its rates are published and restated. */
 const MONTHS_AHEAD = 2;
 
-const isCounted = ({ kind }: Entry) => kind === 'slot' || kind === 'day' || kind === 'carried';
-
 export interface LedgerTotals {
   readonly totals: readonly Total[];
   readonly damaged: number;
@@ -102,11 +100,11 @@ export async function computeTotalsByMonth(
   for await (const month of months) {
     lost.damaged += month.damaged;
     lost.foreign += month.foreign;
-    for (const one of month.entries)
-      if (one.kind === 'header' && one.timezone !== undefined) timezones.add(one.timezone);
+    const { timezone } = month.entries.header ?? {};
+    if (timezone !== undefined) timezones.add(timezone);
     tally.learn(month.entries);
     // Rates are not kept beyond their month, because most entries are rates.
-    waiting.push({ from: month.from, entries: month.entries.filter(isCounted) });
+    waiting.push({ from: month.from, entries: month.entries.withoutRates() });
     if (waiting.length > MONTHS_AHEAD) countOldest();
   }
   while (waiting.length > 0) countOldest();

@@ -2,12 +2,11 @@
 
 import type { Goal, LoadConfig } from '../domain/load-types.ts';
 import { days, type Instant, type Percentile } from '../domain/units.ts';
-import type { SignalView } from '../signal/signal-view.ts';
 import { combineBacktestFaults } from './backtest/backtest-faults.ts';
 import { type RecordedSeries, sumWeight, timeOfRow } from './backtest/recorded-series.ts';
-import { runBacktest } from './backtest/run-backtest.ts';
-import { type BacktestFeed, createBacktestFeed } from './backtest/signal-feeds.ts';
-import { simulate } from './backtest/simulate.ts';
+import { runTrials } from './backtest/run-backtest.ts';
+import { createBacktestFeed } from './backtest/signal-feeds.ts';
+import { type SimulatedTrack, simulateSites } from './backtest/simulate.ts';
 
 /** What one pair of thresholds did. */
 export interface ThresholdTrial {
@@ -55,8 +54,8 @@ export interface TuningOptions {
   readonly timezone: string;
   /** What is measured begins here; what is before only teaches. */
   readonly from: Instant;
-  /** The load that is tried next. */
-  readonly onLoad?: (load: string) => void;
+  /** A share of the work on one kind of loads, 0 to 1. */
+  readonly onProgress?: (kind: 'thresholds' | 'goals', share: number) => void;
 }
 
 const ON_BELOW_TRIALS = [10, 15, 20, 25, 30, 35, 40, 45, 50, 60];
@@ -70,22 +69,32 @@ const MINUTES_PER_DAY = 1_440;
 
 /** One proposal a load, in their order. Loads with a scheduled goal are tried alone, without the power budget. */
 export function proposeTuning(tuning: TuningOptions): readonly Proposal[] {
-  const views = cacheViews(createBacktestFeed('threshold', tuning.record));
-  return tuning.loads.map((load) => {
-    tuning.onLoad?.(load.name);
-    if (load.goal !== undefined && load.goal.armedBy !== 'schedule') return { load: load.name, kind: 'armed' };
-    return load.goal === undefined ? proposeThresholds(tuning, load, views) : proposeGoal(tuning, load, load.goal);
-  });
+  const plain = tuning.loads.filter(({ goal }) => goal === undefined).map(listThresholds);
+  const scheduled = tuning.loads.filter(({ goal }) => goal?.armedBy === 'schedule').map(listSlacks);
+  const proposals = new Map([
+    ...groupTrials(plain, tryThresholds(tuning, plain.flat())).map(proposeThresholds),
+    ...groupTrials(scheduled, trySlacks(tuning, scheduled.flat())).map(proposeGoal),
+  ]);
+  return tuning.loads.map(({ name }) => proposals.get(name) ?? { load: name, kind: 'armed' });
 }
 
-/** The views of a feed do not depend on the loads, so each is made once. */
-function cacheViews(feed: BacktestFeed): BacktestFeed {
-  const views: SignalView[] = [];
-  return (row, now) => {
-    const view = (row === undefined ? undefined : views[row]) ?? feed(row, now);
-    if (row !== undefined) views[row] = view;
-    return view;
-  };
+/** The trials of one load, its present setting first. */
+interface LoadTrials<Trial> {
+  readonly load: string;
+  readonly now: Trial;
+  readonly tried: readonly Trial[];
+}
+
+function groupTrials<Trial>(
+  settings: readonly (readonly { readonly load: LoadConfig }[])[],
+  results: readonly Trial[],
+): readonly LoadTrials<Trial>[] {
+  let next = 0;
+  return settings.flatMap((ofLoad) => {
+    const [now, ...tried] = results.slice(next, next + ofLoad.length);
+    next += ofLoad.length;
+    return ofLoad[0] === undefined || now === undefined ? [] : [{ load: ofLoad[0].load.name, now, tried }];
+  });
 }
 
 /** Nobody else starts at this moment, and a load in shadow shows what it would do. */
@@ -95,32 +104,50 @@ const isolateLoad = (load: LoadConfig): LoadConfig => ({
   observeOnly: false,
 });
 
-function proposeThresholds(tuning: TuningOptions, load: LoadConfig, views: BacktestFeed): Proposal {
-  const tryOut = (onBelow: number, offAbove: number) => tryThresholds(tuning, load, { onBelow, offAbove, views });
-  const now = tryOut(load.onBelow, load.offAbove);
-  const tried = ON_BELOW_TRIALS.flatMap((on) => HYSTERESIS_TRIALS.map((hysteresis) => tryOut(on, on + hysteresis)));
+interface ThresholdSetting {
+  readonly load: LoadConfig;
+  readonly onBelow: number;
+  readonly offAbove: number;
+}
+
+const listThresholds = (load: LoadConfig): readonly ThresholdSetting[] => [
+  { load, onBelow: load.onBelow, offAbove: load.offAbove },
+  ...ON_BELOW_TRIALS.flatMap((onBelow) =>
+    HYSTERESIS_TRIALS.map((hysteresis) => ({ load, onBelow, offAbove: onBelow + hysteresis })),
+  ),
+];
+
+function proposeThresholds({ load, now, tried }: LoadTrials<ThresholdTrial>): readonly [string, Proposal] {
   const best = tried
     .filter(({ hoursPerDay }) => hoursPerDay >= now.hoursPerDay * MIN_HOURS_SHARE)
     .sort((a, b) => a.lbsPerMwh - b.lbsPerMwh || a.startsPerDay - b.startsPerDay)[0];
   const isWorthwhile = best !== undefined && best.lbsPerMwh < now.lbsPerMwh * (1 - MIN_GAIN);
-  return { load: load.name, kind: 'thresholds', now, ...(isWorthwhile ? { proposed: best } : {}), tried };
+  return [load, { load, kind: 'thresholds', now, ...(isWorthwhile ? { proposed: best } : {}), tried }];
 }
 
-function tryThresholds(
-  { record, timezone, from }: TuningOptions,
-  load: LoadConfig,
-  trial: { readonly onBelow: number; readonly offAbove: number; readonly views: BacktestFeed },
-): ThresholdTrial {
-  const { onBelow, offAbove, views } = trial;
+/** All in one pass over the record. */
+function tryThresholds(tuning: TuningOptions, settings: readonly ThresholdSetting[]): readonly ThresholdTrial[] {
+  if (settings.length === 0) return [];
+  const { record, timezone, from, onProgress } = tuning;
   const origin = timeOfRow(record, 0);
-  const isolated = { ...isolateLoad(load), onBelow: onBelow as Percentile, offAbove: offAbove as Percentile };
-  const [track] = simulate({
-    site: { device: 'tune', timezone, loads: [isolated] },
+  const tracks = simulateSites({
+    sites: settings.map(({ load, onBelow, offAbove }) => {
+      const tried = { ...isolateLoad(load), onBelow: onBelow as Percentile, offAbove: offAbove as Percentile };
+      return { site: { device: 'tune', timezone, loads: [tried] }, measureFrom: from };
+    }),
     record,
-    feed: views,
+    feed: createBacktestFeed('threshold', record),
     faults: combineBacktestFaults([], origin),
-    measureFrom: from,
+    onProgress: (rows) => onProgress?.('thresholds', rows / record.rows),
   });
+  return settings.map((setting, i) => measureThresholds(tuning, setting, tracks[i]?.[0]));
+}
+
+function measureThresholds(
+  { record, from }: TuningOptions,
+  { onBelow, offAbove }: ThresholdSetting,
+  track: SimulatedTrack | undefined,
+): ThresholdTrial {
   const to = timeOfRow(record, record.rows - 1);
   let [time, weight] = [0, 0];
   for (const interval of track?.runIntervals ?? []) {
@@ -133,6 +160,7 @@ function tryThresholds(
   const evenMean = sumWeight(record, from, to) / ((to - from) / 3_600_000);
   const mean = hours === 0 ? 0 : weight / hours;
   const span = (to - from) / days(1);
+  const origin = timeOfRow(record, 0);
   const starts = track?.transitions.filter(({ at, on }) => on && origin + at >= from).length ?? 0;
   return {
     onBelow,
@@ -144,22 +172,36 @@ function tryThresholds(
   };
 }
 
-function proposeGoal(tuning: TuningOptions, load: LoadConfig, goal: Goal): Proposal {
-  const tryOut = (earlier: number, later: number): SlackTrial | undefined => {
-    const widerGoal = widenGoal(goal, earlier, later);
-    return widerGoal === undefined ? undefined : trySlack(tuning, { ...load, goal: widerGoal }, earlier, later);
-  };
-  const now = trySlack(tuning, load, 0, 0);
-  const tried = [
-    tryOut(MINUTES_PER_HOUR, 0),
-    tryOut(2 * MINUTES_PER_HOUR, 0),
-    tryOut(0, MINUTES_PER_HOUR),
-    tryOut(0, 2 * MINUTES_PER_HOUR),
-  ].filter((slack) => slack !== undefined && slack.jobs > 0) as readonly SlackTrial[];
+interface SlackSetting {
+  readonly load: LoadConfig;
+  readonly earlier: number;
+  readonly later: number;
+}
+
+/** As now, and wider by one or two hours on either side where a day has room for it. */
+function listSlacks(load: LoadConfig): readonly SlackSetting[] {
+  const [one, two] = [MINUTES_PER_HOUR, 2 * MINUTES_PER_HOUR];
+  const wider = [
+    { earlier: one, later: 0 },
+    { earlier: two, later: 0 },
+    { earlier: 0, later: one },
+    { earlier: 0, later: two },
+  ];
+  return [
+    { load, earlier: 0, later: 0 },
+    ...wider.flatMap(({ earlier, later }) => {
+      const goal = load.goal && widenGoal(load.goal, earlier, later);
+      return goal === undefined ? [] : [{ load: { ...load, goal }, earlier, later }];
+    }),
+  ];
+}
+
+function proposeGoal({ load, now, tried: all }: LoadTrials<SlackTrial>): readonly [string, Proposal] {
+  const tried = all.filter(({ jobs }) => jobs > 0);
   const best = tried.filter(({ missed }) => missed <= now.missed).sort((a, b) => a.kgPerJob - b.kgPerJob)[0];
   const isWorthwhile =
     best !== undefined && now.jobs > 0 && best.kgPerJob < now.kgPerJob - MIN_GAIN * Math.abs(now.kgPerJob);
-  return { load: load.name, kind: 'goal', now, ...(isWorthwhile ? { proposed: best } : {}), tried };
+  return [load, { load, kind: 'goal', now, ...(isWorthwhile ? { proposed: best } : {}), tried }];
 }
 
 /** The goal with a window wider by so many minutes on either side; undefined when a day has no room for it. */
@@ -179,24 +221,33 @@ function widenGoal(goal: Goal, earlier: number, later: number): Goal | undefined
   return { ...goal, by: by as unknown as Goal['by'], ...(from === undefined ? {} : { from }) };
 }
 
-function trySlack(
-  { record, timezone, from }: TuningOptions,
-  load: LoadConfig,
-  earlier: number,
-  later: number,
-): SlackTrial {
-  const faults = combineBacktestFaults([], timeOfRow(record, 0));
+/** All in one pass over the record. */
+function trySlacks(tuning: TuningOptions, settings: readonly SlackSetting[]): readonly SlackTrial[] {
+  if (settings.length === 0) return [];
+  const { record, timezone, from, onProgress } = tuning;
   // Each width has the same days: its window moves the ends of what counts.
   const end = timeOfRow(record, record.rows - 1) - 2 * MINUTES_PER_HOUR * 60_000;
-  const range = { from: (from - earlier * 60_000) as Instant, to: (end + later * 60_000) as Instant };
-  const [result] = runBacktest({ record, loads: [isolateLoad(load)], timezone, range, faults }, 'plan-rolling');
-  const jobs = (result?.deadlines.met ?? 0) + (result?.deadlines.missed ?? 0);
-  return {
-    earlierMinutes: earlier,
-    laterMinutes: later,
-    jobs,
-    kgPerJob: jobs === 0 ? 0 : (result?.kg ?? 0) / jobs,
-    startsPerJob: result?.startsPerJob.mean ?? 0,
-    missed: result?.deadlines.missed ?? 0,
-  };
+  const results = runTrials({
+    record,
+    timezone,
+    faults: combineBacktestFaults([], timeOfRow(record, 0)),
+    trials: settings.map(({ load, earlier, later }) => ({
+      load: isolateLoad(load),
+      range: { from: (from - earlier * 60_000) as Instant, to: (end + later * 60_000) as Instant },
+    })),
+    onProgress: (share) => onProgress?.('goals', share),
+  });
+  return settings.map(({ earlier, later }, i) => {
+    const { deadlines, kg = 0, startsPerJob } = results[i] ?? {};
+    const missed = deadlines?.missed ?? 0;
+    const jobs = (deadlines?.met ?? 0) + missed;
+    return {
+      earlierMinutes: earlier,
+      laterMinutes: later,
+      jobs,
+      kgPerJob: jobs === 0 ? 0 : kg / jobs,
+      startsPerJob: startsPerJob?.mean ?? 0,
+      missed,
+    };
+  });
 }

@@ -83,7 +83,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     loads,
     timezone,
     from,
-    onLoad: (load) => progress.show(`trying ${load}`),
+    onProgress: (kind, share) => progress.show(`trying ${kind}: ${(100 * share).toFixed(0)} %`),
   });
   progress.end();
   if (args.flag('json'))
@@ -100,8 +100,10 @@ async function readLedgerSeries(state: string): Promise<Series> {
   const book = createRateBook();
   let region = '';
   for await (const { entries } of read(names.slice(-MAX_MONTHS))) {
-    book.add(entries);
-    region = entries.findLast((entry) => entry.kind === 'seen')?.region ?? region;
+    for (const entry of entries) {
+      book.add(entry);
+      if (entry.kind === 'seen') region = entry.region;
+    }
   }
   const rates = book.find(region);
   const known = [...(rates?.bySlot ?? [])]

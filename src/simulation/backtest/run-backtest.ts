@@ -26,7 +26,7 @@ import {
   createPlanOnceFeed,
   withPrices,
 } from './signal-feeds.ts';
-import { type SimulatedTrack, simulate } from './simulate.ts';
+import { type SimulatedTrack, simulateSites } from './simulate.ts';
 
 export const policies = [
   'immediate',
@@ -133,9 +133,12 @@ const POLICY_FEEDS: { readonly [Name in Policy]?: BacktestFeedName } = {
 const NEED_TOLERANCE = 1_000;
 const WORST_DAYS = 5;
 
+const listAllJobs = ({ loads, timezone, record, range }: BacktestOptions) =>
+  loads.map((load) => listJobs(load, timezone, record, range));
+
 /** All results of one policy, a load each. Loads of a site are driven together, except that each has its own single plan. */
 export function runBacktest(test: BacktestOptions, policy: Policy): readonly BacktestResult[] {
-  const jobs = test.loads.map((load) => listJobs(load, test.timezone, test.record, test.range));
+  const jobs = listAllJobs(test);
   const feed = POLICY_FEEDS[policy];
   if (feed === undefined)
     return test.loads.map((load, i) => {
@@ -143,7 +146,40 @@ export function runBacktest(test: BacktestOptions, policy: Policy): readonly Bac
       reportJobs(test, { load, policy, runs: [] }, done);
       return buildBacktestResult(test, load, policy, done);
     });
-  const tracks = simulatePolicy(test, policy, feed, jobs);
+  return measurePolicy(test, policy, jobs, simulatePolicy(test, policy, feed, jobs));
+}
+
+export interface TrialOptions extends Pick<BacktestOptions, 'record' | 'timezone' | 'faults'> {
+  /** Alone in its house. */
+  readonly trials: readonly { readonly load: LoadConfig; readonly range: JobRange }[];
+  /** A share of the work, 0 to 1. */
+  readonly onProgress?: (share: number) => void;
+}
+
+/** The result of rolling plans of each trial, all in one pass over the record. */
+export function runTrials({ trials, onProgress, ...shared }: TrialOptions): readonly BacktestResult[] {
+  const { record, faults } = shared;
+  const tests = trials.map(({ load, range }) => ({ ...shared, loads: [load], range }));
+  const jobs = tests.map(listAllJobs);
+  const tracks = simulateSites({
+    sites: tests.map((test, i) => ({
+      site: buildBacktestSite(test, test.loads),
+      measureFrom: findFirstStart(jobs[i] ?? []),
+    })),
+    record,
+    feed: createBacktestFeed('forecast', record),
+    faults,
+    onProgress: (rows) => onProgress?.(rows / record.rows),
+  });
+  return tests.flatMap((test, i) => measurePolicy(test, 'plan-rolling', jobs[i] ?? [], tracks[i] ?? []));
+}
+
+function measurePolicy(
+  test: BacktestOptions,
+  policy: Policy,
+  jobs: readonly (readonly BacktestJob[])[],
+  tracks: readonly SimulatedTrack[],
+): readonly BacktestResult[] {
   const world = buildCounterfactualWorld(test);
   const site = buildBacktestSite(test, test.loads);
   const origin = timeOfRow(test.record, 0);
@@ -181,6 +217,9 @@ const buildBacktestSite = ({ timezone, budget }: BacktestOptions, loads: readonl
   loads,
 });
 
+const findFirstStart = (jobs: readonly (readonly BacktestJob[])[]) =>
+  jobs.flatMap(([job]) => job ?? []).reduce((least, { from }) => Math.min(least, from), Infinity) as Instant;
+
 function simulatePolicy(
   test: BacktestOptions,
   policy: Policy,
@@ -189,16 +228,15 @@ function simulatePolicy(
 ): readonly SimulatedTrack[] {
   const { record, faults, onProgress, tariff, timezone } = test;
   const createFeed = () => withPrices(createBacktestFeed(name, record), tariff, timezone);
-  const firstStart = jobs.flatMap(([job]) => job ?? []).reduce((least, { from }) => Math.min(least, from), Infinity);
+  const measureFrom = findFirstStart(jobs);
   const simulateLoads = (loads: readonly LoadConfig[], feed: BacktestFeed, part: number) =>
-    simulate({
-      site: buildBacktestSite(test, loads),
+    simulateSites({
+      sites: [{ site: buildBacktestSite(test, loads), measureFrom }],
       record,
       feed,
       faults,
-      measureFrom: firstStart as Instant,
       onProgress: (rows) => onProgress?.(policy, part * (rows / record.rows)),
-    });
+    }).flat();
   if (policy !== 'plan-once') return simulateLoads(test.loads, createFeed(), 1);
   return test.loads.flatMap((load, i) => {
     const starts = (jobs[i] ?? []).map(({ from }) => from);

@@ -33,34 +33,53 @@ export interface SimulatedTrack {
   readonly repeatedCommands: number;
 }
 
-export interface SimulationOptions {
+export interface SimulatedSite {
   readonly site: Site;
+  /** What is before only teaches. */
+  readonly measureFrom: Instant;
+}
+
+export interface SimulationOptions {
+  readonly sites: readonly SimulatedSite[];
   readonly record: RecordedSeries;
   readonly feed: BacktestFeed;
   readonly faults: BacktestFaults;
-  /** What is before only teaches. */
-  readonly measureFrom: Instant;
   /** Rows done, now and then. */
   readonly onProgress?: (rows: number) => void;
 }
 
-/** The tracks of the loads, in their order. The record's wall time is true time; the device's clock may differ under a fault. */
-export function simulate(options: SimulationOptions): readonly SimulatedTrack[] {
+/**
+ * The tracks of each site's loads, in their order. The record's wall time is true time; the device's clock may differ under a fault.
+ * The sites do not share power, only the signal: it is computed once for all.
+ */
+export function simulateSites(options: SimulationOptions): readonly (readonly SimulatedTrack[])[] {
   const { record, feed, faults, onProgress } = options;
-  const core = createSimulatedCore(options);
+  const readClock = createFaultyClock(record, faults);
+  const cores = options.sites.map((site) => createSimulatedCore(site, timeOfRow(record, 0), readClock));
   for (let row = 0; row < record.rows; row++) {
     const at = timeOfRow(record, row);
-    if (row === 0 || record.gapRows[row - 1] === row) core.startFresh(at);
-    else {
-      core.runUntil(at);
-      if (faults.isRestart(at)) core.restart(at);
+    const isFresh = row === 0 || record.gapRows[row - 1] === row;
+    for (const core of cores) {
+      if (isFresh) core.startFresh(at);
+      else core.runUntil(at);
+      if (!isFresh && faults.isRestart(at)) core.restart(at);
     }
     const answered = faults.isAnswered(at) ? findRowFrom(record, subtractDuration(at, faults.answerDelay)) : undefined;
-    core.receiveSignal(at, (now) => feed(answered, now));
+    const view = feed(answered, readClock(at));
+    for (const core of cores) core.receiveSignal(at, view);
     if (onProgress !== undefined && row % 2_048 === 0) onProgress(row);
   }
-  return core.tracks;
+  return cores.map(({ tracks }) => tracks);
 }
+
+const createFaultyClock = (record: RecordedSeries, faults: BacktestFaults) => {
+  const origin = timeOfRow(record, 0);
+  return (at: number): ClockReading => ({
+    wall: (at + faults.clockError(at as Instant)) as Instant,
+    uptime: (at - origin) as Uptime,
+    trusted: true,
+  });
+};
 
 interface SimulatedCore {
   readonly tracks: readonly SimulatedTrack[];
@@ -70,20 +89,18 @@ interface SimulatedCore {
   restart(at: Instant): void;
   /** Runs every wake-up that the core has set before `at`. */
   runUntil(at: Instant): void;
-  receiveSignal(at: Instant, viewAt: (now: ClockReading) => SignalView): void;
+  receiveSignal(at: Instant, view: SignalView): void;
 }
 
-function createSimulatedCore({ site, record, faults, measureFrom }: SimulationOptions): SimulatedCore {
-  const origin = timeOfRow(record, 0);
+function createSimulatedCore(
+  { site, measureFrom }: SimulatedSite,
+  origin: Instant,
+  readClock: (at: number) => ClockReading,
+): SimulatedCore {
   const recorder = createTrackRecorder(site, origin, measureFrom);
   let state: ControlState = initialState(site, undefined, false);
   let wakeAt = Number.POSITIVE_INFINITY;
 
-  const readClock = (at: number): ClockReading => ({
-    wall: (at + faults.clockError(at as Instant)) as Instant,
-    uptime: (at - origin) as Uptime,
-    trusted: true,
-  });
   const stepCore = (event: ControlEvent, at: number): void => {
     recorder.recordRunTime(state, at);
     const result = step(site, state, event, readClock(at));
@@ -116,7 +133,7 @@ function createSimulatedCore({ site, record, faults, measureFrom }: SimulationOp
     runUntil(at) {
       while (wakeAt < at) stepCore({ kind: 'tick' }, Math.max(wakeAt, recorder.recordedUntil()));
     },
-    receiveSignal: (at, viewAt) => stepCore({ kind: 'signal', view: viewAt(readClock(at)) }, at),
+    receiveSignal: (at, view) => stepCore({ kind: 'signal', view }, at),
   };
 }
 
