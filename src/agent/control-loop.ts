@@ -28,7 +28,7 @@ export interface ControlLoopParts<State> {
 }
 
 export interface ControlLoop<State> {
-  /** The first event: the levels found at the outputs. A load that cannot be read gets its level once more. */
+  /** The first event: the levels found at the outputs. A load that cannot be read, and a device that may leave its level, gets it once more. */
   start(state: State, levels: Readonly<Record<string, Level>>): void;
   /** Without effect before `start` and after `stop`. */
   feed(event: ControlEvent): void;
@@ -75,8 +75,11 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
     start(initialState, levels) {
       state = initialState;
       feed({ kind: 'found', levels });
-      for (const [load, level] of decidedLevels)
-        if (outputs.has(load) && actuators.isIdle(load) && !(load in levels)) actuators.requestLevel(load, level);
+      for (const [load, level] of decidedLevels) {
+        const output = outputs.get(load);
+        const keepsLevel = load in levels && output?.watchDevice === undefined;
+        if (output !== undefined && actuators.isIdle(load) && !keepsLevel) actuators.requestLevel(load, level);
+      }
     },
     feed,
     recordFinalLevel(load, level) {

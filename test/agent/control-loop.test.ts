@@ -10,7 +10,7 @@ import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
 const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
 const BUSY: OutputFailure = { kind: 'busy', detail: 'somebody holds it' };
 
-function setUp(saved?: ControlState) {
+function setUp(saved?: ControlState, more: Partial<Output> = {}) {
   const read = parseConfig(`
 device: cellar
 place: {latitude: 38.5, longitude: -122, timezone: UTC}
@@ -35,6 +35,7 @@ loads:
     watch() {},
     release: async () => false,
     async close() {},
+    ...more,
   };
   const site = { device, timezone: place.timezone, loads };
   const loop = createControlLoop<ControlState>({
@@ -76,6 +77,13 @@ describe('carrying out what the core decides', () => {
     second.start({});
     await second.clock.waitUntilIdle();
     expect(second.told).toEqual(['off']);
+  });
+
+  it('a device that reports its level is sent the level it was found at: else it would keep none over a restart of its own', async () => {
+    const { clock, start, told: commands } = setUp(undefined, { watchDevice() {} });
+    start({ water: 'off' });
+    await clock.runUntil(addDuration(NOON, minutes(1)));
+    expect(commands).toEqual(['off']);
   });
 
   it('an output that fails is told again until it follows', async () => {
