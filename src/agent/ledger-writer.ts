@@ -1,7 +1,7 @@
 /** Records running times, and the rates known at the time, in the ledger. */
 
 import type { Decision } from '../control/control-types.ts';
-import { listMqttDevices } from '../domain/levels.ts';
+import { commandsDevice } from '../domain/levels.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import { createPoller } from '../domain/poller.ts';
 import type { Clock, ClockReading } from '../domain/ports.ts';
@@ -129,9 +129,9 @@ function createPriceLog() {
   };
 }
 
-/** Which loads' levels are only sent: a relay is read back at once, a device on MQTT confirms by itself or not at all. */
+/** Which loads' levels are only sent: a relay is read back at once, a device confirms by itself or not at all. */
 function createProofs(loads: readonly LoadConfig[]) {
-  const unconfirmed = new Set(loads.flatMap(({ name, output }) => (listMqttDevices(output).length > 0 ? [name] : [])));
+  const unconfirmed = new Set(loads.flatMap(({ name, output }) => (commandsDevice(output) ? [name] : [])));
   return {
     read: (load: string): Pick<RunCause, 'unconfirmed'> => (unconfirmed.has(load) ? { unconfirmed: true } : {}),
     /** True when that is news. */

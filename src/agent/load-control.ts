@@ -113,6 +113,7 @@ function createReportingOutputs(
   const outputs = createLoadOutputs({
     ...context,
     pins: world.pins,
+    web: world,
     broker,
     createReleaseBroker: createReleaseBrokers(context),
     onReport: (load, level) =>

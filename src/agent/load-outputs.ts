@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { Broker, BrokerWill, Clock, GpioLines, Log } from '../domain/ports.ts';
 import { createDeviceLease } from '../mqtt/device-lease.ts';
-import { createOutput } from '../outputs/create-output.ts';
+import { type CreateOutputParts, createOutput } from '../outputs/create-output.ts';
 import {
   type DeviceStatus,
   isOutputFailure,
@@ -14,7 +14,7 @@ import {
 } from '../outputs/output.ts';
 import type { Problems } from './problems.ts';
 
-export interface LoadOutputsParts {
+export interface LoadOutputsParts extends Pick<CreateOutputParts, 'web'> {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
@@ -116,6 +116,7 @@ const createOutputs = ({
   clock,
   log,
   pins,
+  web,
   broker,
   createReleaseBroker,
 }: LoadOutputsParts): readonly LoadOutput[] =>
@@ -124,6 +125,7 @@ const createOutputs = ({
     output: createOutput(load, {
       clock,
       log,
+      ...(web === undefined ? {} : { web }),
       ...(pins === undefined ? {} : { pins }),
       ...(broker === undefined
         ? {}

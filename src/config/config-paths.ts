@@ -2,6 +2,8 @@
 
 import { isAbsolute, join, resolve } from 'node:path';
 import { listCredentialNames } from '../domain/credential-names.ts';
+import { findWebDevice } from '../domain/levels.ts';
+import type { LoadConfig } from '../domain/load-types.ts';
 import type { Config } from './config.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -81,6 +83,13 @@ function resolveFiles(
   return paths;
 }
 
+function locateToken(load: LoadConfig, context: PathContext, mistakes: string[]): LoadConfig {
+  const { name, output } = load;
+  const access = findWebDevice(output);
+  const files = resolveFiles({ tokenFile: access?.tokenFile }, `loads.${name}.output`, context, mistakes);
+  return access === undefined ? load : { ...load, output: { ...output, ...files } };
+}
+
 /** The configuration with every path absolute and the state directory filled in. */
 export function locateConfig(config: Config, context: PathContext): LocateConfigResult {
   const mistakes: string[] = [];
@@ -96,6 +105,7 @@ export function locateConfig(config: Config, context: PathContext): LocateConfig
   const mqttFiles = resolveFiles(brokerFiles ?? {}, 'mqtt', context, mistakes);
   const pricePath = tariff?.source.kind === 'file' ? tariff.source.path : undefined;
   const { file } = resolveFiles({ file: pricePath }, 'tariff', context, mistakes);
+  const loads = config.loads.map((load) => locateToken(load, context, mistakes));
   const state = resolveStateDirectory(config.state, context);
   if (state === undefined) mistakes.push('state: this user has no home directory; write the path of a directory');
   if (mistakes.length > 0 || state === undefined) return { ok: false, mistakes };
@@ -104,6 +114,7 @@ export function locateConfig(config: Config, context: PathContext): LocateConfig
     config: {
       ...config,
       state,
+      loads,
       service: { ...service, ...serviceFiles },
       ...(mqtt === undefined ? {} : { mqtt: { ...mqtt, ...mqttFiles } }),
       ...(tariff === undefined || file === undefined

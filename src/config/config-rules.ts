@@ -2,7 +2,7 @@
 
 import { formatDuration } from '../domain/duration-text.ts';
 import { listMqttDevices, listOutputLines } from '../domain/levels.ts';
-import type { Goal } from '../domain/load-types.ts';
+import type { Goal, OutputConfig } from '../domain/load-types.ts';
 import { countMinutesUntil, formatLocalTime } from '../domain/text-format.ts';
 import { type Duration, hours, inHours, minutes } from '../domain/units.ts';
 import { type ConfigValues, type LoadDraft, levelSetOf } from './options.ts';
@@ -96,8 +96,9 @@ function checkGoal({ goal, powerKw, minOn }: LoadDraft, report: ReportMistake): 
 function checkPlug({ goal, output }: LoadDraft, report: ReportMistake): void {
   if (goal?.armedBy !== 'plug' || output === undefined) return;
   if (output.kind === 'mqtt' && output.vehicle !== undefined) return;
+  if (output.kind === 'home-assistant' && output.plugEntity !== undefined) return;
   report(
-    'plug needs a charger that reports its vehicle: an output of kind mqtt with preset go-e, openevse, openevse-claim, evcc or warp; else use command',
+    'plug needs a charger that reports its vehicle: an output of kind mqtt with preset go-e, openevse, openevse-claim, evcc or warp, or of kind home-assistant with a plugEntity; else use command',
     'goal',
     'armedBy',
   );
@@ -112,8 +113,15 @@ function listResources({ output }: LoadDraft): readonly (readonly [string, strin
   const topics = listMqttDevices(output).map(
     ({ commandTopic }) => [`the command topic ${commandTopic}`, output.kind === 'mqtt' ? 'topic' : 'switches'] as const,
   );
-  return [...lines, ...topics];
+  return [...lines, ...topics, ...listWebResources(output)];
 }
+
+const listWebResources = (output: OutputConfig): readonly (readonly [string, string])[] => {
+  if (output.kind === 'home-assistant') return [[`the entity ${output.entity} of ${output.url}`, 'entity']];
+  if (output.kind !== 'http') return [];
+  const { method, url, body = '' } = output.on;
+  return [[`the request ${method} ${url} ${body}`.trim(), 'on']];
+};
 
 function checkSharedResources(loads: readonly LoadDraft[], report: ReportMistake): void {
   const owners = new Map<string, string>();

@@ -47,6 +47,7 @@ import {
   topicType,
   weekTimesType,
 } from './value-types.ts';
+import { homeAssistantOutputType, httpOutputType } from './web-outputs.ts';
 
 type ValuesByType = Readonly<Record<LoadType, RawValue>>;
 const defaultByType = (by: ValuesByType) => (context: DefaultContext) => by[context.type];
@@ -146,6 +147,8 @@ const outputType = sectionVariantsType<OutputConfig>({
   relay: sectionType(RELAY, (values): OutputConfig => ({ kind: 'relay', ...values })),
   'sg-ready': sgReadyType,
   mqtt: mqttOutputType,
+  http: httpOutputType,
+  'home-assistant': homeAssistantOutputType,
   'dry-run': sectionType(DRY_RUN, (values): OutputConfig => ({ kind: 'dry-run', ...values })),
 });
 

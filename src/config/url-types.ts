@@ -1,4 +1,4 @@
-/** The types of the addresses of service and broker; they never quote text that may be a password. */
+/** The types of the addresses of service, broker and devices; they never quote text that may be a password. */
 
 import { isLoopback } from '../domain/loopback.ts';
 import { quoteValue, type RawValue, type ReportMistake, type ValueType } from './value-type.ts';
@@ -7,6 +7,8 @@ const MAX_URL_LENGTH = 2048;
 
 interface UrlRule {
   readonly expects: string;
+  /** Where credentials belong. */
+  readonly credentialFiles?: string;
   readonly protocols: readonly string[];
   /** The mistake of a well-formed address, or undefined. */
   readonly findMistake: (url: URL) => string | undefined;
@@ -22,13 +24,19 @@ function parseUrl(raw: RawValue): URL | undefined {
   }
 }
 
-const createUrlType = ({ expects, protocols, findMistake, normalize }: UrlRule): ValueType<string> => ({
+const createUrlType = ({
+  expects,
+  credentialFiles = 'usernameFile and passwordFile',
+  protocols,
+  findMistake,
+  normalize,
+}: UrlRule): ValueType<string> => ({
   expects,
   schema: { type: 'string', pattern: `^(${protocols.join('|')})://[^\\s@/]+(/\\S*)?$`, maxLength: MAX_URL_LENGTH },
   read: (raw: RawValue, report: ReportMistake) => {
     const url = parseUrl(raw);
     if (url !== undefined && (url.username !== '' || url.password !== '' || /:\/\/[^/]*@/.test(String(raw)))) {
-      report('contains credentials; remove them and give usernameFile and passwordFile');
+      report(`contains credentials; remove them and give ${credentialFiles}`);
       return undefined;
     }
     const isExpectedUrl = url !== undefined && url.hostname !== '' && protocols.includes(url.protocol.slice(0, -1));
@@ -61,4 +69,24 @@ export const brokerUrlType = createUrlType({
   protocols: ['mqtt', 'mqtts'],
   findMistake: (url) => (url.hash === '' ? undefined : 'has a fragment; remove it'),
   normalize: (_, written) => written,
+});
+
+/** Of one request to a device; whether plain HTTP is allowed is a question of its output. */
+export const deviceUrlType = createUrlType({
+  expects: 'an address such as http://192.168.1.20/relay/0?turn=on',
+  credentialFiles: 'tokenFile',
+  protocols: ['https', 'http'],
+  findMistake: (url) => (url.hash === '' ? undefined : 'has a fragment; remove it'),
+  normalize: (url) => url.href,
+});
+
+export const homeAssistantUrlType = createUrlType({
+  expects: 'an address such as http://homeassistant.local:8123',
+  credentialFiles: 'tokenFile',
+  protocols: ['https', 'http'],
+  findMistake: (url) =>
+    url.search === '' && url.hash === '' && !/\/api\/?$/.test(url.pathname)
+      ? undefined
+      : 'is more than the base address; write it without /api, query and fragment',
+  normalize: (url) => url.href.replace(/\/+$/, ''),
 });

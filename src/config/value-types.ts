@@ -166,6 +166,57 @@ export const textType = createTextType('a line of text', 128);
 /** An empty message would delete a retained value, and some devices read it as a query. */
 export const payloadType = createTextType('a line of text that is not empty', 1024);
 
+/** A state of a device; YAML reads some of them as a number or a boolean. */
+export const stateTextType: ValueType<string> = createValueType(
+  'a state, such as on, 16 or true',
+  { anyOf: [textType.schema, { type: 'number' }, { type: 'boolean' }] },
+  (raw) => {
+    const isPlain = typeof raw === 'boolean' || (typeof raw === 'number' && Number.isFinite(raw));
+    return textType.read(isPlain ? `${raw}` : raw, () => {});
+  },
+);
+
+const ENTITY_PATTERN = /^(?!.{256})[a-z0-9_]+\.[a-z0-9_]+$/;
+export const entityType: ValueType<string> = createValueType(
+  'an entity such as switch.car_charger',
+  { type: 'string', pattern: ENTITY_PATTERN.source },
+  (raw) => (typeof raw === 'string' && ENTITY_PATTERN.test(raw) ? raw : undefined),
+);
+
+const HEADER_PATTERN = /^[A-Za-z0-9-]{1,64}$/;
+export const headerNameType: ValueType<string> = createValueType(
+  'the name of a header, such as X-Api-Key',
+  { type: 'string', pattern: HEADER_PATTERN.source },
+  (raw) => (typeof raw === 'string' && HEADER_PATTERN.test(raw) ? raw : undefined),
+);
+
+const MAX_HEADERS = 16;
+/** Those of the connection are the client's own, and a token belongs into a file. */
+const OWN_HEADERS = ['authorization', 'connection', 'content-length', 'cookie', 'host', 'transfer-encoding'];
+export const headersType: ValueType<Readonly<Record<string, string>>> = {
+  expects: `a section of at most ${MAX_HEADERS} headers, each a line of text`,
+  schema: {
+    type: 'object',
+    propertyNames: { pattern: HEADER_PATTERN.source },
+    additionalProperties: textType.schema,
+    maxProperties: MAX_HEADERS,
+  },
+  read(raw, report) {
+    if (!isRawMap(raw) || raw.size > MAX_HEADERS) {
+      report(`${isRawMap(raw) ? `a section of ${raw.size}` : quoteValue(raw)} is not ${this.expects}`);
+      return undefined;
+    }
+    const headers = [...raw].flatMap(([name, text]) => {
+      const key = headerNameType.read(name, (mistake) => report(mistake, quoteKey(name)))?.toLowerCase();
+      const value = textType.read(text, (mistake) => report(mistake, quoteKey(name)));
+      const isOwn = key !== undefined && OWN_HEADERS.includes(key);
+      if (isOwn) report('is not for the configuration; remove it, and give a token in tokenFile', quoteKey(name));
+      return key === undefined || value === undefined || isOwn ? [] : [[key, value] as const];
+    });
+    return headers.length === raw.size ? Object.fromEntries(headers) : undefined;
+  },
+};
+
 const TOPIC_PATTERN = '^[^#+$\\u0000-\\u001f\\u007f][^#+\\u0000-\\u001f\\u007f]*$';
 const MAX_TOPIC_LENGTH = 512;
 export const topicType: ValueType<string> = createValueType(

@@ -1,6 +1,6 @@
 /** The levels of each load type, and which of them run the load. */
 
-import type { Level, LoadConfig, MqttOutputConfig, OutputConfig } from './load-types.ts';
+import type { Level, LoadConfig, MqttOutputConfig, OutputConfig, WebOutputConfig } from './load-types.ts';
 
 export const isSgReady = ({ output }: LoadConfig) =>
   output.kind === 'sg-ready' || (output.kind === 'dry-run' && output.as === 'sg-ready');
@@ -16,6 +16,14 @@ export function listMqttDevices(output: OutputConfig): readonly MqttOutputConfig
   if (output.kind === 'mqtt') return [output];
   return output.kind === 'sg-ready' && 'switches' in output ? output.switches : [];
 }
+
+/** The device over HTTP that an output commands. */
+export const findWebDevice = (output: OutputConfig): WebOutputConfig | undefined =>
+  output.kind === 'http' || output.kind === 'home-assistant' ? output : undefined;
+
+/** Whether a level is only sent, and confirmed by a device of its own or not at all. */
+export const commandsDevice = (output: OutputConfig): boolean =>
+  listMqttDevices(output).length > 0 || findWebDevice(output) !== undefined;
 
 /** The level of a load that is left alone. */
 export const idleLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'normal' : 'off');

@@ -19,6 +19,7 @@ export type OutputConfig =
   | { readonly kind: 'sg-ready'; readonly pins: readonly [number, number]; readonly activeLow: boolean }
   | SgReadySwitches
   | MqttOutputConfig
+  | WebOutputConfig
   /** Logs what it would do and switches nothing. `levels` are those of the output that it replaces. */
   | { readonly kind: 'dry-run'; readonly as: 'relay' | 'sg-ready' };
 
@@ -59,6 +60,63 @@ export interface MqttOutputConfig {
   readonly vehicle?: readonly VehicleReport[];
 }
 
+/** A device that is asked for its state over HTTP. */
+export type WebOutputConfig = HttpOutputConfig | HomeAssistantOutputConfig;
+
+/** How a device is reached over HTTP. */
+export interface HttpAccess {
+  /** The file of its token; read again for each request. */
+  readonly tokenFile?: string;
+  /** Plain HTTP on the network of the house, by the word of its owner. */
+  readonly allowsPlainHttp: boolean;
+}
+
+export interface HttpOutputConfig extends HttpAccess {
+  readonly kind: 'http';
+  readonly on: HttpCall;
+  readonly off: HttpCall;
+  /** Hands the decision back to the device. */
+  readonly release?: HttpCall;
+  readonly state?: HttpState;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Carries the token as it stands in its file; absent: `Authorization`, as a bearer token. */
+  readonly tokenHeader?: string;
+}
+
+export interface HttpCall {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly url: string;
+  readonly body?: string;
+}
+
+/** The answer that tells the state of a device, and what its meter counts. */
+export interface HttpState {
+  readonly url: string;
+  /** Dotted path into JSON; absent when the whole answer is the state. */
+  readonly path?: string;
+  readonly on: string;
+  readonly off: string;
+  readonly power?: JsonNumber;
+  readonly energy?: JsonNumber;
+}
+
+/** A switch, select or number of Home Assistant. */
+export interface HomeAssistantOutputConfig extends HttpAccess {
+  readonly kind: 'home-assistant';
+  readonly url: string;
+  readonly tokenFile: string;
+  readonly entity: string;
+  /** States of the entity: `on` and `off` of a switch, options of a select, values of a number. */
+  readonly onState: string;
+  readonly offState: string;
+  readonly releaseState?: string;
+  /** Sensors, whose units Home Assistant tells. */
+  readonly powerEntity?: string;
+  readonly energyEntity?: string;
+  /** A binary sensor: on while a vehicle is connected. */
+  readonly plugEntity?: string;
+}
+
 /** Where a device reports what it draws; a device without a meter never does. */
 export interface DeviceMeter {
   readonly power?: DeviceNumber;
@@ -66,13 +124,16 @@ export interface DeviceMeter {
   readonly energy?: DeviceNumber;
 }
 
-/** A number in a device's messages. */
-export interface DeviceNumber {
-  readonly topic: string;
+/** A number in what a device reports. */
+export interface JsonNumber {
   /** Dotted path into JSON; absent when the payload itself is the number. */
   readonly path?: string;
   /** Times this it is kilowatts or kilowatt-hours. */
   readonly scale: number;
+}
+
+export interface DeviceNumber extends JsonNumber {
+  readonly topic: string;
 }
 
 export interface VehicleReport {

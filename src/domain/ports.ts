@@ -81,9 +81,11 @@ export class DiskError extends Error {
 }
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   /** Absolute; `https:` everywhere, `http:` on loopback only: anything else is the failure `insecure`. */
   readonly url: string;
+  /** The owner allows `http:` to this device, which is on the network of the house. */
+  readonly allowsPlainHttp?: boolean;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** From start to the last byte of the body, in real time. */

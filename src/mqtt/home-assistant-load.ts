@@ -1,6 +1,6 @@
 /** The entities of one load in Home Assistant: what it does and will do, its energy and savings, and the ways to command it. */
 
-import { listMqttDevices } from '../domain/levels.ts';
+import { findWebDevice, listMqttDevices } from '../domain/levels.ts';
 import type { LoadConfig } from '../domain/load-types.ts';
 import { getThresholdRange, listCommandLevels } from './parse-command.ts';
 import type { buildTopics } from './topics.ts';
@@ -165,7 +165,8 @@ function buildThresholdEntities(load: LoadConfig, topics: Topics): Record<string
 
 /** A load whose device reports its availability becomes unavailable with it. */
 function buildDeviceAvailability({ name, output }: LoadConfig, topics: Topics) {
-  if (listMqttDevices(output).every(({ availability }) => availability === undefined)) return {};
+  const isReported = listMqttDevices(output).some(({ availability }) => availability !== undefined);
+  if (!isReported && findWebDevice(output) === undefined) return {};
   const value_template = "{{ 'offline' if value_json.available == false else 'online' }}";
   return {
     availability_mode: 'all',

@@ -10,15 +10,15 @@ import type { DeviceLease, DeviceReading, OutputFailure } from './output.ts';
 /** For the device's report after a command. */
 export const CONFIRM_TIMEOUT = seconds(5);
 /** Sends of one command: the first and three more. */
-const MAX_COMMAND_SENDS = 4;
+export const MAX_COMMAND_SENDS = 4;
 
-/** A level, or the release of the device. */
+/** A level; without one the release of the device. */
 export interface DeviceCommand {
-  readonly payload: string;
   readonly level?: Level;
 }
 
 export interface CommandSenderParts {
+  readonly load: string;
   readonly config: MqttOutputConfig;
   readonly broker: Broker;
   readonly lease: DeviceLease;
@@ -40,7 +40,8 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
   let commandNumber = 0;
   let sendsUnderWay = 0;
 
-  const sendOnce = async ({ payload, level }: DeviceCommand, isFirst: boolean, isCurrent: () => boolean) => {
+  const sendOnce = async ({ level }: DeviceCommand, isFirst: boolean, isCurrent: () => boolean) => {
+    const payload = getPayload(parts, level);
     const other = lease.otherHolder();
     if (other !== undefined) return buildBusyFailure(other);
     if (!link.isOnline()) return OFFLINE;
@@ -89,9 +90,19 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
   };
 }
 
+/** Some devices answer an empty command as a question (Tasmota), and a broker forgets what it stored. */
+function getPayload({ load, config }: CommandSenderParts, level: Level | undefined): string {
+  const { onPayload, offPayload, releasePayload = '' } = config;
+  if (level !== undefined && level !== 'on' && level !== 'off')
+    throw new Error(`load ${load}: an MQTT device has the levels on and off, not "${level}"`);
+  const payload = level === undefined ? releasePayload : level === 'on' ? onPayload : offPayload;
+  if (payload === '') throw new Error(`load ${load}: an empty MQTT payload is no command`);
+  return payload;
+}
+
 const buildFailure = (kind: OutputFailure['kind'], detail: string): OutputFailure => ({ kind, detail });
 
-const OVERTAKEN = buildFailure('io', 'a later command replaced this one');
+export const OVERTAKEN = buildFailure('io', 'a later command replaced this one');
 const OFFLINE = buildFailure(
   'offline',
   'the broker is offline, so the device was not switched; the command is sent when the broker is back',

@@ -1,10 +1,12 @@
 /** Creates the output of a load from its configuration. */
 
 import type { LoadConfig, MqttOutputConfig, SgReadySwitches } from '../domain/load-types.ts';
-import type { Broker, BrokerWill, Clock, GpioLines, Log } from '../domain/ports.ts';
+import type { Broker, BrokerWill, Clock, GpioLines, Http, Log, Secrets } from '../domain/ports.ts';
+import { createPolledDevice } from './devices/create-polled-device.ts';
 import { createDryRunOutput } from './dry-run-output.ts';
 import { createMqttOutput, type MqttOutputParts } from './mqtt-output.ts';
 import type { DeviceLease, Output, OutputFailure } from './output.ts';
+import { createPolledOutput } from './polled-output.ts';
 import { createRelayOutput } from './relay-output.ts';
 import { RELEASE_DELAY_SECONDS } from './release-link.ts';
 import { CONTACTS, createSgReadyOutput, isSgReadyState } from './sg-ready-output.ts';
@@ -13,6 +15,8 @@ import { createSgReadyPairOutput } from './sg-ready-pair-output.ts';
 export interface CreateOutputParts {
   readonly pins?: GpioLines;
   readonly broker?: Broker;
+  /** For devices over HTTP, with the files of their tokens. */
+  readonly web?: { readonly http: Http; readonly secrets: Secrets };
   /** Absent where this program alone commands the devices of its broker. */
   readonly createLease?: (commandTopic: string) => DeviceLease;
   /** A link of its own with this last will; absent where the death of this program releases nothing. */
@@ -42,6 +46,14 @@ export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output
         : createSgReadyOutput({ load: name, config, pins });
     case 'mqtt':
       return createDeviceOutput(load, config, parts);
+    case 'http':
+    case 'home-assistant':
+      if (parts.web === undefined) return createMissingOutput('no request is sent to its device from here');
+      return createPolledOutput({
+        ...parts,
+        load: name,
+        device: createPolledDevice(config, { ...parts, ...parts.web }),
+      });
   }
 }
 

@@ -11,6 +11,8 @@ export const buildFailsafeLines = (loads: readonly LoadConfig[]): readonly Fails
 function buildLoadFailsafeLines({ name, output, failSafe }: LoadConfig): readonly FailsafeLine[] {
   switch (output.kind) {
     case 'mqtt':
+    case 'http':
+    case 'home-assistant':
     case 'dry-run':
       return [];
     case 'relay':

@@ -1,6 +1,6 @@
-/** Keeps an MQTT device at the level of its last command: repeats the command a limited number of times when the device leaves it. */
+/** Keeps a device at the level of its last command: repeats the command a limited number of times when the device leaves it. */
 
-import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
+import type { Level } from '../domain/load-types.ts';
 import type { Cancel, Clock, Log } from '../domain/ports.ts';
 import { addDuration, type Duration, minutes, seconds, subtractDuration, type Uptime } from '../domain/units.ts';
 import { type CommandSender, type DeviceCommand, formatReading } from './command-sender.ts';
@@ -18,10 +18,10 @@ export interface LevelKeeperParts {
   readonly load: string;
   readonly clock: Clock;
   readonly log: Log;
-  readonly link: DeviceLink;
+  readonly link: Pick<DeviceLink, 'reading' | 'isOnline'>;
   readonly sender: CommandSender;
-  /** When an uncommanded on or off is a person's; absent: never. */
-  readonly config: Pick<MqttOutputConfig, 'press'>;
+  /** Whether an on or off that is reported now and was not commanded is a person's. */
+  readonly mayBePress: () => boolean;
   readonly report: (update: Level | OutputFailure) => void;
   readonly onPress: (level: Level) => void;
 }
@@ -45,7 +45,7 @@ export interface LevelKeeper {
 }
 
 export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
-  const { load, clock, log, link, sender, config, report, onPress } = parts;
+  const { load, clock, log, link, sender, mayBePress, report, onPress } = parts;
   let command: DeviceCommand | undefined;
   let reassertedAt: readonly Uptime[] = [];
   let isUnconfirmed = false;
@@ -55,8 +55,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
   let releaseExpectedUntil: Uptime | undefined;
 
   const isPress = (reading: DeviceReading): reading is Level => {
-    if (reading === 'other' || config.press === undefined) return false;
-    if (config.press === 'while-available' && link.isAvailable() !== true) return false;
+    if (reading === 'other' || !mayBePress()) return false;
     return quietUntil === undefined || clock.now().uptime >= quietUntil;
   };
 

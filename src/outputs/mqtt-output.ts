@@ -32,7 +32,7 @@ export interface MqttOutputParts {
 }
 
 export function createMqttOutput(parts: MqttOutputParts): Output {
-  const { load, config, broker, lease } = parts;
+  const { config, broker, lease } = parts;
   let report: (update: Level | OutputFailure) => void = () => {};
   /** What the device reports until then is the answer of `open`. */
   let isOpened = false;
@@ -69,6 +69,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     ...parts,
     link,
     sender,
+    mayBePress: () => config.press === 'always' || (config.press === 'while-available' && link.isAvailable() === true),
     report: reportUpdate,
     onPress: (level) => handlers.onPress(level),
   });
@@ -101,10 +102,9 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       return level === undefined ? {} : { level };
     },
     async apply(level) {
-      const command = { payload: getCommandPayload(load, config, level), level };
       await link.start();
       isOpened = true;
-      return applyCommand(command);
+      return applyCommand({ level });
     },
     read: async () => toLevel(link.reading()),
     watchDevice(newHandlers) {
@@ -114,10 +114,9 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       report = listener;
     },
     async release() {
-      const { releasePayload } = config;
-      const command = releasePayload === undefined ? undefined : { payload: requirePayload(load, releasePayload) };
-      await applyCommand(command);
-      return command !== undefined;
+      const canRelease = config.releasePayload !== undefined;
+      await applyCommand(canRelease ? {} : undefined);
+      return canRelease;
     },
     async close() {
       keeper.stop();
@@ -139,16 +138,4 @@ function buildStatus(keeper: LevelKeeper, link: DeviceLink): DeviceStatus {
     ...(available === undefined ? {} : { available }),
     ...(vehicle === undefined ? {} : { vehicle }),
   };
-}
-
-function getCommandPayload(load: string, config: MqttOutputConfig, level: Level): string {
-  if (level === 'on') return requirePayload(load, config.onPayload);
-  if (level === 'off') return requirePayload(load, config.offPayload);
-  throw new Error(`load ${load}: an MQTT device has the levels on and off, not "${level}"`);
-}
-
-/** Some devices answer an empty command as a question (Tasmota), and a broker forgets what it stored. */
-function requirePayload(load: string, payload: string): string {
-  if (payload === '') throw new Error(`load ${load}: an empty MQTT payload is no command`);
-  return payload;
 }

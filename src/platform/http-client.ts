@@ -76,13 +76,14 @@ function createRequestAbort({ deadline }: HttpRequest, outer: AbortSignal | unde
   return { signal: controller.signal, stop, release };
 }
 
-/** All access is over HTTPS (specification 5); plain HTTP stays inside this machine. */
-function findInsecurity(address: string): HttpFailure | undefined {
+/** All access is over HTTPS (specification 5); plain HTTP stays inside this machine, but for devices whose owner allows it. */
+function findInsecurity({ url: address, allowsPlainHttp = false }: HttpRequest): HttpFailure | undefined {
   if (!URL.canParse(address)) return { kind: 'insecure', cause: `${address} is not an address` };
   const url = new URL(address);
   if (url.username !== '' || url.password !== '')
     return { kind: 'insecure', cause: `the address of ${url.host} holds a user name or password` };
-  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return undefined;
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && (allowsPlainHttp || isLoopback(url.hostname))))
+    return undefined;
   return { kind: 'insecure', cause: `${url.origin} is not https, and plain http is for loopback only` };
 }
 
@@ -159,7 +160,7 @@ export function createHttp(options: HttpOptions = {}): Http {
   let agent: Promise<Agent> | undefined;
 
   async function open(request: HttpRequest, outer?: AbortSignal): Promise<HttpStream | HttpFailure> {
-    const insecure = findInsecurity(request.url);
+    const insecure = findInsecurity(request);
     if (insecure !== undefined) return insecure;
     const abort = createRequestAbort(request, outer);
     const { signal } = abort;

@@ -1,11 +1,43 @@
-/** The outputs of all loads: what is found at the start, whatever the loads are called. */
+/** The outputs of all loads: what is found at the start, whatever the loads are called, and one that fails beside one that works. */
 
 import { expect, it } from 'vitest';
 import { createLoadOutputs } from '../../src/agent/load-outputs.ts';
 import { createProblems } from '../../src/agent/problems.ts';
+import type { Http } from '../../src/domain/ports.ts';
 import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';
 import { buildMonitorConfig } from '../mqtt/monitor-fixture.ts';
 import { buildLoad, createOfflineParts } from '../outputs/output-fixture.ts';
+
+const HANDLERS = { onReport: () => {}, onStatus: () => {}, onMeter: () => {}, onPress: () => {} };
+
+it('a device whose token file cannot be read is named, and the other loads go on', async () => {
+  const { clock, log } = createOfflineParts();
+  const problems = createProblems(clock, log, () => {});
+  const http: Http = {
+    request: () => Promise.reject(new Error('nothing is sent without a token')),
+    stream: () => Promise.reject(new Error('nothing is streamed')),
+    close: async () => {},
+  };
+  const entity = { entity: 'switch.car', onState: 'on', offState: 'off', tokenFile: 'none', allowsPlainHttp: false };
+  const outputs = createLoadOutputs({
+    config: buildMonitorConfig('', {
+      loads: [
+        buildLoad({ kind: 'home-assistant', url: 'https://ha.example', ...entity }),
+        buildLoad({ kind: 'relay', pin: 17, activeLow: false }, { name: 'water' }),
+      ],
+    }),
+    ...{ clock, log, problems, pins: createSimulatedLines(), broker: undefined },
+    web: { http, secrets: { read: async () => undefined } },
+    ...HANDLERS,
+  });
+  await outputs.open();
+  expect(outputs.levelsFound()).toEqual({ water: 'off' });
+  expect(await outputs.byLoad.get('water')?.apply('on')).toBeUndefined();
+  expect(problems.list().map(({ sentence }) => sentence)).toEqual([
+    'load car: the token file none cannot be read, is empty or holds more than one line: write the token into it, readable by the agent',
+  ]);
+  await outputs.close();
+});
 
 it('loads called as parts of every object have the level of their line, or none', async () => {
   const { clock, log } = createOfflineParts();
@@ -22,10 +54,7 @@ it('loads called as parts of every object have the level of their line, or none'
     problems: createProblems(clock, log, () => {}),
     pins: createSimulatedLines(),
     broker: undefined,
-    onReport: () => {},
-    onStatus: () => {},
-    onMeter: () => {},
-    onPress: () => {},
+    ...HANDLERS,
   });
   await outputs.open();
   const levels = outputs.levelsFound();

@@ -16,6 +16,7 @@ import { days, type Instant, subtractDuration } from '../../src/domain/units.ts'
 import { createFileDisk } from '../../src/platform/file-disk.ts';
 import { createScaledClock } from '../../src/platform/system-clock.ts';
 import { createReferenceService, type ReferenceService } from '../../src/reference/reference-service.ts';
+import { HOME_ASSISTANT_TOKEN, startFakeHomeAssistant } from '../doubles/fake-home-assistant.ts';
 import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { startMqttSpy } from '../doubles/mqtt-spy.ts';
 import { runCommand } from '../doubles/run-command.ts';
@@ -319,6 +320,42 @@ describe('gridtide test, with no agent and no broker', () => {
   it('a load that only observes is not touched', async () => {
     const config = await writeConfig({ loads: '  lamp: {type: generic, output: {kind: dry-run}, observeOnly: true}' });
     expect(await run(test, config, 'lamp')).toMatchObject({ code: 1, err: expect.stringMatching(/observeOnly: true/) });
+  });
+});
+
+describe('a load in Home Assistant', () => {
+  const startHouse = async (token: string) => {
+    const house = await startFakeHomeAssistant({ 'switch.car': { state: 'off' } });
+    afterTest(() => house.close());
+    await writeFile(file('token'), `${token}\n`, { mode: 0o600 });
+    const build = (entity: string) =>
+      writeConfig({
+        loads: `  car: {type: generic, output: {kind: home-assistant, url: "${house.url}", tokenFile: token, entity: ${entity}}, minOn: 0s, minOff: 0s}`,
+      });
+    return { house, build };
+  };
+  //  token                 entity        what check says
+  const rows: readonly (readonly [string, string, RegExp])[] = [
+    [HOME_ASSISTANT_TOKEN, 'switch.car', /^ok +loads\.car\.output: the device reports off \(switch\.car of http:/m],
+    [HOME_ASSISTANT_TOKEN, 'switch.cat', /^WRONG +loads\.car\.output: Home Assistant has no entity switch\.cat/m],
+    [
+      'another',
+      'switch.car',
+      /^WRONG +loads\.car\.output: GET to http:.* was refused \(401\): write a valid token into/m,
+    ],
+  ];
+  it.each(rows)('with the token "%s" and the entity %s is checked, and not switched', async (token, entity, words) => {
+    const { house, build } = await startHouse(token);
+    const { out } = await run(check, await build(entity));
+    expect(out).toMatch(words);
+    expect(house.actions).toEqual([]);
+  });
+
+  it('is tested: switched, read back, and left as it was', async () => {
+    const { house, build } = await startHouse(HOME_ASSISTANT_TOKEN);
+    const { code, out } = await run(test, await build('switch.car'), 'car --for 1s --json');
+    expect([code, JSON.parse(out)]).toMatchObject([0, { by: 'direct', read: 'on', left: 'off' }]);
+    expect(house.actions).toEqual(['switch.turn_on', 'switch.turn_off']);
   });
 });
 

@@ -147,6 +147,30 @@ describe('with answers', () => {
     ]);
   });
 
+  it('asks for an entity of Home Assistant and for addresses, and takes plain HTTP by that answer', async () => {
+    const number = ['ev', 'home-assistant', 'http://ha.local:8123', '', 'car', 'number.car', '16', '0', '', ''];
+    const relay = ['tank', 'http', 'http://192.168.1.20/on', 'http://192.168.1.20/off', '', ''];
+    const answers = [...HOUSE, '', 'car', ...number, 'water', ...relay, ''];
+    const { said: printed } = await init(['--output', file], typed(answers));
+    expect(printed).toContain('"car" is not an entity such as switch.car_charger');
+    const access = { allowsPlainHttp: true };
+    const call = (url: string) => ({ method: 'GET', url });
+    expect((await configWritten()).loads.map(({ output }) => output)).toEqual([
+      {
+        kind: 'home-assistant',
+        url: 'http://ha.local:8123',
+        tokenFile: '/etc/gridtide/home-assistant-token',
+        ...{ entity: 'number.car', onState: '16', offState: '0', ...access },
+      },
+      {
+        kind: 'http',
+        on: call('http://192.168.1.20/on'),
+        off: call('http://192.168.1.20/off'),
+        ...{ headers: {}, ...access },
+      },
+    ]);
+  });
+
   it('writes nothing when the answers end early, and leaves the line of the question', async () => {
     const prompts: string[] = [];
     const ended = init(['--output', file], typed(HOUSE), undefined, (text) => prompts.push(text));

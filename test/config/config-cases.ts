@@ -19,6 +19,23 @@ const withGoal = (goal: unknown, more: Part = {}) => withLoad({ goal, ...more })
 const withUrl = (url: unknown) => toYaml({ service: { url } });
 const BROKER = { mqtt: { url: 'mqtt://localhost' } };
 const mqtt = (part: Part) => withOutput({ kind: 'mqtt', topic: 'a/b', ...part }, BROKER);
+const web = (part: Part) => withOutput({ kind: 'http', ...part });
+const TURNS = {
+  on: { url: 'http://192.168.1.20/relay/0?turn=on' },
+  off: { url: 'http://192.168.1.20/relay/0?turn=off' },
+};
+const entity = (part: Part, load: Part = {}) =>
+  withLoad({
+    output: {
+      kind: 'home-assistant',
+      url: 'http://homeassistant.local:8123',
+      tokenFile: 'token',
+      entity: 'switch.heater',
+      ...part,
+    },
+    ...load,
+  });
+const AMPS = { entity: 'number.amps' };
 const SG = { type: 'heat-pump', output: { kind: 'sg-ready', pins: [17, 27] } };
 
 const AS_DOCUMENTED = `
@@ -96,6 +113,26 @@ export const VALID_CONFIGS: readonly (readonly [string, string])[] = [
   ['a tariff topic', tariff({ topic: 'evcc/site/forecast/grid' }, BROKER)],
   ['a tariff file and a price of carbon', tariff({ file: 'prices.csv' }, { carbonPrice: 200 })],
   ['a counted relay', mqtt({ preset: 'tasmota', channel: 2 })],
+  [
+    'addresses on the network of the house',
+    web({
+      ...TURNS,
+      state: { url: 'http://192.168.1.20/relay/0', path: 'ison', on: true, off: false },
+      headers: { 'X-Site': 'cellar' },
+      tokenFile: 'token',
+      tokenHeader: 'X-Api-Key',
+      allowPlainHttp: true,
+    }),
+  ],
+  ['a switch of Home Assistant', entity({ allowPlainHttp: true })],
+  ['Home Assistant over HTTPS', entity({ url: 'https://ha.example/' })],
+  [
+    'a number and a plug of Home Assistant',
+    entity(
+      { ...AMPS, onState: 16, offState: '0', plugEntity: 'binary_sensor.plug', allowPlainHttp: true },
+      { goal: { need: '4h', by: '07:00', armedBy: 'plug' } },
+    ),
+  ],
 ];
 
 export interface InvalidConfig {
@@ -294,6 +331,89 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
     'loads.car.output.amps: 5 is not within 6-32',
   ),
   unfit(
+    'plain HTTP without the word of its owner',
+    web(TURNS),
+    'loads.heater.output.on.url: is not encrypted; write https://, or allowPlainHttp: true on your own network',
+    'loads.heater.output.off.url: is not encrypted; write https://, or allowPlainHttp: true on your own network',
+  ),
+  unfit(
+    'plain HTTP to the internet',
+    entity({ url: 'http://203.0.113.7:8123', allowPlainHttp: true }),
+    'loads.heater.output.url: 203.0.113.7 is an address of the internet, where http:// is never sent; write https://',
+  ),
+  invalid(
+    'a password in the address of a device',
+    web({ ...TURNS, on: { url: 'http://admin:secret@192.168.1.20/' }, allowPlainHttp: true }),
+    'loads.heater.output.on.url: contains credentials; remove them and give tokenFile',
+  ),
+  unfit(
+    'one request for both levels',
+    web({ on: TURNS.on, off: TURNS.on, allowPlainHttp: true }),
+    'loads.heater.output.off: is the same request as on; expected two different requests',
+  ),
+  unfit(
+    'a body of GET',
+    web({ ...TURNS, on: { ...TURNS.on, method: 'GET', body: 'on' }, allowPlainHttp: true }),
+    'loads.heater.output.on.method: GET carries no body; remove it, or write POST or PUT',
+  ),
+  unfit(
+    'a token in the configuration',
+    web({ ...TURNS, headers: { Authorization: 'Bearer x' }, allowPlainHttp: true }),
+    'loads.heater.output.headers.Authorization: is not for the configuration; remove it, and give a token in tokenFile',
+  ),
+  unfit(
+    'the header of no token',
+    web({ ...TURNS, tokenHeader: 'X-Api-Key', allowPlainHttp: true }),
+    'loads.heater.output.tokenHeader: needs a tokenFile; add it or remove tokenHeader',
+  ),
+  unfit(
+    'states that are one, and the unit of no counter',
+    web({ ...TURNS, state: { url: TURNS.on.url, on: 1, off: '1', energyUnit: 'Wh' }, allowPlainHttp: true }),
+    'loads.heater.output.state.off: "1" means on already; expected two different states',
+    'loads.heater.output.state.energyUnit: needs an energyPath; add it or remove energyUnit',
+  ),
+  invalid(
+    'an entity without its domain',
+    entity({ entity: 'heater' }),
+    'loads.heater.output.entity: "heater" is not an entity such as switch.car_charger',
+  ),
+  unfit(
+    'an entity that cannot be switched',
+    entity({ entity: 'sensor.heater', allowPlainHttp: true }),
+    'loads.heater.output.entity: "sensor.heater" cannot be switched; expected a switch, input_boolean, select, input_select, number, input_number',
+  ),
+  unfit(
+    'a number without its values',
+    entity({ ...AMPS, onState: 'fast', allowPlainHttp: true }),
+    'loads.heater.output.offState: missing; a number needs the state that it gets',
+    'loads.heater.output.onState: "fast" is not a number, as number.amps expects',
+  ),
+  unfit(
+    'a state that no switch has',
+    entity({ onState: 'fast', allowPlainHttp: true }),
+    'loads.heater.output.onState: "fast" is no state of a switch; expected on or off, or remove it',
+  ),
+  unfit(
+    'the address of an interface in place of the base address',
+    entity({ url: 'https://ha.example/api' }),
+    'loads.heater.output.url: "https://ha.example/api" is more than the base address; write it without /api, query and fragment',
+  ),
+  unfit(
+    'two loads on one entity',
+    toYaml({
+      loads: Object.fromEntries(
+        ['a', 'b'].map((name) => [
+          name,
+          {
+            type: 'tank',
+            output: { kind: 'home-assistant', url: 'https://ha.example', tokenFile: 't', entity: 'switch.x' },
+          },
+        ]),
+      ),
+    }),
+    'loads.b.output.entity: loads.a uses the entity switch.x of https://ha.example already; choose another',
+  ),
+  unfit(
     'the unit of a counter that is nowhere',
     toYaml({
       mqtt: { url: 'mqtt://localhost' },
@@ -304,7 +424,7 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
   unfit(
     'a goal armed by a plug that nothing reports',
     withGoal({ need: '4h', by: '07:00', armedBy: 'plug' }),
-    'loads.heater.goal.armedBy: plug needs a charger that reports its vehicle: an output of kind mqtt with preset go-e, openevse, openevse-claim, evcc or warp; else use command',
+    'loads.heater.goal.armedBy: plug needs a charger that reports its vehicle: an output of kind mqtt with preset go-e, openevse, openevse-claim, evcc or warp, or of kind home-assistant with a plugEntity; else use command',
   ),
   unfit(
     'a goal armed by a plug without deadline',
@@ -388,7 +508,7 @@ const OUTPUT_ROWS: readonly InvalidConfig[] = [
   invalid(
     'an output without a kind',
     withOutput({ pin: 17 }),
-    'loads.heater.output.kind: missing; expected relay, sg-ready, mqtt, dry-run',
+    'loads.heater.output.kind: missing; expected relay, sg-ready, mqtt, http, home-assistant, dry-run',
   ),
   invalid(
     'the identity lines',

@@ -1,9 +1,12 @@
-/** What every kind of output promises, shown on each: dry run, relay and SG-Ready over dry lines, an MQTT device on the embedded broker. */
+/** What every kind of output promises, shown on each: dry run, relay and SG-Ready over dry lines, an MQTT device on the embedded broker, devices over HTTP. */
 
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Level } from '../../src/domain/load-types.ts';
+import type { Level, OutputConfig } from '../../src/domain/load-types.ts';
 import { isOutputFailure, type Output } from '../../src/outputs/output.ts';
+import { createHttp } from '../../src/platform/http-client.ts';
 import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';
+import { HOME_ASSISTANT_TOKEN, startFakeHomeAssistant } from '../doubles/fake-home-assistant.ts';
+import { startScriptedService } from '../doubles/scripted-service.ts';
 import {
   buildLoad,
   createOfflineParts,
@@ -13,8 +16,10 @@ import {
 } from './output-fixture.ts';
 
 const fixtures: OutputFixture[] = [];
+const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const one of fixtures.splice(0)) await one.close();
+  for (const stop of stops.splice(0).reverse()) await stop();
 });
 
 interface Kind {
@@ -47,6 +52,41 @@ const switches = async () => {
   return createTestOutput(buildLoad({ kind: 'sg-ready', switches: [build('a'), build('b')] }), here);
 };
 
+const overHttp = async (output: OutputConfig) => {
+  const http = createHttp();
+  stops.push(() => http.close());
+  return createTestOutput(buildLoad(output), {
+    ...createOfflineParts(),
+    web: { http, secrets: { read: async () => HOME_ASSISTANT_TOKEN } },
+  });
+};
+
+const homeAssistant = async () => {
+  const house = await startFakeHomeAssistant({ 'switch.car': { state: 'off' } });
+  stops.push(() => house.close());
+  const entity = { entity: 'switch.car', onState: 'on', offState: 'off' };
+  return overHttp({ kind: 'home-assistant', url: house.url, tokenFile: 'token', allowsPlainHttp: false, ...entity });
+};
+
+const httpDevice = async () => {
+  let state = 'off';
+  const device = await startScriptedService(({ path }) => {
+    state = path === '/state' ? state : path.slice(1);
+    return { body: state };
+  });
+  stops.push(() => device.close());
+  const call = (path: string) => ({ method: 'POST', url: `${device.url}/${path}` }) as const;
+  const reads = { url: `${device.url}/state`, on: 'on', off: 'off' };
+  return overHttp({
+    kind: 'http',
+    on: call('on'),
+    off: call('off'),
+    state: reads,
+    headers: {},
+    allowsPlainHttp: false,
+  });
+};
+
 const overPins = async (config: Parameters<typeof buildLoad>[0]) =>
   createTestOutput(buildLoad(config), { ...createOfflineParts(), pins: createSimulatedLines() });
 
@@ -74,6 +114,8 @@ const kinds: readonly Kind[] = [
     make: () => overPins({ kind: 'sg-ready', pins: [17, 27], activeLow: true }),
   },
   { name: 'MQTT device with a state', levels: ['on', 'off'], make: mqtt },
+  { name: 'entity of Home Assistant', levels: ['on', 'off'], make: homeAssistant },
+  { name: 'device over HTTP', levels: ['on', 'off'], make: httpDevice },
   { name: 'SG-Ready over MQTT', levels: ['normal', 'block', 'recommend', 'force'], make: switches },
 ];
 

@@ -4,7 +4,7 @@ import { createAgent } from '../../agent/agent.ts';
 import type { Config } from '../../config/config.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
-import { listOutputLines } from '../../domain/levels.ts';
+import { findWebDevice, listOutputLines } from '../../domain/levels.ts';
 import type { Clock, Http, Ports } from '../../domain/ports.ts';
 import { readBootId } from '../../platform/boot-id.ts';
 import { readCodeCacheState } from '../../platform/code-cache-state.ts';
@@ -30,6 +30,12 @@ export interface AgentPorts {
 
 export const usesGpio = ({ loads }: Config) => loads.some(({ output }) => listOutputLines(output).length > 0);
 
+/** A user name is not secret, and hiding a common word would hide half the log. */
+function listSecretFiles({ service, mqtt, loads }: Config): ReadonlySet<string | undefined> {
+  const tokens = loads.map(({ output }) => findWebDevice(output)?.tokenFile);
+  return new Set([service.passwordFile, mqtt?.passwordFile, ...tokens]);
+}
+
 async function createWorld(
   config: LocatedConfig,
   { http, clock: givenClock, env = {} }: AgentPorts,
@@ -37,6 +43,7 @@ async function createWorld(
 ): Promise<Ports> {
   const systemClock = createSystemClock();
   const random = createSystemRandom();
+  const secretFiles = listSecretFiles(config);
   return {
     clock: givenClock ?? systemClock,
     random,
@@ -49,9 +56,8 @@ async function createWorld(
     log: logging.log,
     secrets: createSecrets({
       credentials: env.CREDENTIALS_DIRECTORY,
-      // A user name is not secret, and hiding a common word would hide half the log.
       onRead: (text, path) => {
-        if (path === config.service.passwordFile || path === config.mqtt?.passwordFile) logging.hideSecret(text);
+        if (secretFiles.has(path)) logging.hideSecret(text);
       },
     }),
     bootId: givenClock === undefined ? readBootId(env.RUNTIME_DIRECTORY) : undefined,

@@ -23,11 +23,12 @@ export const spec = {
   options: {
     config: { value: 'FILE', help: 'configuration (YAML); gridtide init writes one' },
     state: STATE_ROW,
-    offline: { help: 'contact neither the broker nor the service' },
+    offline: { help: 'contact neither the broker nor the service, nor devices over HTTP' },
     json: { help: 'one JSON document' },
   },
   notes: [
-    'It drives no GPIO line and sends no command; at the broker it writes and reads a test topic of its own. Run it as the user of the agent:',
+    'It drives no GPIO line and sends no command; at the broker it writes and reads a test topic of its own, and devices over HTTP are asked',
+    'for their state. Run it as the user of the agent:',
     'root may read and write files that another user may not. Of the installed agent, root checks all; members of the group gridtide',
     'check what needs no credential.',
   ],
@@ -62,6 +63,10 @@ async function runChecks(
       findings.push(...(await (party === 'mqtt' ? checkBroker : checkService)(context)));
     }
   }
+  if (args.flag('offline')) return findings;
+  const { checkWebDevices } = await import('./web-checks.ts');
+  const hidden = findings.flatMap(({ at, state }) => (state === 'skipped' ? [at] : []));
+  findings.push(...(await checkWebDevices(context, hidden)));
   return findings;
 }
 

@@ -95,7 +95,7 @@ async function askBroker({ ask }: Prompt): Promise<ConfigTree | undefined> {
 }
 
 async function askOutput({ ask }: Prompt, hasBroker: boolean): Promise<ConfigTree> {
-  const kinds = ['dry-run', 'relay', 'sg-ready', ...(hasBroker ? ['mqtt'] : [])];
+  const kinds = ['dry-run', 'relay', 'sg-ready', ...(hasBroker ? ['mqtt'] : []), 'home-assistant', 'http'];
   const kind = String(
     await ask({ text: `How is it switched (${kinds.join(', ')})`, kind: enumType(...kinds), fallback: 'dry-run' }),
   );
@@ -114,6 +114,8 @@ async function askOutput({ ask }: Prompt, hasBroker: boolean): Promise<ConfigTre
       topic: await ask({ text: `Its topic, such as ${presets[known].topic}`, kind: topic }),
     });
   }
+  if (kind === 'home-assistant') return askEntity(ask, rows);
+  if (kind === 'http') return askAddresses(ask, rows);
   const lines = rows.pin ?? rows.pins;
   if (lines === undefined || rows.activeLow === undefined) return { kind };
   const key = rows.pin === undefined ? 'pins' : 'pin';
@@ -126,6 +128,38 @@ async function askOutput({ ask }: Prompt, hasBroker: boolean): Promise<ConfigTre
       fallback: false,
     }),
   });
+}
+
+/** Plain HTTP is the owner's word: the address was typed in answer to a question that says so. */
+const PLAIN_HINT = '(http:// only on your own network)';
+const allowPlain = (url: ConfigTreeValue | undefined): ConfigTree =>
+  `${url}`.startsWith('http:') ? { allowPlainHttp: true } : {};
+
+async function askEntity(ask: Prompt['ask'], rows: ConfigRows): Promise<ConfigTree> {
+  const kindOf = (key: string) => rows[key]?.valueType ?? nameType;
+  const url = await ask({ text: `Address of Home Assistant ${PLAIN_HINT}`, kind: kindOf('url') });
+  const tokenFile = await ask({
+    text: 'File that holds its long-lived access token',
+    kind: kindOf('tokenFile'),
+    fallback: '/etc/gridtide/home-assistant-token',
+  });
+  const entity = await ask({ text: 'Entity, such as switch.car_charger', kind: kindOf('entity') });
+  const hasValues = !/^(switch|input_boolean)\./.test(`${entity}`);
+  const askState = async (key: string, level: string) =>
+    hasValues ? ask({ text: `Its state that means ${level}`, kind: kindOf(key) }) : undefined;
+  return dropUndefined({
+    ...{ kind: 'home-assistant', url, tokenFile, entity },
+    onState: await askState('onState', 'on'),
+    offState: await askState('offState', 'off'),
+    ...allowPlain(url),
+  });
+}
+
+async function askAddresses(ask: Prompt['ask'], rows: ConfigRows): Promise<ConfigTree> {
+  const kind = rows.on?.valueType.rows?.url?.valueType ?? nameType;
+  const on = await ask({ text: `Address that switches it on ${PLAIN_HINT}`, kind });
+  const off = await ask({ text: 'Address that switches it off', kind });
+  return { kind: 'http', on: dropUndefined({ url: on }), off: dropUndefined({ url: off }), ...allowPlain(on) };
 }
 
 const NEED_KIND = LOAD.goal.valueType.rows?.need?.valueType ?? nameType;

@@ -7,7 +7,7 @@ import { explainDecision } from '../../control/explain.ts';
 import { type ControlState, initialState, step } from '../../control/step.ts';
 import { waitAbortable } from '../../domain/abortable-wait.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
-import { idleLevel, isRunning, listOutputLines } from '../../domain/levels.ts';
+import { findWebDevice, idleLevel, isRunning, listOutputLines } from '../../domain/levels.ts';
 import type { Level } from '../../domain/load-types.ts';
 import type { Log } from '../../domain/ports.ts';
 import { type Duration, seconds } from '../../domain/units.ts';
@@ -23,6 +23,7 @@ import { JobError, type Terminal } from '../shared/command.ts';
 import { createDiskErrorPrinter } from '../shared/state-directory.ts';
 import type { BrokerLink } from './broker-link.ts';
 import type { LoadTest, LoadTestResult } from './load-test.ts';
+import { openDeviceWeb } from './web-checks.ts';
 
 /** A person waits, so a command is sent only twice before a silent device counts as failed. */
 const MAX_SENDS = 2;
@@ -157,7 +158,12 @@ const createStderrLog =
     if (level !== 'debug') err(`${message}\n`);
   };
 
-async function openTestOutput(loadTest: LoadTest, link: BrokerLink | undefined, terminal: Terminal): Promise<Output> {
+interface TestLinks {
+  readonly link: BrokerLink | undefined;
+  readonly web: Awaited<ReturnType<typeof openDeviceWeb>> | undefined;
+}
+
+async function openTestOutput(loadTest: LoadTest, { link, web }: TestLinks, terminal: Terminal): Promise<Output> {
   const { load, config, clock } = loadTest;
   const broker = link?.broker;
   const usesPins = listOutputLines(load.output).length > 0;
@@ -165,6 +171,7 @@ async function openTestOutput(loadTest: LoadTest, link: BrokerLink | undefined, 
     clock,
     maxSends: MAX_SENDS,
     log: createStderrLog(terminal),
+    ...(web === undefined ? {} : { web }),
     ...(usesPins ? { pins: (await import('../../platform/gpio-lines.ts')).createPins() } : {}),
     ...(broker === undefined
       ? {}
@@ -201,7 +208,9 @@ export async function testDirectly(
     );
   const site: Site = { device: config.device, timezone: config.place.timezone, loads: [load] };
   const history = await loadSwitchHistory(loadTest, site, terminal);
-  const output = await openTestOutput(loadTest, link, terminal);
+  const usesWeb = findWebDevice(load.output) !== undefined;
+  const web = usesWeb ? await openDeviceWeb(config, terminal.env) : undefined;
+  const output = await openTestOutput(loadTest, { link, web }, terminal);
   let state = history?.state;
   const confirm = (now: Level) => {
     if (state !== undefined)
@@ -243,5 +252,6 @@ export async function testDirectly(
     return { by: 'direct', read, left, text };
   } finally {
     await output.close();
+    await web?.http.close();
   }
 }

@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { type LocatedConfig, locateConfig } from '../../config/config-paths.ts';
 import { parseConfig } from '../../config/parse-config.ts';
+import { findWebDevice } from '../../domain/levels.ts';
 import type { NamedSecretFile } from '../../platform/secret-files.ts';
 import { fileErrorText, type Terminal, UsageError } from './command.ts';
 import { findConfigFile } from './config-file.ts';
@@ -38,7 +39,7 @@ export async function loadConfig(file: string): Promise<Config> {
 }
 
 /** The credentials and certificates that a configuration names. */
-export function listConfiguredFiles({ service, mqtt }: Config): readonly NamedSecretFile[] {
+export function listConfiguredFiles({ service, mqtt, loads }: Config): readonly NamedSecretFile[] {
   const files = [
     ['service.usernameFile', service.usernameFile, false],
     ['service.passwordFile', service.passwordFile, true],
@@ -48,6 +49,9 @@ export function listConfiguredFiles({ service, mqtt }: Config): readonly NamedSe
     ['mqtt.ca', mqtt?.ca, false],
     ['mqtt.certificate', mqtt?.certificate, false],
     ['mqtt.key', mqtt?.key, true],
+    ...loads.map(
+      ({ name, output }) => [`loads.${name}.output.tokenFile`, findWebDevice(output)?.tokenFile, true] as const,
+    ),
   ] as const;
   return files.flatMap(([at, path, isSecret]) => (path === undefined ? [] : [{ at, path, isSecret }]));
 }

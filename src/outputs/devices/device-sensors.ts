@@ -3,7 +3,7 @@
 import type { DeviceNumber, MqttOutputConfig, VehicleState } from '../../domain/load-types.ts';
 import type { Kilowatt, KilowattHour } from '../../domain/units.ts';
 import type { MeterReading } from '../output.ts';
-import { readValue } from './parse-device-state.ts';
+import { readNumber, readValue } from './parse-device-state.ts';
 
 export interface DeviceSensors {
   /** Each once. */
@@ -28,8 +28,9 @@ export function createDeviceSensors({ config, onMeter, onVehicle }: DeviceSensor
   let vehicle: VehicleState | undefined;
 
   const receiveMeter = (topic: string, payload: Uint8Array): void => {
-    const power = readNumber(meter.power, topic, payload);
-    const energy = readNumber(meter.energy, topic, payload);
+    const readOwn = (source: DeviceNumber | undefined) =>
+      source?.topic === topic ? readNumber(payload, source) : undefined;
+    const [power, energy] = [readOwn(meter.power), readOwn(meter.energy)];
     if (power === undefined && energy === undefined) return;
     onMeter({
       ...(power === undefined ? {} : { power: power as Kilowatt }),
@@ -61,11 +62,3 @@ export function createDeviceSensors({ config, onMeter, onVehicle }: DeviceSensor
 
 const isSameVehicle = (a: VehicleState | undefined, b: VehicleState) =>
   a !== undefined && a.connected === b.connected && a.charging === b.charging;
-
-/** Finite and not below zero: a car that feeds in is not a load that draws. */
-function readNumber(source: DeviceNumber | undefined, topic: string, payload: Uint8Array): number | undefined {
-  if (source?.topic !== topic) return undefined;
-  const text = readValue(payload, source.path);
-  const value = text === undefined || text === '' ? Number.NaN : Number(text);
-  return Number.isFinite(value) && value >= 0 ? value * source.scale : undefined;
-}

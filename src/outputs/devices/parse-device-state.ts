@@ -1,6 +1,6 @@
 /** Reads what a device reports on its topics: its state, its availability, a value of its meter. */
 
-import type { DeviceAvailability, MqttOutputConfig } from '../../domain/load-types.ts';
+import type { DeviceAvailability, JsonNumber, MqttOutputConfig } from '../../domain/load-types.ts';
 import type { DeviceReading } from '../output.ts';
 
 /** A state longer than this is no state of a switch. */
@@ -46,4 +46,14 @@ export function readValue(payload: Uint8Array, path: string | undefined): string
   }
   const isPlain = node === null || typeof node === 'string' || typeof node === 'number' || typeof node === 'boolean';
   return isPlain ? `${node}` : undefined;
+}
+
+/** Finite and not below zero: a car that feeds in is not a load that draws. */
+export function readNumber(payload: Uint8Array, { path, scale }: JsonNumber): number | undefined {
+  return parseQuantity(readValue(payload, path), scale);
+}
+
+export function parseQuantity(text: string | undefined, scale: number): number | undefined {
+  const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text);
+  return Number.isFinite(value) && value >= 0 ? value * scale : undefined;
 }

@@ -1,10 +1,10 @@
 /** Classifies an answer by its status, type and body (specification 7). */
 
+import { formatNetworkError, getTlsReason } from '../../domain/network-error-text.ts';
 import type { HttpFailure, HttpResponse, HttpResponseHead } from '../../domain/ports.ts';
 import { type Duration, formatCount, type Instant, seconds } from '../../domain/units.ts';
 import { quoteReceived } from '../api/decode-body.ts';
 import type { Failure, UnreachableReason } from '../failure.ts';
-import { formatNetworkError, getTlsReason } from './network-error-text.ts';
 
 export type ResponseVerdict =
   | { readonly kind: 'answer'; readonly body: unknown }

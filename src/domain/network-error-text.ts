@@ -1,10 +1,14 @@
 /** Explains in plain words why a connection failed, from the error of the network layer. */
 
-import { quoteReceived } from '../api/decode-body.ts';
-import type { UnreachableReason } from '../failure.ts';
+import { toSafeText } from './text-format.ts';
+
+/** What is wrong with the TLS of a server. */
+export type TlsReason = 'certificate-date' | 'certificate-name' | 'certificate-authority' | 'tls' | 'no-tls';
+
+const MAX_QUOTE_LENGTH = 80;
 
 //  code in the text                                      words                                            reason
-const KNOWN_NETWORK_ERRORS: readonly (readonly [RegExp, string, UnreachableReason?])[] = [
+const KNOWN_NETWORK_ERRORS: readonly (readonly [RegExp, string, TlsReason?])[] = [
   [/wrong version number/, 'the server does not use TLS', 'no-tls'],
   [/ECONNREFUSED/, 'connection refused'],
   [/ENOTFOUND/, 'unknown host name'],
@@ -24,11 +28,11 @@ const KNOWN_NETWORK_ERRORS: readonly (readonly [RegExp, string, UnreachableReaso
 
 const findKnownError = (cause: string) => KNOWN_NETWORK_ERRORS.find(([code]) => code.test(cause));
 
-export const getTlsReason = (cause: string): UnreachableReason => findKnownError(cause)?.[2] ?? 'tls';
+export const getTlsReason = (cause: string): TlsReason => findKnownError(cause)?.[2] ?? 'tls';
 
 export function formatNetworkError(cause: string): string {
   const text = findKnownError(cause)?.[1];
-  if (text === undefined) return quoteReceived(cause.split('\n')[0]);
+  if (text === undefined) return toSafeText(cause.split('\n')[0] ?? '', MAX_QUOTE_LENGTH);
   const code = /\(([A-Z][A-Z0-9_]+)\)\s*$/.exec(cause)?.[1];
   return code === undefined ? text : `${text} (${code})`;
 }
