@@ -132,6 +132,15 @@ function buildHealthEntities(topics: Topics): Record<string, Entity> {
       value_template: "{{ 'OFF' if value_json.ok else 'ON' }}",
       json_attributes_topic: topics.health,
     },
+    problem_event: {
+      ...DIAGNOSTIC,
+      platform: 'event',
+      name: 'Problem event',
+      state_topic: topics.events,
+      event_types: ['problem', 'resolved'],
+      value_template:
+        '{"event_type":"{{ value_json.event }}","part":"{{ value_json.part }}","message":{{ value_json.text | tojson }}}',
+    },
     region: { ...common, platform: 'sensor', name: 'Grid region', value_template: '{{ value_json.region }}' },
     last_forecast: {
       ...common,

@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
 import type { Broker, BrokerMessage, BrokerState, Cancel, Clock, Log, Random } from '../domain/ports.ts';
-import { addDuration, type Duration, minutes, seconds } from '../domain/units.ts';
+import { addDuration, type Duration, formatInstant, minutes, seconds } from '../domain/units.ts';
 import type { DeviceStatus } from '../outputs/output.ts';
 import type { Horizon, SignalView } from '../signal/signal-view.ts';
 import { type CommandHandler, createCommandIntake } from './command-intake.ts';
@@ -12,6 +12,7 @@ import { buildDiscovery } from './home-assistant.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { acceptsCommands } from './parse-command.ts';
 import { buildInfoPayload, buildLoadPayload, buildSignalPayload, getRateUnit, type Info } from './payloads.ts';
+import { createProblemEvents } from './problem-events.ts';
 import { removeOldEntities, removeOldLoads } from './remove-old.ts';
 import { buildTopics, buildWill } from './topics.ts';
 import {
@@ -112,7 +113,7 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
       handlers = newHandlers;
       unwatch ??= watchLinkUp(broker, () => void onLinkUp());
     },
-    ...createPublishers({ config, clock, version }, outbox),
+    ...createPublishers({ config, broker, clock, version }, outbox),
     async stop() {
       haOnlineTimer?.();
       unwatch?.();
@@ -125,12 +126,16 @@ const STARTING = { accepted: false, text: 'the agent is still starting; send it 
 
 /** Builds the documents and gives them to the outbox. */
 function createPublishers(
-  { config, clock, version }: Pick<MonitorParts, 'config' | 'clock' | 'version'>,
+  { config, broker, clock, version }: Pick<MonitorParts, 'config' | 'broker' | 'clock' | 'version'>,
   outbox: Outbox,
 ) {
   const topics = buildTopics(config);
   const unit = getRateUnit(config);
   const publishRetained = (topic: string, document: object) => outbox.setRetained(topic, JSON.stringify(document));
+  const publishProblemEvents = createProblemEvents((event) => {
+    const payload = JSON.stringify({ time: formatInstant(clock.now().wall), ...event });
+    void broker.publish(topics.events, payload, { retain: false });
+  });
   const loadDocuments = createLoadDocuments(config, (load, document) => publishRetained(topics.load(load), document));
   return {
     publishSignal(view: SignalView, text: string) {
@@ -158,7 +163,10 @@ function createPublishers(
       loadDocuments.setTotals(document);
     },
     publishCounters: (counters: object) => publishRetained(topics.counters, counters),
-    publishHealth: (health: Health) => publishRetained(topics.health, buildHealthPayload(health)),
+    publishHealth(health: Health) {
+      publishRetained(topics.health, buildHealthPayload(health));
+      publishProblemEvents(health);
+    },
     publishInfo: (info: Info) => publishRetained(topics.info, buildInfoPayload(info, config, version)),
   } satisfies Partial<Monitor>;
 }

@@ -79,6 +79,12 @@ export const TOPICS = {
     'with each change',
     'service, broker, map, clock, storage, outputs, tariff: `ok`, or one sentence with problem and fix; `basis`, `fresh`, the last forecast, the plan of the account, warnings of the service',
   ),
+  events: row(
+    'events',
+    'no',
+    'when a part of the agent fails, and when it works again',
+    '`event` (`problem` or `resolved`), `part`, and the sentence as `text`',
+  ),
   counters: row('counters', 'retained', 'with each request to the service', '`requests` and `logins` since the start'),
   info: row('info', 'retained', 'at the start', 'version, region, age of the map, the loads and their limits'),
   command: row(
@@ -108,6 +114,7 @@ export function buildTopics({ device }: Device) {
     history: one(TOPICS.history),
     totals: one(TOPICS.totals),
     health: one(TOPICS.health),
+    events: one(TOPICS.events),
     counters: one(TOPICS.counters),
     info: one(TOPICS.info),
     load: byLoad(TOPICS.load),
