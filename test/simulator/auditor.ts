@@ -283,8 +283,9 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
   /** Where everything but the map answers, the agent sees. */
   const checkSight = ({ decisions, aliveSince = now(), troubledAt }: HouseStatus): void => {
     const isBlind = decisions.some(
-      // A silent output is no matter of sight.
-      ({ basis, why }) => why !== 'output-fault' && (basis === 'fail-safe' || basis === 'default-window'),
+      // A silent output is no matter of sight, also while an interlock delays what it asks for.
+      ({ basis, why, wantedWhy = why }) =>
+        wantedWhy !== 'output-fault' && (basis === 'fail-safe' || basis === 'default-window'),
     );
     blindSince = isBlind ? (blindSince ?? now()) : undefined;
     if (blindSince === undefined) return;
