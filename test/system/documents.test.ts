@@ -125,7 +125,7 @@ describe('documents', () => {
       return named
         .filter(
           ([file]) =>
-            !file.includes('FILE') && [ROOT, join(ROOT, dirname(path))].every((from) => !existsSync(join(from, file))),
+            !/FILE|NAME/.test(file) && [ROOT, join(ROOT, dirname(path))].every((from) => !existsSync(join(from, file))),
         )
         .map(([file]) => `${path}: ${file}`);
     });
