@@ -59,13 +59,13 @@ export interface HistoryQuery extends SignalQuery, TimeRange {
   readonly updatedSince?: Instant;
 }
 
-/** How a range of any length is read piece by piece. */
+/** How a range of any length is read chunk by chunk. */
 export interface RangeReadOptions {
   /** Requests under way at once. */
   readonly inFlight?: number;
-  /** The longest piece of one request; the interface's limit when absent. */
+  /** The longest chunk; the interface's limit when absent. */
   readonly maxSpan?: Duration | undefined;
-  /** Told after each piece: how much of the range is done. */
+  /** Called after each chunk: how much of the range is done. */
   readonly onProgress?: (done: RangeProgress) => void;
   readonly signal?: AbortSignal;
 }
