@@ -6,6 +6,7 @@ import { build, transform } from 'esbuild';
 import { lean } from './lean.mjs';
 import { buildLibrary } from './library.mjs';
 import { writeNotices } from './notices.mjs';
+import { writeSbom } from './sbom.mjs';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
@@ -145,6 +146,8 @@ async function buildPage(out) {
 if (process.argv[1] === import.meta.filename) {
   const out = resolve(process.argv[2] ?? 'dist');
   const { files, bytes, metafile } = await buildProgram(out);
-  await writeNotices(out, ROOT, [metafile, await buildLibrary(out), await buildPage(out)]);
+  const notices = await writeNotices(out, ROOT, [metafile, await buildLibrary(out), await buildPage(out)]);
+  const packages = notices.map(({ directory, name, version, license }) => ({ directory, name, version, license }));
+  await writeSbom(join(out, 'sbom.cdx.json'), ROOT, packages);
   console.log(`built ${files} files, ${Math.round(bytes / 1024)} KiB, in dist/`);
 }

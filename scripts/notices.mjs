@@ -20,7 +20,7 @@ async function readNotice(root, directory) {
   const holder = typeof author === 'string' ? author : (author?.name ?? 'its authors');
   const body =
     texts.length > 0 ? texts.map((text) => text.trim()).join('\n\n') : `Licensed under ${license} by ${holder}.`;
-  return { name, version, license: license ?? 'see below', body };
+  return { directory, name, version, license: license ?? 'see below', body };
 }
 
 /** Throws for a package without a licence: the build must not ship it. */

@@ -120,5 +120,18 @@ const EXAMPLE: ConfigTree = {
   },
 };
 
+const DRY_OUTPUTS: Readonly<Record<string, ConfigTree>> = { heating: { kind: 'dry-run', as: 'sg-ready' } };
+
+/** The example with simulated outputs and without a broker: it runs on any machine. */
+function buildDryExample(): ConfigTree {
+  const { mqtt: _, loads, ...site } = EXAMPLE;
+  const dryLoads = Object.entries(loads as Readonly<Record<string, ConfigTree>>).map(([name, load]) => [
+    name,
+    { ...load, output: DRY_OUTPUTS[name] ?? { kind: 'dry-run' } },
+  ]);
+  return { ...site, loads: Object.fromEntries(dryLoads) };
+}
+
 /** A whole commented configuration: a charger, a heat pump and a water heater. */
-export const buildExampleConfig = () => formatCommentedConfig(EXAMPLE);
+export const buildExampleConfig = ({ isDry = false } = {}) =>
+  formatCommentedConfig(isDry ? buildDryExample() : EXAMPLE);

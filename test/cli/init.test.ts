@@ -56,6 +56,12 @@ describe('without questions', () => {
     expect((await init(['--yes', '--output', file])).code).toBe(0);
     expect((await configWritten()).loads.map(({ name }) => name)).toEqual(['car', 'heating', 'water']);
   });
+  it('writes the example with simulated outputs and without a broker', async () => {
+    await init(['--yes', '--dry-run', '--output', file]);
+    const { loads, mqtt } = await configWritten();
+    expect([mqtt, loads.map(({ output }) => output.kind)]).toEqual([undefined, ['dry-run', 'dry-run', 'dry-run']]);
+    await expect(init(['--dry-run'])).rejects.toThrow('--dry-run goes with --yes');
+  });
   it('prints the schema', async () => {
     const { said: printed } = await init(['--schema']);
     expect(JSON.parse(printed)).toMatchObject({ type: 'object', required: ['device', 'place', 'service', 'loads'] });

@@ -70,7 +70,7 @@ function logCodeCache({ log }: Logging): void {
   const codeCache = readCodeCacheState();
   if (codeCache === 'accepted') log('debug', 'the code cache of the installation is used', { codeCache });
   else if (codeCache !== undefined)
-    log('warn', `the code cache is not used, so each start takes longer: ${codeCache}; run scripts/install again`);
+    log('warn', `the code cache is not used, so each start takes longer: ${codeCache}; install the same version again`);
 }
 
 /** Resolves to the exit code once a signal has stopped the agent. */

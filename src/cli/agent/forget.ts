@@ -98,6 +98,11 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     state: args.text('state'),
     allowsMissingCredentials: true,
   });
+  if (config.mqtt === undefined) {
+    const document = { device: config.device, erased: [] };
+    terminal.out(args.flag('json') ? `${JSON.stringify(document)}\n` : 'no broker is configured: nothing to erase\n');
+    return 0;
+  }
   const link = await openBrokerLink(config, terminal.env, { purpose: 'forget', stop: terminal.stop });
   if (typeof link === 'string') throw new JobError(link);
   try {

@@ -26,6 +26,7 @@ export const spec = {
     output: { value: 'FILE', help: 'where to write', short: 'o', default: 'gridtide.yaml' },
     force: { help: 'overwrite an existing file' },
     yes: { help: 'ask nothing: write an example to edit' },
+    'dry-run': { help: 'with --yes: simulated outputs and no broker, to start with' },
     schema: { help: 'print the JSON schema of the configuration, for editors' },
     options: { help: 'print a table of all options, in Markdown' },
     topics: { help: 'print a table of all MQTT topics, in Markdown' },
@@ -247,11 +248,13 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   if (args.flag('options')) terminal.out(buildOptionReference());
   if (args.flag('topics')) terminal.out(formatTopicReference());
   if (args.flag('schema') || args.flag('options') || args.flag('topics')) return 0;
+  const isDry = args.flag('dry-run');
+  if (isDry && !args.flag('yes')) throw new UsageError('--dry-run goes with --yes; else answer dry-run for each load');
   const file = args.text('output') ?? 'gridtide.yaml';
   const overwrite = args.flag('force');
   if (!overwrite && (await fileExists(file))) throw fileExistsError(file);
 
-  const text = args.flag('yes') ? buildExampleConfig() : await runInterview(terminal);
+  const text = args.flag('yes') ? buildExampleConfig({ isDry }) : await runInterview(terminal);
   const read = parseConfig(text);
   if (!read.ok)
     throw new JobError(`the answers contradict each other: ${read.mistakes.join('; ')}; nothing was written`);
