@@ -15,7 +15,8 @@ const DOCUMENTS = 'usr/share/doc/gridtide';
 const { version } = JSON.parse(readFileSync(join(PROGRAM, 'package.json'), 'utf8'));
 const epoch = new Date(Number(process.env.SOURCE_DATE_EPOCH) * 1000);
 
-const run = (...words) => execFileSync(process.execPath, [join(PROGRAM, 'dist/main.js'), ...words], { encoding: 'utf8' });
+const run = (...words) =>
+  execFileSync(process.execPath, [join(PROGRAM, 'dist/main.js'), ...words], { encoding: 'utf8' });
 
 function write(path, content) {
   mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -34,7 +35,12 @@ const escapeRoff = (text) => text.replace(/\\/g, '\\e').replace(/-/g, '\\-').rep
 function formatManual() {
   const overview = run('--help');
   const commands = [...overview.matchAll(/^ {2}([a-z0-9]+) {2,}(.+)$/gm)];
-  const sections = commands.flatMap(([, name]) => [`.SS ${name}`, '.nf', escapeRoff(run(name, '--help').trimEnd()), '.fi']);
+  const sections = commands.flatMap(([, name]) => [
+    `.SS ${name}`,
+    '.nf',
+    escapeRoff(run(name, '--help').trimEnd()),
+    '.fi',
+  ]);
   return [
     `.TH GRIDTIDE 1 "${epoch.toISOString().slice(0, 10)}" "gridtide ${version}"`,
     '.SH NAME',
@@ -48,7 +54,10 @@ function formatManual() {
     '.SH DETAILS',
     ...sections,
     '.SH FILES',
-    ...['/etc/gridtide/gridtide.yaml', 'the configuration of the installed agent'].flatMap((text, i) => [...(i === 0 ? ['.TP'] : []), escapeRoff(text)]),
+    ...['/etc/gridtide/gridtide.yaml', 'the configuration of the installed agent'].flatMap((text, i) => [
+      ...(i === 0 ? ['.TP'] : []),
+      escapeRoff(text),
+    ]),
     ...['.TP', '/var/lib/gridtide', 'its saved state, readable by the group gridtide', ''],
   ].join('\n');
 }
