@@ -5,15 +5,17 @@ import { addDuration, type Instant, type LbsPerMwh, minutes } from '../../src/do
 import { parseLedger } from '../../src/ledger/ledger-lines.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
+import { buildLoad } from '../outputs/output-fixture.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
 const FILE = 'ledger-2026-03.jsonl';
 
-function setUp() {
-  const disk = createMemoryDisk();
+const CAR = { ...buildLoad({ kind: 'dry-run', as: 'relay' }), name: 'car' };
+
+function setUp({ disk = createMemoryDisk() } = {}) {
   const clock = createVirtualClock(NOON);
   const keeper = createLedgerWriter({
-    loads: [],
+    loads: [CAR],
     clock,
     store: createDocumentStore(disk, () => {}),
     scratch: undefined,
@@ -32,7 +34,18 @@ function setUp() {
           (entry) => entry.kind === 'seen' && (entry.at - NOON) / 300_000,
         );
   };
-  return { disk, keeper, see, seen };
+  const decide = (by: Instant) => {
+    const job = { by, from: NOON, need: minutes(60), done: minutes(0), shortfall: minutes(0) };
+    const reason = { wanted: 'off', why: 'plan-waits', priority: 7, basis: 'fresh-forecast' } as const;
+    keeper.recordDecision({ load: 'car', at: NOON, level: 'off', ...reason, job }, clock.now());
+  };
+  const listJobs = async () => {
+    await keeper.flush();
+    return parseLedger(new TextDecoder().decode(await disk.read(FILE))).entries.map(
+      (entry) => entry.kind === 'job' && entry.job,
+    );
+  };
+  return { disk, keeper, see, seen, decide, listJobs };
 }
 
 describe('writing the ledger', () => {
@@ -60,5 +73,20 @@ describe('writing the ledger', () => {
     see(2);
     await keeper.flush();
     expect(await seen()).toEqual([0, 1, 2]);
+  });
+
+  it('records a job once, whatever is decided and however often the agent starts', async () => {
+    const [seven, eight] = [addDuration(NOON, minutes(420)), addDuration(NOON, minutes(480))];
+    const first = setUp();
+    await first.keeper.start(undefined);
+    first.decide(seven);
+    first.decide(seven);
+    const jobs = first.keeper.recordedJobs();
+    await first.keeper.flush();
+    const second = setUp({ disk: first.disk });
+    await second.keeper.start(jobs);
+    second.decide(seven);
+    second.decide(eight);
+    expect(await second.listJobs()).toEqual(['2026-03-01T19:00:00+00:00', '2026-03-01T20:00:00+00:00']);
   });
 });

@@ -7,7 +7,15 @@ import {
   initialState,
   step,
 } from '../../src/control/step.ts';
-import { type Duration, hours, type Instant, type Kilowatt, minutes, type Uptime } from '../../src/domain/units.ts';
+import {
+  type Duration,
+  days,
+  hours,
+  type Instant,
+  type Kilowatt,
+  minutes,
+  type Uptime,
+} from '../../src/domain/units.ts';
 import {
   buildHorizon,
   buildIndex,
@@ -80,6 +88,28 @@ describe('a clock that is set', () => {
     bench.send({ kind: 'tick' });
   };
 
+  const indexNow = ({ now }: ControlBench, value: number) => {
+    const until = (now.wall + hours(2)) as Instant;
+    return buildIndex(now.wall, value, { startsUntil: until, validUntil: until });
+  };
+  /** A tank that may start twice a day, and one start of it. */
+  const buildTank = () => {
+    const limits = { maxStartsPerDay: 2, maxStartsPerHour: 2, minOn: minutes(5), minOff: minutes(5) } as const;
+    const bench = new ControlBench(buildSite(tankLoad({ ...limits, failSafe: 'off' })), NOON);
+    bench.send({ kind: 'found', levels: { tank: 'off' } });
+    const runOnce = () => {
+      for (const [index, level] of [
+        [10, 'on'],
+        [90, 'off'],
+      ] as const) {
+        bench.sendSignal({ index: indexNow(bench, index) });
+        bench.runFor(minutes(25));
+        expect(bench.decision('tank').level).toBe(level);
+      }
+    };
+    return { bench, runOnce };
+  };
+
   it('makes the plan anew', () => {
     const bench = plugged();
     jump(bench, hours(2));
@@ -93,6 +123,16 @@ describe('a clock that is set', () => {
     expect(bench.decision('car')).toMatchObject({ level: 'on', why: 'must-run', job: { shortfall: hours(2) } });
     jump(bench, -hours(4) as Duration);
     expect(bench.decision('car').job?.shortfall).toBe(hours(2));
+  });
+
+  it('a day ahead gives a load no new starts: they are counted in elapsed time', () => {
+    const { bench, runOnce } = buildTank();
+    runOnce();
+    runOnce();
+    jump(bench, days(1));
+    bench.sendSignal({ index: indexNow(bench, 10) });
+    bench.runFor(minutes(25));
+    expect(bench.decision('tank')).toMatchObject({ level: 'off', why: 'start-budget' });
   });
 
   it('back over a deadline finds the job with what it has had', () => {

@@ -1,5 +1,8 @@
 /** The HTTP adapter against a real loopback server: what it refuses, what it caps, how it ends. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { HttpError, type HttpRequest } from '../../src/domain/ports.ts';
@@ -50,6 +53,19 @@ const ask = (path: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
   ...more,
 });
 
+/** A process that listens and sleeps: nobody takes its connections. */
+async function startDeafServer() {
+  const text = `
+    const server = require('node:net').createServer();
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      require('node:fs').writeSync(1, String(server.address().port));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`;
+  const child = spawn(process.execPath, ['-e', text], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [port] = (await once(child.stdout, 'data')) as [Buffer];
+  return { port: Number(port), stop: () => child.kill('SIGKILL') };
+}
+
 describe('what is refused or ends badly', () => {
   //  asked                              failure
   const soon = { deadline: 300 as Duration };
@@ -86,6 +102,16 @@ describe('what is refused or ends badly', () => {
     const reply = await http.request(ask('http://127.0.0.1:1/'));
     expect(reply).toEqual({ kind: 'unreachable', cause: 'connect ECONNREFUSED 127.0.0.1:1' });
   });
+
+  it('a server that takes no connection ends after the time to connect, long before the deadline', async () => {
+    const { port, stop } = await startDeafServer();
+    // They fill its queue: the kernel answers the next no more.
+    const waiting = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+    const reply = await http.request(ask(`http://127.0.0.1:${port}/`, { deadline: seconds(100) }));
+    for (const socket of waiting) socket.destroy();
+    stop();
+    expect(reply).toMatchObject({ kind: 'unreachable', cause: expect.stringContaining('ETIMEDOUT') });
+  }, 90_000);
 
   it('names no credentials', async () => {
     expect(JSON.stringify(await http.request(ask('https://me:secret@127.0.0.1/')))).not.toContain('secret');

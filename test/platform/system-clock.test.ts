@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { addDuration, type Instant, milliseconds } from '../../src/domain/units.ts';
 import { createScaledClock, createSystemClock, type MachineClock } from '../../src/platform/system-clock.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
@@ -49,6 +49,13 @@ describe('the machine clock', () => {
   it.each(rows)('%s', (_, files, trusted) => {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
     expect(createSystemClock(sources()).now().trusted).toBe(trusted);
+  });
+
+  it('is not trusted by a battery clock that shows a year before the program, because its battery is dead', () => {
+    writeFileSync(join(directory, 'hctosys'), '1\n');
+    const now = vi.spyOn(Date, 'now').mockReturnValue(Date.parse('2010-01-01T00:00:07Z'));
+    expect(createSystemClock(sources()).now().trusted).toBe(false);
+    now.mockRestore();
   });
 
   it('is trusted once synchronised, and stays so', () => {
