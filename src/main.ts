@@ -5,6 +5,7 @@ import { formatHelp, JobError, parseArguments, type Terminal, UsageError } from 
 import { formatColumns } from './cli/shared/table.ts';
 import { VERSION } from './cli/shared/version.ts';
 import { findNearestWord } from './domain/did-you-mean.ts';
+import { isJournal } from './platform/journal.ts';
 
 /** `onOutputLost` is called with the error of a stdout that accepts no more. */
 function createTerminal(
@@ -57,12 +58,13 @@ function reportCommandError(error: unknown, name: string, { out, err }: Terminal
     const details = error instanceof JobError ? error.details : {};
     out(`${JSON.stringify({ error: error.message.replaceAll('\n', '; '), ...details })}\n`);
   }
+  const priority = isJournal(2, process.env) ? '<3>' : '';
   if (error instanceof UsageError) {
-    for (const mistake of error.mistakes) err(`gridtide ${name}: ${mistake}\n`);
+    for (const mistake of error.mistakes) err(`${priority}gridtide ${name}: ${mistake}\n`);
     return 2;
   }
   if (error instanceof JobError) {
-    err(`gridtide ${name}: ${error.message}\n`);
+    err(`${priority}gridtide ${name}: ${error.message}\n`);
     return 1;
   }
   throw error;

@@ -1,4 +1,4 @@
-/** Writes log events through pino, as JSON lines or as coloured lines at a terminal, and hides registered secrets. */
+/** Writes log events through pino, as JSON lines, as coloured lines at a terminal or as plain lines to the journal, and hides registered secrets. */
 
 import pino, { type DestinationStream } from 'pino';
 import type { Log, LogLevel } from '../domain/ports.ts';
@@ -17,6 +17,8 @@ export interface LogOptions {
   readonly level: LogLevel;
   /** People read along: colours instead of JSON. */
   readonly interactive?: boolean;
+  /** The log goes to systemd's journal, which keeps time and priority itself: plain sentences. */
+  readonly isJournal?: boolean;
   /** File descriptor; 1, standard output, when absent. */
   readonly fd?: number;
   /** Time of the events, where it is not the machine's. */
@@ -47,7 +49,7 @@ function listSecretEncodings(secret: string): string[] {
   return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), ...forms];
 }
 
-export async function createLogging({ level, interactive = false, fd = 1, now }: LogOptions): Promise<Logging> {
+export async function createLogging({ level, interactive, isJournal, fd = 1, now }: LogOptions): Promise<Logging> {
   const hidden = new Set<string>();
   const removeSecrets = (line: string) => {
     let text = line;
@@ -58,7 +60,7 @@ export async function createLogging({ level, interactive = false, fd = 1, now }:
   const lines = createNonblockingLines(fd, (count) =>
     log('warn', `${formatCount(count, 'line')} of the log lost: the reader was too slow`),
   );
-  const stream = interactive ? await createPrettyStream(lines) : lines;
+  const stream = interactive ? await createPrettyStream(lines) : isJournal ? createJournalStream(lines) : lines;
   const logger = pino(
     {
       level,
@@ -84,5 +86,19 @@ async function createPrettyStream(destination: DestinationStream): Promise<Desti
   // The default is the module in Node and in a bundle's chunk alike; its names are not.
   const { prettyFactory } = (await import('pino-pretty')).default;
   const formatLine = prettyFactory({ colorize: true, singleLine: true, translateTime: 'SYS:HH:MM:ss' });
+  return { write: (line) => destination.write(formatLine(line)) };
+}
+
+/** Of sd-daemon(3). */
+const PRIORITIES: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 6 };
+const DEBUG_PRIORITY = 7;
+
+function createJournalStream(destination: DestinationStream): DestinationStream {
+  const formatLine = (line: string) => {
+    const { level, msg, err } = JSON.parse(line);
+    const stack: readonly string[] = typeof err?.stack === 'string' ? err.stack.split('\n') : [];
+    const prefix = `<${PRIORITIES[level] ?? DEBUG_PRIORITY}>`;
+    return [msg, ...stack].map((text) => `${prefix}${text}\n`).join('');
+  };
   return { write: (line) => destination.write(formatLine(line)) };
 }

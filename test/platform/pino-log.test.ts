@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Instant } from '../../src/domain/units.ts';
+import { isJournal } from '../../src/platform/journal.ts';
 import { createLogging, type LogOptions } from '../../src/platform/pino-log.ts';
 import { bundleProgram } from '../doubles/bundle-program.ts';
 import { afterTest } from '../doubles/stop-after-test.ts';
@@ -29,6 +30,25 @@ async function written(
 }
 
 describe('the log', () => {
+  it('is a sentence with its priority for the journal, with the secrets hidden', async () => {
+    const text = await written(
+      ({ log, hideSecret }) => {
+        hideSecret('canary-4711');
+        log('info', 'car on: clean', { load: 'car' });
+        log('warn', 'no forecast\nof canary-4711');
+        log('error', 'it ends', { err: Object.assign(new Error('x'), { stack: 'Error: x\n    at y' }) });
+      },
+      { isJournal: true },
+    );
+    expect(text).toBe('<6>car on: clean\n<4>no forecast of [hidden]\n<3>it ends\n<3>Error: x\n<3>    at y\n');
+  });
+  it('takes a stream for the journal only when it is the one that systemd names', () => {
+    const { dev, ino } = fstatSync(1);
+    const [own, other] = [{ JOURNAL_STREAM: `${dev}:${ino}` }, { JOURNAL_STREAM: `${dev}:${ino + 1}` }];
+    expect([isJournal(1, own), isJournal(1, other), isJournal(1, {}), isJournal(999, own)]).toEqual([
+      ...[true, false, false, false],
+    ]);
+  });
   it('is one JSON line an event, for machines', async () => {
     const text = await written(({ log }) => log('warn', 'no forecast', { region: 'CAISO_NORTH' }));
     expect(JSON.parse(text)).toEqual({

@@ -10,6 +10,7 @@ import { readBootId } from '../../platform/boot-id.ts';
 import { readCodeCacheState } from '../../platform/code-cache-state.ts';
 import { createFailsafeFile } from '../../platform/failsafe-file.ts';
 import { createFileDisk } from '../../platform/file-disk.ts';
+import { isJournal } from '../../platform/journal.ts';
 import { createBrokerFactory } from '../../platform/mqtt-broker.ts';
 import { createLogging, type Logging } from '../../platform/pino-log.ts';
 import { createSystemRandom } from '../../platform/random.ts';
@@ -76,7 +77,8 @@ function logCodeCache({ log }: Logging): void {
 /** Resolves to the exit code once a signal has stopped the agent. */
 export async function runAgent(config: LocatedConfig, ports: AgentPorts, terminal: Terminal): Promise<number> {
   const now = () => (ports.clock ?? createSystemClock()).now().wall;
-  const logging = await createLogging({ level: config.logLevel, interactive: terminal.interactive, now });
+  const { interactive, env } = terminal;
+  const logging = await createLogging({ level: config.logLevel, interactive, isJournal: isJournal(1, env), now });
   logCodeCache(logging);
   const world = await createWorld(config, { env: terminal.env, ...ports }, logging);
   const otherAgent = await findOtherAgent(world.disk);
@@ -105,6 +107,7 @@ export async function runAgent(config: LocatedConfig, ports: AgentPorts, termina
   }
   await stopped;
   await agent.stop();
+  logging.log('info', 'gridtide has stopped');
   logging.flush();
   return 0;
 }
