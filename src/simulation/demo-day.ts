@@ -29,6 +29,7 @@ device: ${DEVICE}
 place: {latitude: 38.5, longitude: -122.0, timezone: ${DEMO_TIMEZONE}}
 service: {url: "${service}", usernameFile: username, passwordFile: password}
 mqtt: {url: "${broker}"}
+tariff: {currency: USD, rates: [{price: 0.31, hours: "00:00-15:00"}, {price: 0.62, hours: "16:00-21:00"}], otherwise: 0.51}
 loads:
   car:
     type: ev
@@ -149,9 +150,21 @@ function buildLoadResult(load: string, total: Total | undefined, switches: numbe
     insteadKg: roundToThousandth(total?.instead ?? 0),
     savedKg: roundToThousandth(total?.saved ?? 0),
     comparedWith: total?.baselines[0] ?? null,
+    ...(total?.bill === undefined ? {} : { bill: buildDemoBill(total.bill) }),
     switches,
   };
 }
+
+const roundToCents = (value: number) => Math.round(value * 100) / 100;
+const buildDemoBill = ({
+  paid,
+  instead,
+  currency,
+}: NonNullable<Total['bill']>): NonNullable<DemoLoadResult['bill']> => ({
+  paid: roundToCents(paid),
+  instead: roundToCents(instead),
+  currency,
+});
 
 function buildDemoResult(
   { seed, hours: length }: DemoOptions,

@@ -1,5 +1,6 @@
 /** Formats the demo: events as sentences, the day as a strip, the result as a summary. */
 
+import { formatMoney } from '../domain/tariff.ts';
 import { formatCount, type Instant, minutes } from '../domain/units.ts';
 
 interface Moment<Name extends string> {
@@ -30,6 +31,8 @@ export interface DemoLoadResult {
   readonly insteadKg: number;
   readonly savedKg: number;
   readonly comparedWith: 'at-once' | 'even-day' | null;
+  /** By the tariff of the house; `instead` as for the emissions. */
+  readonly bill?: { readonly paid: number; readonly instead: number; readonly currency: string };
   readonly switches: number;
 }
 
@@ -154,6 +157,11 @@ const formatKilograms = (value: number) => `${value.toFixed(2)} kg`;
 const formatSaving = (kg: number) => (kg < 0 ? `${formatKilograms(-kg)} more` : `${formatKilograms(kg)} saved`);
 const BASELINE_TEXT = { 'at-once': 'at once', 'even-day': 'spread evenly over the day' } as const;
 
+const formatBill = ({ bill }: DemoLoadResult) =>
+  bill === undefined
+    ? ''
+    : `, ${formatMoney(bill.paid, bill.currency)} instead of ${formatMoney(bill.instead, bill.currency)}`;
+
 /** The result as text: the whole, a line a load, and what it cost in requests. */
 export function formatSummary({ hours, kg, savedKg, loads, deadlines, requests, logins }: DemoResult): string {
   const width = Math.max(...loads.map(({ load }) => load.length));
@@ -161,7 +169,7 @@ export function formatSummary({ hours, kg, savedKg, loads, deadlines, requests, 
     const baseline = one.comparedWith && `${formatKilograms(one.insteadKg)} ${BASELINE_TEXT[one.comparedWith]}`;
     const saved = baseline === null ? '' : `  ${baseline}: ${formatSaving(one.savedKg)}`;
     const energy = `${one.energyKwh.toFixed(1).padStart(5)} kWh  ${formatKilograms(one.kg).padStart(9)} CO2`;
-    return `  ${one.load.padEnd(width)}  ${energy}${saved}  (${formatCount(one.switches, 'switch')})`;
+    return `  ${one.load.padEnd(width)}  ${energy}${saved}${formatBill(one)}  (${formatCount(one.switches, 'switch')})`;
   });
   return [
     `${formatCount(hours, 'hour')}: ${formatKilograms(kg)} CO2, ${formatSaving(savedKg)}`,

@@ -74,6 +74,19 @@ describe('gridtide plan --forecast', () => {
     });
   });
 
+  it('prices the schedule by the table of a configuration', async () => {
+    const config = join(folder, 'house.yaml');
+    const secrets = ['username', 'password'].map((name) => `${name}File: ${name}`).join(', ');
+    const head = `device: house\nplace: {latitude: 38.5, longitude: -122, timezone: UTC}\nservice: {url: "http://127.0.0.1:1", ${secrets}}\n`;
+    const loads = 'loads:\n  water: {type: tank, powerKw: 3, output: {kind: dry-run, as: relay}}\n';
+    const rates = 'tariff: {currency: USD, rates: [{price: 0.62, hours: "10:00-10:30"}], otherwise: 0.3}\n';
+    await writeFile(config, head + rates + loads);
+    const args = ['--forecast', file, '--need', '3h', '--by', '2026-03-02T14:00:00Z', '--config', config];
+    // 2 h at 0.3, half an hour at 0.62, half an hour at 0.3
+    expect((await plan(...args, '--json')).json()).toMatchObject({ bill: { value: 1.06, currency: 'USD' } });
+    expect((await plan(...args, '--power', '2')).out).toMatch(/2 starts, 0\.36 kg CO2, 2\.12 USD\n$/);
+  });
+
   it('keeps to one block when told to', async () => {
     const { json } = await plan(
       '--forecast',

@@ -68,6 +68,7 @@ describe('what people are told', () => {
       insteadKg: 1,
       savedKg: -1,
       comparedWith: 'at-once' as const,
+      bill: { paid: 0.31, instead: 0.62, currency: 'USD' },
       switches: 1,
     };
     const deadlines = { met: 0, missed: 0 };
@@ -83,7 +84,7 @@ describe('what people are told', () => {
       deadlines,
     });
     expect(text).toContain('1 hour: 2.00 kg CO2, 1.00 kg more');
-    expect(text).toContain('(1 switch)');
+    expect(text).toContain('at once: 1.00 kg more, 0.31 USD instead of 0.62 USD  (1 switch)');
     expect(text).toContain('1 request, 1 login');
   });
 });

@@ -26,7 +26,7 @@ import type { PlanResult } from '../lab/plan-result.ts';
 import { type Arguments, JobError, type Terminal } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
 
-interface RunningPlan extends Omit<PlanResult, 'emissions'> {
+interface RunningPlan extends Omit<PlanResult, 'emissions' | 'bill'> {
   /** Of the rest of the schedule; null when no forecast covers it. */
   readonly emissions: { readonly value: number | null; readonly units: string };
   /** As expected when it was made; null without prices. */

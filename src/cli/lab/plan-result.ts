@@ -11,6 +11,8 @@ export interface PlanResult {
   readonly slots: readonly PlanSlot[];
   readonly starts: number;
   readonly emissions: { readonly value: number; readonly units: string };
+  /** Where a configuration with a tariff is given. */
+  readonly bill?: { readonly value: number; readonly currency: string };
   readonly feasible: boolean;
   readonly shortfallMinutes: number;
 }

@@ -1,7 +1,9 @@
 /** `gridtide plan`: the best schedule of a job from a saved forecast, or the plans of the running agent. */
 
+import { computeBill } from '../../control/planning/job-pricing.ts';
 import { computeJobEmissions, planJob } from '../../control/planning/schedule-job.ts';
 import type { JobPlan } from '../../control/planning/slot-plan.ts';
+import { createTablePrices, formatMoney, type Prices } from '../../domain/tariff.ts';
 import {
   addDuration,
   computeEmissions,
@@ -21,6 +23,7 @@ import type { Horizon } from '../../signal/signal-view.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { findConfigFile } from '../shared/config-file.ts';
 import { parseAllFlags, parseDurationFlag, parseTimeFlag, readSavedForecast } from '../shared/flag-parsers.ts';
+import { loadConfig } from '../shared/load-configuration.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
 import type { PlanResult } from './plan-result.ts';
 
@@ -36,7 +39,10 @@ export const spec = {
     'min-off': { value: 'LENGTH', help: 'minimum pause', default: '0m' },
     'max-starts': { value: 'N', help: 'at most this many starts; 1 is one block' },
     power: { value: 'KW', help: 'power of the load', default: '1' },
-    config: { value: 'FILE', help: 'without --forecast: the configuration of the running agent' },
+    config: {
+      value: 'FILE',
+      help: 'with --forecast: its table of prices; without: the configuration of the running agent',
+    },
     state: STATE_ROW,
     json: { help: 'one JSON document' },
   },
@@ -52,7 +58,7 @@ export async function run(args: Arguments, terminal: Terminal): Promise<number> 
     throw new JobError(
       `--by ${formatInstant(request.by)} is not after ${formatInstant(horizon.from)}, where the forecast begins`,
     );
-  const plan = computePlan(horizon, request);
+  const plan = computePlan(horizon, request, await readPrices(args.text('config'), horizon));
   if (args.flag('json')) terminal.out(`${JSON.stringify(plan)}\n`);
   else terminal.out(formatPlan(plan, request));
   // The best schedule is printed; a shortfall must not look like success.
@@ -136,7 +142,7 @@ async function readHorizon(file: string): Promise<Horizon> {
 }
 
 /** The cheapest schedule; when the need does not fit, running from the first moment. */
-function computePlan(horizon: Horizon, request: PlanRequest): PlanResult {
+function computePlan(horizon: Horizon, request: PlanRequest, prices: Prices | undefined): PlanResult {
   const { need, by, minOn, minOff, maxStarts, power } = request;
   const from = (request.from === undefined ? horizon.from : Math.max(request.from, horizon.from)) as Instant;
   const end = Math.min(by, horizon.validUntil) as Instant;
@@ -163,10 +169,24 @@ function computePlan(horizon: Horizon, request: PlanRequest): PlanResult {
     })),
     starts: plan?.starts ?? runs.length,
     emissions: computePlanEmissions(horizon, runs, power),
+    ...(prices === undefined ? {} : { bill: computePlanBill(horizon, runs, power, prices) }),
     feasible: plan !== undefined,
     shortfallMinutes: roundToSixPlaces(Math.max(0, need - delivered) / 60_000),
   };
 }
+
+/** The prices of the configuration's table over the forecast; a file and a topic have none of saved forecasts. */
+async function readPrices(file: string | undefined, { from }: Horizon): Promise<Prices | undefined> {
+  if (file === undefined) return undefined;
+  const { tariff, place } = await loadConfig(file);
+  if (tariff?.source.kind !== 'table') return undefined;
+  return { currency: tariff.currency, spans: createTablePrices(tariff.source.table, place.timezone)(from) };
+}
+
+const computePlanBill = (horizon: Horizon, runs: JobPlan['runs'], power: Kilowatt, { spans, currency }: Prices) => ({
+  value: roundToSixPlaces(power * computeBill(runs, horizon, spans)),
+  currency,
+});
 
 /** Kilograms of CO2, or for another signal its own unit, such as the `usd` of `usd_per_mwh`. */
 function computePlanEmissions(horizon: Horizon, runs: JobPlan['runs'], power: Kilowatt): PlanResult['emissions'] {
@@ -182,10 +202,11 @@ const scheduleAtOnce = (from: Instant, by: Instant, need: Duration): JobPlan['ru
 /** Six decimal places are finer than any forecast and hide the rounding of sums. */
 const roundToSixPlaces = (value: number) => Math.round(value * 1e6) / 1e6;
 
-function formatPlan({ slots, starts, emissions: { value, units } }: PlanResult, { power }: PlanRequest): string {
+function formatPlan({ slots, starts, emissions: { value, units }, bill }: PlanResult, { power }: PlanRequest): string {
   const lines = slots.map(
     ({ start, minutes: length }) => `${start}  ${String(roundToSixPlaces(length)).padStart(6)} min  ${power} kW\n`,
   );
   const cost = `${value.toFixed(2)} ${units === 'kg' ? 'kg CO2' : units}`;
-  return `${lines.join('')}${formatCount(starts, 'start')}, ${cost}\n`;
+  const price = bill === undefined ? '' : `, ${formatMoney(bill.value, bill.currency)}`;
+  return `${lines.join('')}${formatCount(starts, 'start')}, ${cost}${price}\n`;
 }
