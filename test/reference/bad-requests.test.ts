@@ -55,6 +55,10 @@ it('pipelined requests are answered in their order (RFC 9112, 9.3.2)', async () 
   expect(statusesOf(received)).toEqual(['200', '404', '204', '200']);
 });
 
+it('an answer without content names no type of it', async () => {
+  expect(await exchange(request('OPTIONS /login', 'Connection: close'))).not.toMatch(/^content-/im);
+});
+
 it('a thousand pipelined requests are answered, each once', async () => {
   const received = await exchange(request('OPTIONS /login').repeat(1_000) + buildLast());
   expect(statusesOf(received)).toEqual([...Array(1_000).fill('204'), '200']);
@@ -115,6 +119,8 @@ const long: readonly (readonly [string, () => string, string])[] = [
   ['an address of 9 kB', () => request(`GET /v3/maps?x=${'y'.repeat(9_000)}`, 'Connection: close'), '414'],
   ['headers of 40 kB', () => request(`GET ${INDEX}`, `X-Long: ${'y'.repeat(40_000)}`), '431'],
   ['no host', () => `GET ${INDEX} HTTP/1.1\r\n\r\n`, '400'],
+  ['two hosts (RFC 9112, 3.2)', () => request('GET /login', 'host: y', 'Connection: close'), '400'],
+  ['two tokens', () => request(`GET ${INDEX}`, authorization, 'authorization: Bearer x', 'Connection: close'), '400'],
   ['a line that is no request', () => 'hello\r\n\r\n', '400'],
 ];
 it.each(long)('%s', async (_, build, status) => {

@@ -53,8 +53,8 @@ export const spec = {
 type Row = keyof typeof spec.options;
 
 const MAX_DAYS = 60;
-/** They hold the longest history that is tried, with the days that train the profile. */
-const MAX_MONTHS = 4;
+/** Files of whole months that hold so many days up to any day of the last one. */
+const countMonths = (dayCount: number) => Math.ceil(dayCount / 28) + 1;
 const MIN_DAYS = 3;
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
@@ -72,7 +72,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const recorded =
     files.length > 0
       ? await readRecordedFiles(files, units)
-      : await readLedgerSeries(config?.state ?? locateStateDirectory(terminal, state));
+      : await readLedgerSeries(config?.state ?? locateStateDirectory(terminal, state), dayCount + LEAD_DAYS);
   const series = selectLastDays(recorded, dayCount);
   const to = ((series.slots.at(-1) ?? 0) + 1) * SLOT;
   const from = (to - days(dayCount)) as Instant;
@@ -94,12 +94,12 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   return 0;
 }
 
-/** The best rates in the ledger of its most recent region. */
-async function readLedgerSeries(state: string): Promise<Series> {
+/** The best rates of the last days in the ledger, of its most recent region. */
+async function readLedgerSeries(state: string, dayCount: number): Promise<Series> {
   const { names, read } = await openLedger(state);
   const book = createRateBook();
   let region = '';
-  for await (const { entries } of read(names.slice(-MAX_MONTHS))) {
+  for await (const { entries } of read(names.slice(-countMonths(dayCount)))) {
     for (const entry of entries) {
       book.add(entry);
       if (entry.kind === 'seen') region = entry.region;
@@ -112,10 +112,18 @@ async function readLedgerSeries(state: string): Promise<Series> {
       return rate === undefined || at % SLOT !== 0 ? [] : [{ slot: at / SLOT, rate }];
     })
     .sort((a, b) => a.slot - b.slot);
+  const start = (known.at(-1)?.slot ?? 0) + 1 - (dayCount * days(1)) / SLOT;
+  // With the last one before them: how far the rates reach back counts, whatever gap they have there.
+  const wanted = known.slice(
+    Math.max(
+      0,
+      known.findLastIndex(({ slot }) => slot <= start),
+    ),
+  );
   return {
-    slots: Int32Array.from(known, ({ slot }) => slot),
-    values: Float64Array.from(known, ({ rate }) => rate),
-    forecasts: new Float64Array(known.length * FORECAST_POINTS).fill(Number.NaN),
+    slots: Int32Array.from(wanted, ({ slot }) => slot),
+    values: Float64Array.from(wanted, ({ rate }) => rate),
+    forecasts: new Float64Array(wanted.length * FORECAST_POINTS).fill(Number.NaN),
   };
 }
 

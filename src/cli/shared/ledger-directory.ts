@@ -26,6 +26,8 @@ export async function openLedger(directory: string): Promise<LedgerDirectory> {
     throw new JobError(
       `${directory} has no ledger, so there is nothing to report; the agent writes one within an hour: let it run, or give its --state`,
     );
+  // What is read dies young: a young heap that does not grow for it saves 20 to 30 MB.
+  process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
   const read = (name: string) => readFile(join(directory, name));
   return { names, read: (chosen) => readLedgerMonths({ read }, chosen) };
 }

@@ -1,8 +1,8 @@
-/** Reads a request from the wire: its target, its query and its body; what is too large becomes the refusal. */
+/** Reads a request from the wire: its target, its query and its body; what is too large or ambiguous becomes the refusal. */
 
 import type { IncomingMessage } from 'node:http';
 import { V1_PREFIX } from './methods.ts';
-import { type ApiResponse, errorResponse } from './response.ts';
+import { type ApiResponse, badRequest, errorResponse } from './response.ts';
 import type { ApiRequest } from './route-types.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -33,7 +33,19 @@ function splitTarget(target: string): readonly [path: string, query: string] {
   return [path === '' ? '/' : path, queryStart < 0 ? '' : relative.slice(queryStart + 1)];
 }
 
-/** The request, or the refusal of one that is too large. */
+/** A header whose second value another reader of the request might follow. */
+function findRepeatedHeader({ rawHeaders }: IncomingMessage): string | undefined {
+  const seen = new Set<string>();
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]?.toLowerCase() ?? '';
+    if (name !== 'host' && name !== 'authorization') continue;
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
+  return undefined;
+}
+
+/** The request, or the refusal of one that is too large or ambiguous. */
 export async function readRequest(
   request: IncomingMessage,
   { now, origin }: Pick<ApiRequest, 'now' | 'origin'>,
@@ -41,6 +53,9 @@ export async function readRequest(
   const target = request.url ?? '/';
   if (target.length > MAX_TARGET_LENGTH)
     return errorResponse(414, 'uri_too_long', `The address has more than ${MAX_TARGET_LENGTH} characters.`);
+  const repeated = findRepeatedHeader(request);
+  if (repeated !== undefined)
+    return badRequest([{ in: 'header', name: repeated, message: 'is given more than once', kind: 'value_error' }]);
   const body = await readRequestBody(request);
   if (body === undefined)
     return errorResponse(413, 'too_large', `The body has more than ${MAX_BODY_BYTES} bytes.`, { connection: 'close' });

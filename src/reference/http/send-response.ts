@@ -71,6 +71,10 @@ export async function sendResponse(
     response.end();
     return;
   }
+  if (answer.status === 204) {
+    response.end();
+    return;
+  }
   response.setHeader('content-type', body.kind === 'text' ? body.type : 'application/json; charset=utf-8');
 
   const gzip = acceptsGzip(request);
@@ -84,7 +88,7 @@ export async function sendResponse(
   const zipped = gzip && plain.length >= MIN_GZIP_BYTES;
   const bytes = zipped ? (body.kind === 'ready' ? body.gzipped() : gzipSync(plain)) : plain;
   if (zipped) response.setHeader('content-encoding', 'gzip');
-  if (answer.status !== 204) response.setHeader('content-length', bytes.length);
+  response.setHeader('content-length', bytes.length);
   if (request.method === 'HEAD') response.end();
   else if (bytes.length <= SLICE_BYTES) response.end(bytes);
   else await pipeline(Readable.from(sliceBytes(bytes)), response);
