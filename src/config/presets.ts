@@ -156,10 +156,11 @@ export const presets = {
   },
   zigbee2mqtt: {
     topic: 'zigbee2mqtt/heater',
-    about: 'a Zigbee plug or relay behind zigbee2mqtt',
+    about: 'a Zigbee plug or relay behind zigbee2mqtt; enable availability there, so that its loss is noticed',
     make: (topic) => ({
       commandTopic: `${topic}/set`,
-      ...onOff('ON', 'OFF'),
+      // `set` takes JSON (its page on topics and messages).
+      ...onOff('{"state":"ON"}', '{"state":"OFF"}'),
       ...state(topic, 'ON', 'OFF', 'state'),
       // JSON, or plain text in older releases (its page on device availability).
       ...availability([topic, 'availability'].join('/'), 'online', 'offline', 'state'),

@@ -21,7 +21,7 @@ const COMMANDS: readonly (readonly [
   ['tasmota', 't', 2, 'cmnd/t/POWER2', 'ON', 'OFF', undefined],
   ['shelly-gen1', 'shellies/s', undefined, 'shellies/s/relay/0/command', 'on', 'off', undefined],
   ['shelly-gen2', 's', 1, 's/command/switch:1', 'on', 'off', undefined],
-  ['zigbee2mqtt', 'zigbee2mqtt/z', undefined, 'zigbee2mqtt/z/set', 'ON', 'OFF', undefined],
+  ['zigbee2mqtt', 'zigbee2mqtt/z', undefined, 'zigbee2mqtt/z/set', '{"state":"ON"}', '{"state":"OFF"}', undefined],
   ['esphome', 'node/switch/relay', undefined, 'node/switch/relay/command', 'ON', 'OFF', undefined],
   ['evcc', 'evcc/loadpoints/1', undefined, 'evcc/loadpoints/1/mode/set', 'now', 'off', 'pv'],
   [

@@ -1,6 +1,8 @@
 /** What is left of a device on MQTT when its agent dies: released within 3 s of a kill, and not at all by a lost link of a living agent. */
 
 import { expect, it } from 'vitest';
+import { createLoadOutputs } from '../../src/agent/load-outputs.ts';
+import { createProblems } from '../../src/agent/problems.ts';
 import { buildMqttOutput } from '../../src/config/presets.ts';
 import type { BrokerWill, Clock } from '../../src/domain/ports.ts';
 import { createOutput } from '../../src/outputs/create-output.ts';
@@ -10,6 +12,7 @@ import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { startMqttSpy } from '../doubles/mqtt-spy.ts';
 import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
 import { startTcpProxy } from '../doubles/tcp-proxy.ts';
+import { buildMonitorConfig } from '../mqtt/monitor-fixture.ts';
 import { buildLoad } from '../outputs/output-fixture.ts';
 import {
   bundleAgentForTests,
@@ -21,9 +24,65 @@ import {
   startAgentProcess,
 } from './agent-setup.ts';
 import { CHARGER, startScriptedCharger } from './scripted-charger.ts';
+import { DEVICE_SCRIPTS, startScriptedDevice } from './scripted-devices.ts';
 
 const program = bundleAgentForTests();
 const FREE_WITHIN = 3_000;
+const FREE_AFTER_CUT = 35_000;
+/** The nightly run asks for 100 and 10. */
+const KILLS = Number(process.env.GRIDTIDE_DEVICE_KILLS ?? 1);
+const CUTS = Number(process.env.GRIDTIDE_DEVICE_CUTS ?? 1);
+const SIDE_BY_SIDE = 10;
+
+/** Prints the longest and the middle time of many. */
+async function repeatSideBySide(count: number, run: () => Promise<number>): Promise<readonly number[]> {
+  const times: number[] = [];
+  while (times.length < count)
+    times.push(...(await Promise.all(Array.from({ length: Math.min(SIDE_BY_SIDE, count - times.length) }, run))));
+  const sorted = times.map(Math.round).sort((a, b) => a - b);
+  if (count > 1) console.log(`${count} times: middle ${sorted[count >> 1]} ms, longest ${sorted.at(-1)} ms`);
+  return times;
+}
+
+/** The loads of one agent, each on one of the scripted devices, with links of their own whose wills release them. */
+async function startLoads(url: string) {
+  const clock = createSystemClock();
+  const factory = createBrokerFactory({ clock, random: { fraction: () => 0 } });
+  const broker = stopAfterTest(factory({ url, clientId: 'gridtide-cellar' }));
+  broker.start();
+  await new Promise<void>((online) => broker.watchState(({ kind }) => kind === 'online' && online()));
+  const loads = DEVICE_SCRIPTS.map(({ options }, i) => {
+    const output = buildMqttOutput(options);
+    if (typeof output === 'string') throw new Error(output);
+    return { ...buildLoad(output, { name: `load${i}`, failSafe: 'off' }), output };
+  });
+  let linked = 0;
+  const outputs = createLoadOutputs({
+    config: buildMonitorConfig(url, { loads }),
+    ...{
+      clock,
+      broker,
+      pins: undefined,
+      log: () => {},
+      problems: createProblems(
+        clock,
+        () => {},
+        () => {},
+      ),
+    },
+    createReleaseBroker(load, will) {
+      const link = factory({ url, clientId: `gridtide-cellar-release-${load}`, will });
+      link.watchState(({ kind }) => {
+        if (kind === 'online') linked += 1;
+      });
+      return link;
+    },
+    ...{ onReport() {}, onStatus() {}, onMeter() {}, onPress() {} },
+  });
+  await outputs.open();
+  while (linked < loads.length) await new Promise((turn) => setTimeout(turn, 10));
+  return { outputs, loads };
+}
 
 /** One output in this process, its two links each over a wire of its own. */
 async function startCharged(port: number) {
@@ -66,14 +125,21 @@ async function startSwitchedOn(options?: Parameters<typeof createAgentSetup>[0])
 }
 
 describeWithMosquitto('a device whose agent is gone', () => {
-  it('is at its fail-safe level within 3 s of a kill', async () => {
-    const { spy, agent } = await startSwitchedOn();
-    const from = performance.now();
-    const freed = spy.waitFor(({ topic, text }) => topic === PLUG_COMMAND_TOPIC && text === 'off');
-    await agent.stop();
-    await freed;
-    expect(performance.now() - from).toBeLessThan(FREE_WITHIN);
-  }, 30_000);
+  it(
+    `is at its fail-safe level within 3 s of a kill, ${KILLS} of ${KILLS} times`,
+    async () => {
+      const times = await repeatSideBySide(KILLS, async () => {
+        const { spy, agent } = await startSwitchedOn();
+        const from = performance.now();
+        const freed = spy.waitFor(({ topic, text }) => topic === PLUG_COMMAND_TOPIC && text === 'off');
+        await agent.stop();
+        await freed;
+        return performance.now() - from;
+      });
+      expect(times.filter((time) => time >= FREE_WITHIN)).toEqual([]);
+    },
+    30_000 * KILLS,
+  );
 
   it('keeps its level where the owner wants it held', async () => {
     const { spy, agent } = await startSwitchedOn({ onStop: 'hold' });
@@ -82,16 +148,24 @@ describeWithMosquitto('a device whose agent is gone', () => {
     expect(spy.messages.filter(({ topic }) => topic === PLUG_COMMAND_TOPIC)).toEqual([]);
   }, 30_000);
 
-  it('is sent exactly one release by a stop', async () => {
-    const { url, port } = stopAfterTest(await startMosquitto());
-    const charger = await startScriptedCharger(url);
-    const { output } = await startCharged(port);
-    await output.release();
-    await output.close();
+  it('is sent exactly one message by a stop, each of ten: its release, or its fail-safe level', async () => {
+    const { url } = stopAfterTest(await startMosquitto());
+    const devices = await Promise.all(DEVICE_SCRIPTS.map((script) => startScriptedDevice(url, script)));
+    for (const device of devices) stopAfterTest(device);
+    const { outputs, loads } = await startLoads(url);
+    for (const { name } of loads) expect(await outputs.byLoad.get(name)?.apply('on')).toBeUndefined();
+    expect(await outputs.applyStopLevels(() => {})).toBe(true);
+    await outputs.close();
     // Longer than the delay of the will: a broker that has heard the farewell sends none.
     await new Promise((waited) => setTimeout(waited, 2_500));
-    expect(charger.commands).toEqual(['1', '0']);
-  }, 30_000);
+    expect(devices.map(({ script, commands }) => [script.name, ...commands])).toEqual(
+      loads.map(({ output: { onPayload, offPayload, releasePayload } }, i) => [
+        DEVICE_SCRIPTS[i]?.name,
+        onPayload,
+        releasePayload ?? offPayload,
+      ]),
+    );
+  }, 60_000);
 
   it('does not charge in the peak because a living agent lost that link: it is told again within a second', async () => {
     const { url, port } = stopAfterTest(await startMosquitto());
@@ -109,15 +183,22 @@ describeWithMosquitto('a device whose agent is gone', () => {
     while (charger.isCharging()) await new Promise((turn) => setImmediate(turn));
   }, 60_000);
 
-  it('is free within 35 s of a pulled cable', async () => {
-    const mosquitto = stopAfterTest(await startMosquitto());
-    const charger = await startScriptedCharger(mosquitto.url);
-    const { wire } = await startCharged(mosquitto.port);
-    const spy = stopAfterTest(await startMqttSpy(mosquitto.url, {}, [`${CHARGER}/frc/set`]));
-    const from = performance.now();
-    wire.freeze();
-    await spy.waitFor(({ text }) => text === '0');
-    expect(performance.now() - from).toBeLessThan(35_000);
-    expect(charger.commands).toContain('0');
-  }, 60_000);
+  it(
+    `is free within 35 s of a pulled cable, ${CUTS} of ${CUTS} times`,
+    async () => {
+      const times = await repeatSideBySide(CUTS, async () => {
+        const mosquitto = stopAfterTest(await startMosquitto());
+        const charger = await startScriptedCharger(mosquitto.url);
+        const { wire } = await startCharged(mosquitto.port);
+        const spy = stopAfterTest(await startMqttSpy(mosquitto.url, {}, [`${CHARGER}/frc/set`]));
+        const from = performance.now();
+        wire.freeze();
+        await spy.waitFor(({ text }) => text === '0');
+        expect(charger.commands).toContain('0');
+        return performance.now() - from;
+      });
+      expect(times.filter((time) => time >= FREE_AFTER_CUT)).toEqual([]);
+    },
+    60_000 * CUTS,
+  );
 });

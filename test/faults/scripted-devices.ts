@@ -22,6 +22,8 @@ export interface DeviceScript {
   readonly name: string;
   readonly options: MqttOutputOptions;
   readonly commandTopic: string;
+  /** Where it is asked for its state, when that is not the command topic. */
+  readonly queryTopic?: string;
   /** Where it takes a current of its own. */
   readonly ampsTopic?: string;
   /** The current in a command. */
@@ -191,16 +193,18 @@ const shelly2: DeviceScript = {
   hasPress: true,
 };
 
+/** Its page on topics: `set` takes JSON alone, and states are not retained unless the owner asks for it. */
 const zigbee: DeviceScript = {
   name: 'zigbee2mqtt',
   options: { preset: 'zigbee2mqtt', topic: 'zigbee2mqtt/heater' },
   commandTopic: 'zigbee2mqtt/heater/set',
-  parse: plugModes('ON', 'OFF'),
+  queryTopic: 'zigbee2mqtt/heater/get',
+  parse: plugModes('{"state":"ON"}', '{"state":"OFF"}'),
   report: (state) => [
     [
       'zigbee2mqtt/heater',
       JSON.stringify({ state: state.mode === 'on' ? 'ON' : 'OFF', power: plugWatts(state), energy: state.kwh }),
-      true,
+      false,
     ],
   ],
   will: ['zigbee2mqtt/heater/availability', '{"state":"offline"}', true],
@@ -296,10 +300,12 @@ export async function startScriptedDevice(url: string, script: DeviceScript): Pr
     client.on('error', () => {});
     client.on('message', (topic, payload) => {
       if (topic === script.commandTopic) receive(payload.toString());
+      else if (topic === script.queryTopic) report().catch(() => {});
       else state = { ...state, amps: Number(payload.toString()) };
     });
     const begin = async () => {
       await client.subscribeAsync(script.commandTopic, { qos: 1 });
+      if (script.queryTopic !== undefined) await client.subscribeAsync(script.queryTopic, { qos: 1 });
       if (script.ampsTopic !== undefined) await client.subscribeAsync(script.ampsTopic, { qos: 1 });
       if (script.birth !== undefined) await publish(script.birth);
       await report();
