@@ -3,6 +3,7 @@
 import { commands, FIRST_COMMANDS } from './cli/command-list.ts';
 import { formatHelp, JobError, parseArguments, type Terminal, UsageError } from './cli/shared/command.ts';
 import { formatColumns } from './cli/shared/table.ts';
+import { wrapText } from './cli/shared/terminal-text.ts';
 import { VERSION } from './cli/shared/version.ts';
 import { findNearestWord } from './domain/did-you-mean.ts';
 import { isJournal } from './platform/journal.ts';
@@ -19,13 +20,15 @@ function createTerminal(
     return stream;
   };
   let hasPrinted = false;
+  const wrapFor = (stream: NodeJS.WriteStream, text: string) =>
+    stream.isTTY === true ? wrapText(text, stream.columns) : text;
   return {
     out: (text) => {
       hasPrinted = true;
-      openStream(process.stdout, onOutputLost).write(text);
+      openStream(process.stdout, onOutputLost).write(wrapFor(process.stdout, text));
     },
     hasPrinted: () => hasPrinted,
-    err: (text) => openStream(process.stderr, () => {}).write(text),
+    err: (text) => openStream(process.stderr, () => {}).write(wrapFor(process.stderr, text)),
     get input() {
       return process.stdin;
     },

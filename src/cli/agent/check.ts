@@ -5,6 +5,7 @@ import { formatCount } from '../../domain/units.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
+import { paint } from '../shared/terminal-text.ts';
 import {
   type Check,
   checkClock,
@@ -70,20 +71,24 @@ async function runChecks(
   return findings;
 }
 
-const MARKS: Readonly<Record<Finding['state'], string>> = {
-  ok: 'ok   ',
-  note: 'note ',
-  wrong: 'WRONG',
-  skipped: '-    ',
-};
+const MARKS = {
+  ok: ['ok   ', 'green'],
+  note: ['note ', 'yellow'],
+  wrong: ['WRONG', 'red'],
+  skipped: ['-    ', undefined],
+} as const satisfies Record<Finding['state'], unknown>;
 
-function printFindings(findings: readonly Finding[], json: boolean, { out }: Terminal): void {
+function printFindings(findings: readonly Finding[], json: boolean, terminal: Terminal): void {
+  const { out } = terminal;
   const problems = findings.filter(({ state }) => state === 'wrong').length;
   if (json) {
     out(`${JSON.stringify({ ok: problems === 0, findings })}\n`);
     return;
   }
-  for (const { at, state, text } of findings) out(`${MARKS[state]}  ${at}: ${text}\n`);
+  for (const { at, state, text } of findings) {
+    const [mark, colour] = MARKS[state];
+    out(`${colour === undefined ? mark : paint(terminal, colour, mark)}  ${at}: ${text}\n`);
+  }
   out(problems === 0 ? 'no problems\n' : `${formatCount(problems, 'problem')}\n`);
 }
 

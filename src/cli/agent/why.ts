@@ -17,6 +17,7 @@ import { createSystemClock } from '../../platform/system-clock.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
 import { createDiskErrorPrinter, STATE_ROW } from '../shared/state-directory.ts';
+import { paint } from '../shared/terminal-text.ts';
 import { findLoad, type JsonDocument, parseDocument } from './load-test.ts';
 
 export const spec = {
@@ -107,14 +108,15 @@ const describeStopLevel = ({ onStop, observeOnly, failSafe }: LoadConfig) =>
     ? 'the load keeps its last level'
     : `its stop set the load to its fail-safe level, ${failSafe}`;
 
-function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, { out }: Terminal): void {
+function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, terminal: Terminal): void {
+  const { out } = terminal;
   const now = createSystemClock().now().wall;
   const { name } = of;
   const { load, from, online, asOf, problem } = known;
   const when = formatDocumentTime(asOf, timezone, now);
   out(`${name} ${load.level}: ${load.text}\n`);
   const { told, confirmed, available } = load;
-  if (available === false) out('device: offline\n');
+  if (available === false) out(`device: ${paint(terminal, 'red', 'offline')}\n`);
   else if (typeof told === 'string') {
     const report = typeof confirmed === 'string' ? `reports ${confirmed}` : 'has not reported';
     out(`device: sent ${told}, ${report}\n`);
@@ -125,7 +127,7 @@ function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, {
   if (from === 'state') out(`as of ${when}, when the agent last saved its state\n`);
   else if (online === true) out(`decided at ${when}; the agent is running\n`);
   else out(`decided at ${when}; the agent is not running: ${describeStopLevel(of)}\n`);
-  if (problem !== undefined) out(`problem: ${problem}\n`);
+  if (problem !== undefined) out(`${paint(terminal, 'red', 'problem')}: ${problem}\n`);
 }
 
 /** Prints each decision as the agent publishes it, also after the link was lost, until the command is stopped. */
