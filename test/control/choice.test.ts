@@ -30,6 +30,9 @@ function begins(need: number, first: number, spread: readonly number[] | undefin
 /** Certain for 3 hours, then off by 200. */
 const later = [...Array<number>(36).fill(0), 200];
 
+/** As late as its answers come, it knows the present to 160 only. */
+const late = [...Array<number>(36).fill(160), 200];
+
 describe('a plan from values that may be off', () => {
   it.each([
     // need  first hour  spread     begins  why
@@ -38,6 +41,8 @@ describe('a plan from values that may be off', () => {
     [1, 470, later, 3, 'the chance is worth more than 30'],
     [1, 350, later, 0, 'but not 150'],
     [1, 500, [200], 0, 'equally uncertain: nothing to wait for'],
+    [1, 470, late, 3, 'off by 200 far ahead and by 160 when it comes: 120 will turn out until then'],
+    [1, 450, late, 0, 'and that is not worth 50'],
     [12, 500, later, 0, 'half of the time is needed: as good as its mean'],
     [20, 500, later, 0, 'hardly any choice: what is certain is worth more'],
   ] as const)('%d h, %d now, spread %j: begins after %d h: %s', (...row) => {

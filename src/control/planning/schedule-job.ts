@@ -67,9 +67,16 @@ function buildGrid({ values, period, uncertainty }: Horizon, uncertaintyWeight: 
     return back < 0 ? mean : (known(back) ?? Number.NaN);
   };
   if (uncertainty === undefined || uncertainty.length === 0) return { period, value: valueAtSlot };
-  const most = Math.max(...uncertainty.map((off) => uncertaintyWeight * off));
-  const off = (slot: number) => uncertainty[Math.min(Math.max(0, slot), uncertainty.length - 1)] ?? 0;
-  return { period, value: (slot) => valueAtSlot(slot) + most - uncertaintyWeight * off(slot) };
+  const chances = uncertainty.map((off) => uncertaintyWeight * resolveUncertainty(off, uncertainty[0] ?? 0));
+  const most = Math.max(...chances);
+  const chanceOf = (slot: number) => chances[Math.min(Math.max(0, slot), chances.length - 1)] ?? 0;
+  return { period, value: (slot) => valueAtSlot(slot) + most - chanceOf(slot) };
+}
+
+/** How much of what is uncertain of a slot will be known when it comes: all but what an old forecast does not know of the present either. */
+function resolveUncertainty(off: number, present: number): number {
+  const resolved = off * off - present * present;
+  return Math.sign(resolved) * Math.sqrt(Math.abs(resolved));
 }
 
 /** The grid with what each slot costs by the tariff. */
