@@ -1,5 +1,6 @@
 /** Bundles src/main.ts: CommonJS files that commands share, onoff left to be found at run time. Run as a program it builds all of the package into dist, or the directory given. */
 
+import { execFileSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { build, transform } from 'esbuild';
@@ -149,5 +150,9 @@ if (process.argv[1] === import.meta.filename) {
   const notices = await writeNotices(out, ROOT, [metafile, await buildLibrary(out), await buildPage(out)]);
   const packages = notices.map(({ directory, name, version, license }) => ({ directory, name, version, license }));
   await writeSbom(join(out, 'sbom.cdx.json'), ROOT, packages);
+  await writeFile(
+    join(out, 'gridtide.schema.json'),
+    execFileSync(process.execPath, [join(out, 'main.js'), 'init', '--schema']),
+  );
   console.log(`built ${files} files, ${Math.round(bytes / 1024)} KiB, in dist/`);
 }

@@ -1,12 +1,16 @@
 /** `gridtide init`: what it asks, what it refuses, and that what it writes is a configuration. */
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { run, spec } from '../../src/cli/agent/init.ts';
+import { findNearestZone } from '../../src/cli/agent/nearest-zone.ts';
 import { parseArguments, type Terminal } from '../../src/cli/shared/command.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
+import { createReferenceService } from '../../src/reference/reference-service.ts';
+import { afterTest } from '../doubles/stop-after-test.ts';
 
 let directory: string;
 let file: string;
@@ -49,7 +53,7 @@ async function configWritten() {
   return read.config;
 }
 
-const HOUSE = ['', '38.5', '-122', 'America/Los_Angeles', 'https://signal.example', '', ''];
+const HOUSE = ['', '38.5', '-122', 'America/Los_Angeles', 'https://signal.example', '', '', '', ''];
 
 describe('without questions', () => {
   it('writes the example', async () => {
@@ -79,6 +83,15 @@ describe('without questions', () => {
     ));
 });
 
+const hasZones = existsSync('/usr/share/zoneinfo/zone.tab');
+it.skipIf(!hasZones).each([
+  [38.5, -122, 'America/Los_Angeles'],
+  [52.5, 13.4, 'Europe/Berlin'],
+  [-36.9, 174.8, 'Pacific/Auckland'],
+])('proposes for latitude %d, longitude %d the zone %s', async (latitude, longitude, zone) =>
+  expect(await findNearestZone(latitude, longitude)).toBe(zone),
+);
+
 describe('with answers', () => {
   it('asks again for an answer that is wrong, and says why', async () => {
     const answers = [
@@ -92,7 +105,9 @@ describe('with answers', () => {
       'http://signal.example',
       'https://signal.example',
       'user',
+      '',
       'pass',
+      '',
       'mqtt://localhost',
       '',
       'car',
@@ -103,6 +118,7 @@ describe('with answers', () => {
       '11',
       '12kWh',
       '06:30',
+      '18:00',
       '',
     ];
     const { code, said: printed } = await init(['--output', file], typed(answers));
@@ -116,7 +132,7 @@ describe('with answers', () => {
       device: 'attic',
       service: { url: 'https://signal.example', usernameFile: 'user', passwordFile: 'pass' },
       mqtt: { url: 'mqtt://localhost' },
-      loads: [{ name: 'car', type: 'ev', powerKw: 11, goal: { need: { kind: 'energy', energy: 12 } } }],
+      loads: [{ name: 'car', type: 'ev', powerKw: 11, goal: { need: { kind: 'energy', energy: 12 }, from: 18 * 60 } }],
     });
   });
 
@@ -175,6 +191,63 @@ describe('with answers', () => {
         ...{ headers: {}, ...access },
       },
     ]);
+  });
+
+  it('writes the credentials that are typed, for their owner alone, and asks for none that is there', async () => {
+    await writeFile(join(directory, 'mqtt-word'), 'there\n');
+    const broker = ['mqtt://localhost', 'mqtt-name', 'agent', 'mqtt-word'];
+    const answers = [...HOUSE.slice(0, 5), '', 'cellar', '', 'clean-grid-1', ...broker, 'car', 'ev', '', '', '', ''];
+    const { said: printed } = await init(['--output', file], typed(answers));
+    expect(printed).toContain(`wrote ${join(directory, 'password')}`);
+    const { service, mqtt } = await configWritten();
+    expect([service, mqtt]).toMatchObject([
+      { usernameFile: 'username', passwordFile: 'password' },
+      { usernameFile: 'mqtt-name', passwordFile: 'mqtt-word' },
+    ]);
+    for (const [name, text] of [
+      ['username', 'cellar\n'],
+      ['password', 'clean-grid-1\n'],
+      ['mqtt-name', 'agent\n'],
+    ] as const) {
+      expect(await readFile(join(directory, name), 'utf8')).toBe(text);
+      expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600);
+    }
+    expect(await readFile(join(directory, 'mqtt-word'), 'utf8')).toBe('there\n');
+  });
+
+  it('registers an account with a password made for it, which stays also when the service refuses', async () => {
+    const reference = await createReferenceService({ seed: 7, accounts: [], clock: () => Date.now() });
+    afterTest(() => reference.close());
+    const { url } = await reference.listen();
+    const answer = (email: string) => [
+      ...['', '38.5', '-122', '', url, '', 'new-house', '', '', 'yes', email, ''],
+      ...['car', 'ev', '', '', '', ''],
+    ];
+    const { said: printed } = await init(['--output', file], typed(answer('me@example.org')));
+    expect(printed).toMatch(/registered new-house\nnext: gridtide check/);
+    expect(await readFile(join(directory, 'password'), 'utf8')).toMatch(/^[\w-]{24}-a1\n$/);
+    const again = join(directory, 'again');
+    await mkdir(again);
+    await expect(init(['--output', join(again, 'x.yaml')], typed(answer('me@example.org')))).rejects.toThrow(
+      /^the account was not registered: .*; then gridtide account register --config/,
+    );
+    expect(await readdir(again)).toEqual(['password', 'username', 'x.yaml']);
+  });
+
+  it('goes back a question at <, keeps the answers before it, and asks for a broker when a load needs one', async () => {
+    const answers = [
+      ...['attic', '38.5', '122', '<', '<', '38.6', '-122', '', 'https://signal.example', '', '', '', ''],
+      ...['', 'car', 'ev', 'mqtt', 'mqtt://broker.example', '', 'openevse-claim', 'openevse-1a2b', '', '', ''],
+    ];
+    const { said: printed } = await init(['--output', file], typed(answers));
+    expect(printed).toContain('a device on MQTT needs a broker, and none was given');
+    expect(printed.match(/Name of this device/g)).toHaveLength(1);
+    expect(printed.match(/degrees north/g)).toHaveLength(2);
+    expect(await configWritten()).toMatchObject({
+      device: 'attic',
+      place: { latitude: 38.6, longitude: -122 },
+      mqtt: { url: 'mqtt://broker.example' },
+    });
   });
 
   it('writes nothing when the answers end early, and leaves the line of the question', async () => {

@@ -12,7 +12,8 @@ import { createSecrets } from '../../platform/secret-files.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
-import { listenForPage, locatePageFiles, parseListenAddress } from '../shared/page-address.ts';
+import { listenForPage, parseListenAddress } from '../shared/page-address.ts';
+import { locateProgramFile } from '../shared/program-files.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
 import { VERSION } from '../shared/version.ts';
 import { createUnstartedBroker } from './broker-link.ts';
@@ -80,7 +81,7 @@ export async function run(args: Arguments<keyof typeof spec.options>, terminal: 
   const broker = createUnstartedBroker(config, terminal.env, 'page');
   const own = hostname().toLowerCase();
   const page = await createPage({
-    ...{ config, version: VERSION, clock: createSystemClock(), filesDirectory: locatePageFiles() },
+    ...{ config, version: VERSION, clock: createSystemClock(), filesDirectory: locateProgramFile('page') },
     disk: createSharedFileDisk(config.state),
     names: [own, `${own}.local`, ...args.all('host').map((name) => name.toLowerCase())],
     ...(broker && { broker }),

@@ -5,7 +5,8 @@ import { createBrokerFactory } from '../../platform/mqtt-broker.ts';
 import { createSystemRandom } from '../../platform/random.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import type { DemoHouse } from '../../simulation/demo-day.ts';
-import { listenForPage, locatePageFiles } from '../shared/page-address.ts';
+import { listenForPage } from '../shared/page-address.ts';
+import { locateProgramFile } from '../shared/program-files.ts';
 import { VERSION } from '../shared/version.ts';
 
 export interface DemoPage {
@@ -17,7 +18,7 @@ export async function startDemoPage({ config, disk, now }: DemoHouse, address: s
   const clock = createSystemClock();
   const brokers = createBrokerFactory({ clock, random: createSystemRandom() });
   const page = await createPage({
-    ...{ config, version: VERSION, clock, houseNow: now, disk, filesDirectory: locatePageFiles(), names: [] },
+    ...{ config, version: VERSION, clock, houseNow: now, disk, filesDirectory: locateProgramFile('page'), names: [] },
     ...(config.mqtt && { broker: brokers({ url: config.mqtt.url, clientId: 'demo-page' }) }),
   });
   return { url: await listenForPage(page, address, false), page };

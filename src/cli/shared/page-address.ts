@@ -1,7 +1,5 @@
-/** Where the page listens, and where its files are. */
+/** Where the page listens. */
 
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { isLoopback } from '../../domain/loopback.ts';
 import { errorMessage, JobError, UsageError } from './command.ts';
 
@@ -35,11 +33,4 @@ export async function listenForPage(page: Listener, address: string, hasPassword
     const cause = isInUse ? 'another program listens there' : errorMessage(error);
     throw new JobError(`the page cannot listen on ${address}: ${cause}; choose another address with --listen`);
   }
-}
-
-/** The build puts them beside the program. */
-export function locatePageFiles(): string {
-  // In the built program this is a path already.
-  const program = import.meta.url;
-  return join(dirname(program.startsWith('file:') ? fileURLToPath(program) : program), 'page');
 }
