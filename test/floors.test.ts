@@ -10,7 +10,7 @@ const SRC = join(import.meta.dirname, '..', 'src');
 /** Floors in their order: one takes types from earlier ones, never anything from a later one. Each may use all of `domain`. */
 const ORDER = ['config', 'tariff', 'service', 'region', 'signal', 'control', 'outputs', 'ledger', 'mqtt'];
 /** Rooms that join floors. */
-const JOINERS = ['agent', 'page', 'cli', 'simulation', 'library', 'main'];
+const JOINERS = ['agent', 'page', 'relay', 'cli', 'simulation', 'library', 'main'];
 /** Only these create the adapters of `platform`. */
 const HOSTS = ['cli', 'simulation', 'library', 'main'];
 /** All that the reference service shares with the agent, each with its reason. */

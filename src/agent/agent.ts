@@ -59,7 +59,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   const tick = () => loadControl.feed({ kind: 'tick' });
   const prices = createPriceSupply(context, { broker, onPrices: () => supply.signalLoop.publishView() });
   const supply = createSignalSupply(context, {
-    ...{ store, persistence, ledger, pricesAt: prices?.pricesAt },
+    ...{ store, persistence, ledger, broker, pricesAt: prices?.pricesAt },
     onView(view) {
       ledger.recordView(view, clock.now());
       monitor.publishSignal(view, formatSignalView(view, getRateUnit(config)));

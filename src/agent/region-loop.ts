@@ -20,7 +20,8 @@ import { formatServiceFailure, getFailureKind } from './health-report.ts';
 import type { Problems } from './problems.ts';
 
 export interface RegionLoopParts {
-  readonly service: HomeSearch['service'];
+  /** Undefined without an account: the region is then that of maps imported by hand. */
+  readonly service: HomeSearch['service'] | undefined;
   readonly disk: Disk;
   readonly store: DocumentStore;
   readonly clock: Clock;
@@ -47,7 +48,7 @@ const MAP_SUBJECT = 'map';
 /** A map that somebody imports beside the agent is in use within this. */
 const MAX_TIMER_WAIT = minutes(15);
 
-export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
+function createRegionLoop(parts: RegionLoopParts): RegionLoop {
   const { service, disk, store, clock, random, log, problems, signalType, device, place } = parts;
   let home: HomeRegion | undefined;
   let mapIdentity: number | undefined;
@@ -59,9 +60,13 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
     clock,
     name: 'region',
     async poll() {
-      if (getWait() > 0) await adoptImportedMap();
+      if (getWait() > 0 || service === undefined) await adoptImportedMap();
       const wait = getWait();
       if (wait > 0) return wait;
+      if (service === undefined) {
+        reportMissingRegion();
+        return MAX_TIMER_WAIT;
+      }
       const { signal: stop } = poller;
       const now = clock.now().wall;
       const isRetry = state.failures > 0;
@@ -70,6 +75,15 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
       return stop.aborted ? undefined : applyResult(result);
     },
   });
+
+  const reportMissingRegion = (): void => {
+    if (home === undefined)
+      problems.raise(
+        MAP_SUBJECT,
+        `no region is known, so the loads stay at their fail-safe level: set service.region, or import a map with gridtide map import`,
+      );
+    else problems.resolve(MAP_SUBJECT);
+  };
 
   /** Looks the region up anew when the index is another than the agent's own last one. */
   const adoptImportedMap = async (): Promise<void> => {
@@ -123,6 +137,27 @@ export function createRegionLoop(parts: RegionLoopParts): RegionLoop {
   };
 }
 
+/** The region of the configuration, else that of the place. */
+export const createHomeRegion = (parts: RegionLoopParts, configured?: string): RegionLoop =>
+  configured === undefined ? createRegionLoop(parts) : createFixedRegion(parts, configured);
+
+/** The region of the configuration, which no map and no service is asked for. */
+function createFixedRegion(
+  { log, place, onRegion }: Pick<RegionLoopParts, 'log' | 'place' | 'onRegion'>,
+  region: string,
+): RegionLoop {
+  const home: HomeRegion = { place, region, regionFullName: region, source: 'configuration' };
+  return {
+    async start() {
+      log('info', `region ${region}`, { source: home.source });
+      onRegion(home);
+    },
+    requestEarlyRefresh() {},
+    home: () => home,
+    stop() {},
+  };
+}
+
 /** A timer by the wall clock is shorter than its wait may be, because the clock may be set. */
 function computeRefreshWait(state: RefreshState): Duration {
   const { at } = scheduleMapRefresh(state);
@@ -162,7 +197,7 @@ function reportResult(
 
 /** Hands the stored region to `onHome`; true when the map it was found on can no longer be used. */
 async function restoreHome(
-  { disk, signalType, place, problems, log }: RegionLoopParts,
+  { service, disk, signalType, place, problems, log }: RegionLoopParts,
   onHome: (home: HomeRegion | undefined) => void,
 ): Promise<boolean> {
   try {
@@ -175,7 +210,8 @@ async function restoreHome(
     if (info !== undefined && !('kind' in info)) return false;
     // The stored region outlives its index, but every other lookup in that index fails: a month is too long for it.
     const cause = info?.message ?? 'the map is missing';
-    log('warn', `${cause}; a new one is fetched within a day; ${formatRegionInUse(home)}`);
+    const cure = service === undefined ? 'import one with gridtide map import' : 'a new one is fetched within a day';
+    log('warn', `${cause}; ${cure}; ${formatRegionInUse(home)}`);
     return true;
   } catch (error) {
     if (!(error instanceof DiskError)) throw error;

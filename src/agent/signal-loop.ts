@@ -26,12 +26,12 @@ export interface SignalLoopParts extends SignalPollerParts {
   /** How long a first request waits while saved data still forecast: devices that start together do not ask together. */
   readonly firstWait: Duration;
   /** The prices known at a moment, where a tariff is configured. */
-  readonly pricesAt?: (now: Instant) => Prices | undefined;
+  readonly pricesAt?: ((now: Instant) => Prices | undefined) | undefined;
   readonly onView: (view: SignalView) => void;
   readonly onAnswer: (source: SignalSource, answer: SignalAnswer) => void;
 }
 
-export interface SignalLoop extends Pick<SignalPoller, 'setGate' | 'setModel' | 'stop'> {
+export interface SignalLoop extends Pick<SignalPoller, 'setGate' | 'setModel' | 'pollNow' | 'stop'> {
   /** The data saved by the life before; called before the region is set. */
   restore(data: SignalData | undefined): void;
   /** The device's region, first and when it changes; all data are re-keyed at once. Returns how long the first request waits. */

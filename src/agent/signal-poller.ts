@@ -41,21 +41,21 @@ export interface SignalPoller {
   setGate(source: SignalSource, gate: 'open' | 'closed'): void;
   /** Requests the forecast of this model from now on, at once when it is another one. */
   setModel(model: string | undefined): void;
+  /** A source has news: polls it at once, unless it is closed. */
+  pollNow(source: SignalSource): void;
   stop(): void;
 }
 
 export function createSignalPoller(parts: SignalPollerParts, handlers: SignalPollerHandlers): SignalPoller {
-  const { clock, random, phase } = parts;
+  const { clock } = parts;
   const { region, data, onUpdate, onRoundEnd } = handlers;
-  const pollState = createPollState(random, phase);
+  const pollState = createPollState(parts.random, parts.phase);
   let model = parts.model;
   let order: readonly SignalSource[] = SIGNAL_SOURCES;
 
   const getWait = (source: SignalSource) => pollState.getWait(source, data(), clock.now());
   const getShortestWait = () => Math.min(...SIGNAL_SOURCES.map(getWait)) as Duration;
-  const reschedule = () => {
-    if (region() !== undefined) poller.pollAfter(getShortestWait());
-  };
+  const reschedule = () => region() !== undefined && poller.pollAfter(getShortestWait());
 
   /** Returns how many requests failed. */
   const askSource = async (source: SignalSource, requestedRegion: string): Promise<0 | 1> => {
@@ -85,7 +85,13 @@ export function createSignalPoller(parts: SignalPollerParts, handlers: SignalPol
     },
   });
 
+  const pollNow = (source: SignalSource): void => {
+    pollState.pollNow(source);
+    reschedule();
+  };
+
   return {
+    pollNow,
     restart(wait) {
       pollState.restart(wait, clock.now());
       reschedule();
@@ -94,10 +100,8 @@ export function createSignalPoller(parts: SignalPollerParts, handlers: SignalPol
       if (pollState.setGate(source, gate, clock.now())) reschedule();
     },
     setModel(next) {
-      if (next === model) return;
+      if (next !== model) pollNow('forecast');
       model = next;
-      pollState.pollNow('forecast');
-      reschedule();
     },
     stop: poller.stop,
   };

@@ -2,9 +2,11 @@
 
 import type { Config } from '../config/config.ts';
 import { hashFraction } from '../domain/hash-fraction.ts';
+import type { Broker } from '../domain/ports.ts';
 import type { Prices } from '../domain/tariff.ts';
 import { type Duration, type Instant, milliseconds, minutes, seconds } from '../domain/units.ts';
 import type { HomeRegion } from '../region/region-types.ts';
+import { createRelayedService, type SignalService } from '../relay/relayed-service.ts';
 import { createServiceClient, type ServiceClient } from '../service/client.ts';
 import { createEntitlementPoller } from '../service/entitlements/entitlement-poller.ts';
 import type { Entitlements } from '../service/entitlements/entitlements.ts';
@@ -20,11 +22,13 @@ import type { LedgerWriter } from './ledger-writer.ts';
 import type { Part } from './lifecycle.ts';
 import type { Persistence } from './persistence.ts';
 import type { SignalSource } from './poll-state.ts';
-import { createRegionLoop } from './region-loop.ts';
+import { createHomeRegion } from './region-loop.ts';
 import { createSettlement } from './settlement.ts';
 import { createSignalLoop, type SignalAnswer, type SignalLoop } from './signal-loop.ts';
 
 export interface SignalSupplyParts {
+  /** Where a relay publishes. */
+  readonly broker: Broker | undefined;
   readonly store: DocumentStore;
   readonly persistence: Persistence;
   readonly ledger: LedgerWriter;
@@ -38,7 +42,7 @@ export interface SignalSupplyParts {
 }
 
 export interface SignalSupply {
-  readonly service: ServiceClient;
+  readonly service: Pick<ServiceClient, 'counts'>;
   readonly signalLoop: SignalLoop;
   home(): HomeRegion | undefined;
   entitlements(): Entitlements | undefined;
@@ -51,13 +55,16 @@ const SIGNAL_SAVE_INTERVAL = minutes(6 * 60);
 /** Devices that boot together ask over this, and over more when more share the account (specification 8). */
 const STARTUP_SPREAD = seconds(60);
 const STARTUP_SPREAD_PER_DEVICE = seconds(6);
+/** A minute after a round begins. */
+const RELAYED_PHASE = 0.4;
 
 export function createSignalSupply(context: AgentContext, parts: SignalSupplyParts): SignalSupply {
   const { config, world } = context;
   const { device, place, ties } = config;
   const { signalType, model } = config.service;
   const { store, persistence, onHealthChange } = parts;
-  const service = createService(context);
+  const account = createAccountClient(context);
+  const service = createSignalService(context, account, parts.broker, (source) => signalLoop.pollNow(source));
   const common = { ...world, ...context, service, signalType, device, place, store };
 
   const onClockChange = () => {
@@ -66,7 +73,7 @@ export function createSignalSupply(context: AgentContext, parts: SignalSupplyPar
   };
   const onRegion = (home: HomeRegion) => {
     const wait = signalLoop.setRegion(home.region);
-    entitlements.pollFor({ region: home.region, signalType }, wait);
+    if (readsEntitlements(config)) entitlements.pollFor({ region: home.region, signalType }, wait);
     settlement.setRegion(home.region);
     parts.onRegion(home);
   };
@@ -78,11 +85,10 @@ export function createSignalSupply(context: AgentContext, parts: SignalSupplyPar
 
   const clockMonitor = createClockMonitor({ ...common, onChange: onClockChange });
   const clock = clockMonitor.signalClock;
-  const regionLoop = createRegionLoop({ ...common, onRegion });
+  const regionLoop = createHomeRegion({ ...common, service: account, onRegion }, config.service.region);
   const signalLoop = createSignalLoop({
-    ...{ ...common, clock, ties, phase: hashFraction(device), model, firstWait: computeFirstWait(config) },
-    ...(parts.pricesAt === undefined ? {} : { pricesAt: parts.pricesAt }),
-    ...{ onView: parts.onView, onAnswer },
+    ...{ ...common, clock, ties, phase: choosePhase(config), model, firstWait: computeFirstWait(config) },
+    ...{ onView: parts.onView, onAnswer, pricesAt: parts.pricesAt },
   });
   const entitlements = createEntitlementPoller({
     ...common,
@@ -118,8 +124,37 @@ const logFailure =
   (failure: Failure): void =>
     log('debug', `${consequence}: ${formatServiceFailure(failure, clock.now().trusted)}`);
 
-function createService({ config, world, log }: AgentContext): ServiceClient {
+const SOURCES = { index: 'live-index', forecast: 'forecast', history: undefined } as const;
+
+/** The relay with the account as its stand-in, or the account alone; `config-rules` sees to it that there is one of them. */
+function createSignalService(
+  { config, world, clock, log, problems }: AgentContext,
+  account: ServiceClient | undefined,
+  broker: Broker | undefined,
+  onNews: (source: SignalSource) => void,
+): SignalService {
+  const { relay, publicKey = [] } = config.service;
+  if (relay !== true || broker === undefined) {
+    if (account === undefined) throw new Error('service: neither an account nor a relay');
+    return account;
+  }
+  return createRelayedService({
+    ...{ broker, clock, random: world.random, account, publicKeys: publicKey },
+    onNews(kind) {
+      const source = SOURCES[kind];
+      if (source !== undefined) onNews(source);
+    },
+    onRefusal(kind, sentence) {
+      const source = SOURCES[kind];
+      if (source === undefined) log('warn', sentence);
+      else problems.raise(`service:${source}`, `a signal was refused: ${sentence}`);
+    },
+  });
+}
+
+function createAccountClient({ config, world, log }: AgentContext): ServiceClient | undefined {
   const { url, usernameFile, passwordFile, fleet } = config.service;
+  if (url === undefined) return undefined;
   return createServiceClient({
     url,
     http: world.http,
@@ -137,6 +172,13 @@ function createService({ config, world, log }: AgentContext): ServiceClient {
     log,
   });
 }
+
+/** An account that stands in for a relay is asked for nothing while the relay publishes. */
+const readsEntitlements = ({ service: { relay } }: Config) => relay !== true;
+
+/** Behind a relay a device looks once the relay has published: that costs no request, and shows what was lost on its way. */
+const choosePhase = ({ device, service: { relay } }: Config): number =>
+  relay === true ? RELAYED_PHASE + (1 - RELAYED_PHASE) * hashFraction(device) : hashFraction(device);
 
 /** Devices that start together do not ask together. */
 const computeFirstWait = ({ device, service: { fleet = 1 } }: Config): Duration =>

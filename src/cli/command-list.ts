@@ -29,6 +29,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   state: command('moves the state of a house to another card or board', () => import('./agent/state.ts')),
   forget: command("erases an agent's retained topics and Home Assistant entities", () => import('./agent/forget.ts')),
   fleet: command('all agents of a broker in one table', () => import('./agent/fleet.ts')),
+  relay: command(
+    'fetches the signal of regions once and publishes it signed for many agents',
+    () => import('./service/relay.ts'),
+  ),
   completion: command('prints the completion script of a shell: bash, zsh, fish', async () =>
     (await import('./lab/completion.ts')).createCompletion(commands),
   ),

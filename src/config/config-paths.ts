@@ -94,8 +94,10 @@ function locateToken(load: LoadConfig, context: PathContext, mistakes: string[])
 export function locateConfig(config: Config, context: PathContext): LocateConfigResult {
   const mistakes: string[] = [];
   const { service, mqtt, tariff } = config;
-  const { usernameFile, passwordFile, ca } = service;
-  const serviceFiles = resolveFiles({ usernameFile, passwordFile, ca }, 'service', context, mistakes);
+  const { url, usernameFile, passwordFile, ca } = service;
+  // Without an address there is no account, and no file of it is read.
+  const accountFiles = url === undefined ? {} : { usernameFile, passwordFile, ca };
+  const serviceFiles = resolveFiles(accountFiles, 'service', context, mistakes);
   const brokerFiles = mqtt && {
     ...chooseBrokerFiles(mqtt, context.credentials ?? []),
     ca: mqtt.ca,

@@ -1,7 +1,7 @@
 /** The rules between options; a draft may lack options that could not be read. */
 
 import { formatDuration } from '../domain/duration-text.ts';
-import { listMqttDevices, listOutputLines } from '../domain/levels.ts';
+import { listMqttDevices, listOutputLines, listReadTopics } from '../domain/levels.ts';
 import type { Goal, OutputConfig } from '../domain/load-types.ts';
 import { countMinutesUntil, formatLocalTime } from '../domain/text-format.ts';
 import { type Duration, hours, inHours, minutes } from '../domain/units.ts';
@@ -134,6 +134,34 @@ function checkSharedResources(loads: readonly LoadDraft[], report: ReportMistake
     }
 }
 
+/** Topics at which a NATS server ends the link. */
+function checkNatsTopics(topics: readonly (string | undefined)[], report: ReportMistake): void {
+  for (const topic of topics)
+    if (topic !== undefined && /[. ]/.test(topic))
+      report(
+        `the topic "${topic}" has a point or a space, at which a NATS server ends the link; rename the device, or remove mqtt.nats`,
+      );
+}
+
+const listTopics = (output: OutputConfig): readonly string[] => [
+  ...new Set([...listMqttDevices(output).map(({ commandTopic }) => commandTopic), ...listReadTopics(output)]),
+];
+
+function checkRelay(
+  { service, mqtt, tariff, loads = [] }: ConfigDraft,
+  writtenKeys: ReadonlySet<string>,
+  report: ReportMistake,
+): void {
+  if (service?.relay === true && !writtenKeys.has('mqtt'))
+    report('true needs the section mqtt with the url of the broker that the relay publishes to', 'service', 'relay');
+  if (mqtt?.nats !== true) return;
+  for (const { name, output } of loads)
+    if (output !== undefined) checkNatsTopics(listTopics(output), (text) => report(text, 'loads', name, 'output'));
+  checkNatsTopics([mqtt.discovery], (text) => report(text, 'mqtt', 'discovery'));
+  if (tariff?.source.kind === 'topic')
+    checkNatsTopics([tariff.source.topic], (text) => report(text, 'tariff', 'topic'));
+}
+
 function checkSite(
   { budgetKw, mqtt, loads = [] }: ConfigDraft,
   writtenKeys: ReadonlySet<string>,
@@ -184,5 +212,6 @@ export function checkRules(draft: ConfigDraft, writtenKeys: ReadonlySet<string>,
   }
   checkSharedResources(draft.loads ?? [], report);
   checkSite(draft, writtenKeys, report);
+  checkRelay(draft, writtenKeys, report);
   checkObjective(draft, writtenKeys, report);
 }

@@ -41,6 +41,8 @@ import {
   payloadType,
   percentileType,
   percentType,
+  publicKeyType,
+  regionType,
   textType,
   timeOfDayType,
   timezoneType,
@@ -62,7 +64,7 @@ export const PLACE = {
 };
 
 export const SERVICE = {
-  url: required(serviceUrlType, 'Base address of the signal service.'),
+  url: optional(serviceUrlType, 'Base address of the signal service; required without a relay.'),
   usernameFile: defaulted(
     pathType,
     '$CREDENTIALS_DIRECTORY/username',
@@ -77,6 +79,30 @@ export const SERVICE = {
   model: optional(textType, "A pinned data model; default: the service's."),
   ca: optional(pathType, "File of a certificate authority to trust beside the system's."),
   fleet: defaulted(integerType(1, 10_000), 1, 'The number of devices that share the account and its rate limits.'),
+  relay: optional(
+    booleanType,
+    'True: the signal comes from a relay on the MQTT broker; with a url, the account is asked while the relay is silent.',
+  ),
+  publicKey: optional(
+    publicKeyType,
+    'With relay: the key that signals are signed with; while it is being replaced, a list of the old and the new one.',
+  ),
+  region: optional(regionType, 'The region of the house, in place of the one that the map has for it.'),
+};
+
+const serviceSchema = buildSectionSchema(SERVICE);
+const serviceType: ValueType<SectionValues<typeof SERVICE>> = {
+  ...sectionType(SERVICE, (values, report) => {
+    if (values.relay === true && values.publicKey === undefined)
+      report(`missing; with relay: true expected ${publicKeyType.expects}`, 'publicKey');
+    else if (values.relay !== true && values.url === undefined)
+      report(`missing; expected ${serviceUrlType.expects}, or relay: true with publicKey`, 'url');
+    else if (values.relay !== true && values.publicKey !== undefined)
+      report('needs relay: true; set it, or remove publicKey', 'publicKey');
+    else return values;
+    return undefined;
+  }),
+  schema: { ...serviceSchema, anyOf: [{ required: ['url'] }, { required: ['relay', 'publicKey'] }] },
 };
 
 export const MQTT = {
@@ -90,6 +116,10 @@ export const MQTT = {
     enumType('auto', 'on', 'off'),
     'auto',
     'Whether the agent accepts commands over MQTT; auto: with a user name, or on loopback.',
+  ),
+  nats: optional(
+    booleanType,
+    'True when the broker is a NATS server: it ends the link at a topic with a point or a space.',
   ),
   discovery: optional(
     topicType,
@@ -331,7 +361,7 @@ export const OPTIONS = {
   state: optional(pathType, 'State directory; default: $STATE_DIRECTORY or ~/.local/state/gridtide.'),
   logLevel: defaulted(enumType('debug', 'info', 'warn', 'error'), 'info', 'The lowest level that is logged.'),
   place: required(sectionType(PLACE), 'Where the loads are.'),
-  service: required(sectionType(SERVICE), 'The signal service and its account.'),
+  service: required(serviceType, 'The signal service and its account, or the relay that publishes its signal.'),
   mqtt: optional(sectionType(MQTT), 'The MQTT broker, for monitoring and commands.'),
   units: optional(
     enumType(...RATE_UNIT_NAMES),

@@ -228,6 +228,29 @@ export const topicType: ValueType<string> = createValueType(
       : undefined,
 );
 
+/** A level of an MQTT topic too: names of the service are of this alphabet. */
+const REGION_PATTERN = /^[A-Za-z0-9_-]{1,64}$/;
+export const regionType: ValueType<string> = createValueType(
+  'a region such as CAISO_NORTH',
+  { type: 'string', pattern: REGION_PATTERN.source },
+  (raw) => (typeof raw === 'string' && REGION_PATTERN.test(raw) ? raw : undefined),
+);
+
+/** The 32 bytes of an Ed25519 key in base64url. */
+const PUBLIC_KEY_PATTERN = /^[A-Za-z0-9_-]{43}$/;
+const MAX_PUBLIC_KEYS = 4;
+const PUBLIC_KEY_SCHEMA = { type: 'string', pattern: PUBLIC_KEY_PATTERN.source } as const;
+/** One key, or a list of them. */
+export const publicKeyType: ValueType<readonly string[]> = createValueType(
+  'a key of 43 characters as gridtide relay --new-key prints it, or a list of at most 4',
+  { anyOf: [PUBLIC_KEY_SCHEMA, { type: 'array', items: PUBLIC_KEY_SCHEMA, minItems: 1, maxItems: MAX_PUBLIC_KEYS }] },
+  (raw) => {
+    const keys = Array.isArray(raw) ? raw : [raw];
+    const areKeys = keys.every((key) => typeof key === 'string' && PUBLIC_KEY_PATTERN.test(key));
+    return areKeys && keys.length > 0 && keys.length <= MAX_PUBLIC_KEYS ? keys : undefined;
+  },
+);
+
 export function durationType(from: Duration = seconds(0), to: Duration = days(7)): ValueType<Duration> {
   const rangeText = `within ${formatDuration(from)} to ${formatDuration(to)}`;
   const expects = `a duration such as 90s, 30m, 4h or 1h30m, ${rangeText}`;

@@ -25,6 +25,18 @@ export const findWebDevice = (output: OutputConfig): WebOutputConfig | undefined
 export const commandsDevice = (output: OutputConfig): boolean =>
   listMqttDevices(output).length > 0 || findWebDevice(output) !== undefined;
 
+/** The topics of its devices that the agent reads. */
+export const listReadTopics = (output: OutputConfig): readonly string[] =>
+  listMqttDevices(output).flatMap(({ stateTopic, availability, meter, vehicle = [] }) =>
+    [
+      stateTopic,
+      availability?.topic,
+      meter?.power?.topic,
+      meter?.energy?.topic,
+      ...vehicle.map(({ topic }) => topic),
+    ].flatMap((topic) => topic ?? []),
+  );
+
 /** The level of a load that is left alone. */
 export const idleLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'normal' : 'off');
 

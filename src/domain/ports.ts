@@ -183,7 +183,7 @@ export interface Broker {
   /** `report` is called at each change of state; on `online` every subscriber subscribes and publishes again. */
   watchState(report: (state: BrokerState) => void): Cancel;
   /** True once the broker has acknowledged it (QoS 1); false when offline or refused: the owner stores the last value and sends it when online again. */
-  publish(topic: string, payload: string, options: PublishOptions): Promise<boolean>;
+  publish(topic: string, payload: string | Uint8Array, options: PublishOptions): Promise<boolean>;
   /**
    * `receive` is called for each message of the topic until the link is lost. False when refused. `+` stands for any one level;
    * filters that share a topic are not for one link: a broker may send a message once for each of them.
@@ -199,6 +199,8 @@ export interface SubscriptionOptions {
    * same), and `retained` also marks a live message that was published to be stored (version 5 only). One topic is read in one way.
    */
   readonly wantsRetained: boolean;
+  /** A message may be lost, which costs a broker of many thousand links less (QoS 0); the subscriber subscribes again for the stored one. */
+  readonly allowsLoss?: boolean;
 }
 
 export interface BrokerCredentials {

@@ -101,6 +101,12 @@ export const TOPICS = {
   ),
 } as const satisfies Readonly<Record<string, TopicRow>>;
 
+/** Of all houses of a region: what `gridtide relay` publishes. */
+const SIGNAL_ROOT = `${ROOT}-signal`;
+
+export const buildSignalTopic = (region: string, signalType: string, kind: string) =>
+  `${SIGNAL_ROOT}/${region}/${signalType}/${kind}`;
+
 export function buildTopics({ device }: Device) {
   const base = `${ROOT}/${device}`;
   const one = (topic: TopicRow) => `${base}/${topic.path}`;
@@ -187,6 +193,9 @@ export function formatTopicReference(): string {
     '| topic | holds | published | retained |',
     '|---|---|---|---|',
     ...rows,
+    '',
+    `\`${buildSignalTopic('<region>', '<signalType>', 'forecast')}\`, \`…/index\` and \`…/history\` are retained messages of \`gridtide relay\` (docs/relay.md): compressed,`,
+    'signed, and with MQTT 5 gone from the broker when they are no longer valid.',
     '',
     `\`${LEASE_ROOT}/…\`, beside these topics, names the agent that commands a device. Home Assistant discovers the device under \`homeassistant/device/…\`.`,
     '',

@@ -15,7 +15,7 @@ export interface MqttLink {
   readonly client: MqttClient;
   readonly since: Uptime;
   /** True once the broker has accepted it. */
-  publish(topic: string, payload: string, options: PublishOptions): Promise<boolean>;
+  publish(topic: string, payload: string | Uint8Array, options: PublishOptions): Promise<boolean>;
   subscribe(filter: string, receive: Receive, options: SubscriptionOptions): Promise<boolean>;
   /** The link has ended: pending requests get no answer. */
   end(): void;
@@ -77,13 +77,17 @@ export function createMqttLink(parts: MqttLinkParts, onDenied: (action: string) 
     async publish(topic, payload, options) {
       if (!isTopic(topic)) return false;
       const message = toPublishOptions(options, version);
-      return awaitAgreement(`publishing ${topic}`, (done) => client.publish(topic, payload, message, done));
+      return awaitAgreement(`publishing ${topic}`, (done) =>
+        client.publish(topic, typeof payload === 'string' ? payload : Buffer.from(payload), message, done),
+      );
     },
-    async subscribe(filter, receive, { wantsRetained }) {
+    async subscribe(filter, receive, { wantsRetained, allowsLoss = false }) {
       if (!isTopicFilter(filter)) return false;
       receivers.set(filter, new Set([...(receivers.get(filter) ?? []), receive]));
       // MQTT 5 section 3.8.3.1: retain handling 2 sends no stored message, retain as published marks live ones.
-      const subscription = { [filter]: { qos: 1 as const, rap: !wantsRetained, rh: wantsRetained ? 0 : 2 } };
+      const subscription = {
+        [filter]: { qos: allowsLoss ? (0 as const) : (1 as const), rap: !wantsRetained, rh: wantsRetained ? 0 : 2 },
+      };
       const isAccepted = await awaitAgreement(`reading ${filter}`, (done) => client.subscribe(subscription, done));
       if (!isAccepted) receivers.get(filter)?.delete(receive);
       return isAccepted;

@@ -244,6 +244,7 @@ function mayAnswerElsewhere(failure: Failure): boolean {
     case 'no-credentials':
     case 'invalid':
     case 'forbidden':
+    case 'no-relayed-signal':
     case 'stopped':
       return false;
   }

@@ -60,7 +60,7 @@ export interface RegionMap {
 
 /** A region as a map or the service names it for a place. */
 export interface FoundRegion extends RegionName {
-  readonly source: 'map' | 'service';
+  readonly source: 'map' | 'service' | 'configuration';
   /** Age of the map; absent when the map has no date or the service answered instead. */
   readonly mapLastUpdated?: Instant;
 }

@@ -68,6 +68,8 @@ export function failureText(failure: Failure): string {
       return `the service returned an invalid response: ${failure.where} is ${failure.received}, expected ${failure.expected}; the response was discarded`;
     case 'forbidden':
       return `this request is not allowed: ${failure.cause}`;
+    case 'no-relayed-signal':
+      return failure.cause;
     case 'stopped':
       return 'stopped before the service answered';
   }

@@ -30,7 +30,7 @@ interface ViewOptions {
 const MAX_UNCHANGED = hours(24);
 
 /** A forecast is fresh for three of its issues, at least a quarter of an hour. */
-const freshUntil = ({ generatedAt, generatedPeriod }: Forecast): Instant =>
+export const freshUntil = ({ generatedAt, generatedPeriod }: Forecast): Instant =>
   addDuration(generatedAt, Math.max(3 * generatedPeriod, minutes(15)) as Duration);
 
 /** End of the last value. */

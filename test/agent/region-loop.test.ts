@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createDocumentStore } from '../../src/agent/document-store.ts';
 import { createProblems } from '../../src/agent/problems.ts';
-import { createRegionLoop } from '../../src/agent/region-loop.ts';
+import { createHomeRegion } from '../../src/agent/region-loop.ts';
 import { addDuration, days, durationBetween, hours, type Instant, minutes } from '../../src/domain/units.ts';
 import { readMapInfo } from '../../src/region/index/index-reader.ts';
 import type { HomeRegion } from '../../src/region/region-types.ts';
@@ -53,7 +53,7 @@ function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...ans
     () => {},
   );
   const ask = (what: 'map' | 'place') => asked.push({ what, at: clock.now().wall });
-  const keeper = createRegionLoop({
+  const keeper = createHomeRegion({
     service: {
       async map({ knownVersion }) {
         ask('map');

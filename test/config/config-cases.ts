@@ -36,6 +36,8 @@ const entity = (part: Part, load: Part = {}) =>
     ...load,
   });
 const AMPS = { entity: 'number.amps' };
+const PUBLIC_KEY = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+const RELAY = { relay: true, publicKey: PUBLIC_KEY, region: 'CAISO_NORTH' };
 const SG = { type: 'heat-pump', output: { kind: 'sg-ready', pins: [17, 27] } };
 
 const AS_DOCUMENTED = `
@@ -69,6 +71,12 @@ export const VALID_CONFIGS: readonly (readonly [string, string])[] = [
   ['the least', toYaml({})],
   ['a service on loopback without TLS', withUrl('http://127.0.0.1:8080')],
   ['a service on loopback by IPv6', withUrl('http://[::1]:8080')],
+  ['a relay without an account', toYaml({ ...BROKER, service: RELAY })],
+  [
+    'a relay with an account, while its key is being replaced',
+    toYaml({ ...BROKER, service: { ...RELAY, ...BASE.service, publicKey: [PUBLIC_KEY, PUBLIC_KEY] } }),
+  ],
+  ['a NATS server', withOutput({ kind: 'mqtt', topic: 'a/b' }, { mqtt: { url: 'mqtt://localhost', nats: true } })],
   ['a broker over TLS', toYaml({ mqtt: { url: 'mqtts://broker.example:8883' } })],
   ['no discovery', toYaml({ mqtt: { url: 'mqtt://localhost', discovery: 'none' } })],
   ['the south-west', withPlace({ latitude: -90, longitude: -180 })],
@@ -727,16 +735,57 @@ const TARIFF_ROWS: readonly InvalidConfig[] = [
   ),
 ];
 
+const KEY = 'a key of 43 characters as gridtide relay --new-key prints it, or a list of at most 4';
+const RELAY_ROWS: readonly InvalidConfig[] = [
+  invalid(
+    'neither an account nor a relay',
+    toYaml({ service: {} }),
+    'service.url: missing; expected an address such as https://signal.example, or relay: true with publicKey',
+  ),
+  invalid(
+    'a relay without its key',
+    toYaml({ ...BROKER, service: { ...RELAY, publicKey: undefined } }),
+    `service.publicKey: missing; with relay: true expected ${KEY}`,
+  ),
+  unfit(
+    'a key without a relay',
+    toYaml({ service: { ...BASE.service, publicKey: PUBLIC_KEY } }),
+    'service.publicKey: needs relay: true; set it, or remove publicKey',
+  ),
+  invalid(
+    'half a key',
+    toYaml({ ...BROKER, service: { ...RELAY, publicKey: 'AAAA' } }),
+    `service.publicKey: "AAAA" is not ${KEY}`,
+  ),
+  invalid(
+    'a region with a slash',
+    toYaml({ ...BROKER, service: { ...RELAY, region: 'CAISO/NORTH' } }),
+    'service.region: "CAISO/NORTH" is not a region such as CAISO_NORTH',
+  ),
+  unfit(
+    'a relay without a broker',
+    toYaml({ service: RELAY }),
+    'service.relay: true needs the section mqtt with the url of the broker that the relay publishes to',
+  ),
+  unfit(
+    'a topic that ends the link to a NATS server',
+    withOutput({ kind: 'mqtt', topic: 'plug.cellar/set' }, { mqtt: { url: 'mqtt://localhost', nats: true } }),
+    'loads.heater.output: the topic "plug.cellar/set" has a point or a space, at which a NATS server ends the link; rename the device, or remove mqtt.nats',
+  ),
+];
+
 export const INVALID_CONFIGS: readonly InvalidConfig[] = [
   ...YAML_ROWS,
   ...VALUE_ROWS,
   ...OUTPUT_ROWS,
   ...RULE_ROWS,
   ...TARIFF_ROWS,
+  ...RELAY_ROWS,
 ];
 export const SCHEMA_INVALID_CONFIGS: readonly InvalidConfig[] = [
   ...VALUE_ROWS,
   ...OUTPUT_ROWS,
   ...RULE_ROWS,
   ...TARIFF_ROWS,
+  ...RELAY_ROWS,
 ];

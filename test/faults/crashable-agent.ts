@@ -224,7 +224,7 @@ function createCommandBroker(ifAlive: LifeGuard, { onCommands, onAnswer }: Comma
     publish: (topic, payload) =>
       ifAlive(async () => {
         const load = /\/loads\/([^/]+)\/result$/.exec(topic)?.[1];
-        if (load !== undefined) onAnswer(load, JSON.parse(payload));
+        if (load !== undefined) onAnswer(load, JSON.parse(String(payload)));
         return true;
       }),
     subscribe: (filter, receive) =>

@@ -15,6 +15,7 @@ import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-d
 import { createPausingHttp } from '../../src/simulation/paused-io.ts';
 import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';
 import { createVirtualClock, type VirtualClock } from '../../src/simulation/virtual-clock.ts';
+import type { SharedBroker } from '../doubles/shared-broker.ts';
 
 export const START = Date.parse('2026-03-02T20:00:00Z') as Instant;
 
@@ -45,6 +46,10 @@ export interface VirtualAgentOptions {
   readonly profile?: ProfileName;
   /** Lines added under `service:`. */
   readonly service?: string;
+  /** The whole of `service:`, for an agent behind a relay. */
+  readonly relay?: string;
+  /** The broker, where it is shared with others. */
+  readonly bus?: SharedBroker;
   /** Base address of another service than the reference. */
   readonly url?: string;
   readonly place?: string;
@@ -95,6 +100,14 @@ loads:
 export const WATER_LINE = 17;
 export const CAR_LINE = 22;
 
+/** The link of a shared broker, with what the agent publishes on it; without one a broker of its own. */
+function recordRetained(link: Broker | undefined, retained: Map<string, string>): Broker {
+  const own = createRetainingBroker(retained);
+  if (link === undefined) return own;
+  const publish: Broker['publish'] = async (...message) => (await own.publish(...message)) && link.publish(...message);
+  return Object.create(link, { publish: { value: publish } }) as Broker;
+}
+
 /** A link that is always online and keeps what is published to be retained. */
 function createRetainingBroker(retained: Map<string, string>): Broker {
   const state = { kind: 'online', version: 5, denied: [] } as const;
@@ -106,7 +119,7 @@ function createRetainingBroker(retained: Map<string, string>): Broker {
       return () => {};
     },
     async publish(topic, payload, { retain }) {
-      if (retain) retained.set(topic, payload);
+      if (retain) retained.set(topic, String(payload));
       return true;
     },
     subscribe: async () => true,
@@ -131,10 +144,11 @@ export async function createVirtualAgent(options: VirtualAgentOptions): Promise<
       ...(options.profile && { profile: options.profile }),
     }));
   const url = options.url ?? (await reference.listen()).url;
+  const account = `url: "${url}", usernameFile: username, passwordFile: password${options.service ?? ''}`;
   const read = parseConfig(`
 device: ${options.device ?? 'home'}
 place: ${options.place ?? '{latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}'}
-service: {url: "${url}", usernameFile: username, passwordFile: password${options.service ?? ''}}
+service: {${options.relay ?? account}}
 mqtt: {url: "mqtt://127.0.0.1", commands: "off"}
 ${loads}`);
   if (!read.ok) throw new Error(read.mistakes.join('\n'));
@@ -186,7 +200,7 @@ ${loads}`);
       random,
       disk,
       http,
-      broker: () => createRetainingBroker(retained),
+      broker: () => recordRetained(options.bus?.connect(), retained),
       pins: createSimulatedLines((line, high) => {
         levels.set(line, high);
         edges.push({ line, high, at: clock.now().wall });

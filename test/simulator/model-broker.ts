@@ -191,7 +191,7 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
           if (!isOnline()) return false;
           await clock.wait(latency);
           if (!isOnline()) return false;
-          accept(topic, payload, retain);
+          accept(topic, String(payload), retain);
           const isAckLost = model.trouble === 'acks-lost';
           await clock.wait(isAckLost ? 10_000 : latency);
           return !isAckLost && isOnline();

@@ -39,7 +39,7 @@ export function createUnstartedBroker(
 }
 
 /** The client id gets an end of its own, so that it pushes no other client out. */
-function createNamedBroker(options: BrokerOptions): Broker {
+export function createNamedBroker(options: BrokerOptions): Broker {
   const random = createSystemRandom();
   const unique = Math.floor(random.fraction() * 2 ** 32).toString(36);
   const factory = createBrokerFactory({ clock: createSystemClock(), random });

@@ -1,7 +1,7 @@
 /** Tries the rights that the agent needs at the broker: it writes and reads one test topic under each prefix and reads the topics of the devices. */
 
 import type { Config } from '../../config/config.ts';
-import { listMqttDevices } from '../../domain/levels.ts';
+import { listMqttDevices, listReadTopics } from '../../domain/levels.ts';
 import type { Broker, Clock } from '../../domain/ports.ts';
 import { addDuration, seconds } from '../../domain/units.ts';
 import { buildDiscoveryId, buildLeaseTopic, buildTopics } from '../../mqtt/topics.ts';
@@ -25,19 +25,7 @@ function listTestTopics({ device, mqtt, loads }: Config): readonly string[] {
 
 /** Commands are not tried: each would switch a device. */
 const listDeviceTopics = ({ loads }: Config): readonly string[] => [
-  ...new Set(
-    loads.flatMap(({ output }) =>
-      listMqttDevices(output).flatMap(({ stateTopic, availability, meter, vehicle = [] }) =>
-        [
-          stateTopic,
-          availability?.topic,
-          meter?.power?.topic,
-          meter?.energy?.topic,
-          ...vehicle.map(({ topic }) => topic),
-        ].flatMap((topic) => topic ?? []),
-      ),
-    ),
-  ),
+  ...new Set(loads.flatMap(({ output }) => listReadTopics(output))),
 ];
 
 /** One sentence for each topic that this user may not use, or that the broker does not answer on. */

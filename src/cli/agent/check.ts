@@ -60,8 +60,9 @@ async function runChecks(
     const silence = explainSilence(party, findings, args.flag('offline'));
     if (silence !== undefined) findings.push(skipped(party, silence));
     else {
-      const { checkBroker, checkService } = await import('./network-checks.ts');
-      findings.push(...(await (party === 'mqtt' ? checkBroker : checkService)(context)));
+      const { checkBroker, checkRelay, checkService } = await import('./network-checks.ts');
+      const checks = party === 'mqtt' ? [checkBroker, checkRelay] : [checkService];
+      for (const check of checks) findings.push(...(await check(context)));
     }
   }
   if (args.flag('offline')) return findings;

@@ -200,9 +200,16 @@ async function checkLookup(
   ];
 }
 
+function describeMissingMap({ region, url }: LocatedConfig['service']): string {
+  if (region !== undefined) return `not needed: service.region names ${region}`;
+  return url === undefined
+    ? 'no map yet; an agent without an account downloads none: gridtide map import reads one'
+    : 'no map yet; the agent downloads it, and so does gridtide map update';
+}
+
 export const checkPlace: Check = async ({ config: { state, place, service } }) => {
   if (!(await isAccessible(join(state, `map.${service.signalType}.idx`), constants.F_OK)))
-    return [note('map', 'no map yet; the agent downloads it, and so does gridtide map update')];
+    return [note('map', describeMissingMap(service))];
   const { openMap } = await import('../../region/lookup.ts');
   try {
     const disk = createSharedFileDisk(state);

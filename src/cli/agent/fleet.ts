@@ -1,17 +1,14 @@
 /** `gridtide fleet`: all agents of a broker in one table, those that need a look first. */
 
-import { createBrokerCredentials } from '../../agent/broker-credentials.ts';
-import { brokerUrlType } from '../../config/url-types.ts';
 import { waitAbortable } from '../../domain/abortable-wait.ts';
 import type { BrokerMessage, BrokerOptions } from '../../domain/ports.ts';
 import { formatCount, milliseconds, seconds } from '../../domain/units.ts';
 import { createFleetView, type FleetRow, type FleetView } from '../../mqtt/fleet-view.ts';
 import { buildClientId, FLEET_FILTERS, parseTopic } from '../../mqtt/topics.ts';
-import { createSecrets } from '../../platform/secret-files.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
-import { loadOptionalConfig } from '../shared/load-configuration.ts';
 import { formatColumns } from '../shared/table.ts';
+import { resolveBrokerOptions } from './broker-flags.ts';
 import { type BrokerLink, connectBroker } from './broker-link.ts';
 
 const CLIENT_ID = buildClientId({ device: 'fleet' });
@@ -46,26 +43,18 @@ export const spec: CommandSpec<Row> = {
   notes: ['The user needs the right to read gridtide/#.'],
 };
 
-async function resolveBroker(args: Arguments<Row>, terminal: Terminal): Promise<BrokerOptions> {
-  const secrets = createSecrets({ credentials: terminal.env.CREDENTIALS_DIRECTORY });
-  const given = args.text('broker');
-  if (given !== undefined) {
-    const mistakes: string[] = [];
-    const url = brokerUrlType.read(given, (mistake) => mistakes.push(`--broker: ${mistake}`));
-    if (url === undefined) throw new UsageError(...mistakes);
-    const files = {
-      usernameFile: args.text('username-file'),
-      passwordFile: args.text('password-file'),
-      ca: args.text('ca'),
-    };
-    const mqtt = Object.fromEntries(Object.entries(files).filter(([, file]) => file !== undefined));
-    return { url, clientId: CLIENT_ID, ...createBrokerCredentials({ mqtt }, secrets) };
-  }
-  const config = await loadOptionalConfig(args.text('config'), terminal, { allowsMissingCredentials: true });
-  const mqtt = config?.mqtt;
-  if (mqtt === undefined) throw new UsageError('the address of the broker is missing; give --broker URL, or --config');
-  return { url: mqtt.url, clientId: CLIENT_ID, ...createBrokerCredentials({ mqtt }, secrets) };
-}
+const resolveBroker = (args: Arguments<Row>, terminal: Terminal): Promise<BrokerOptions> =>
+  resolveBrokerOptions(
+    {
+      ...{ url: args.text('broker'), config: args.text('config'), clientId: CLIENT_ID },
+      files: {
+        usernameFile: args.text('username-file'),
+        passwordFile: args.text('password-file'),
+        ca: args.text('ca'),
+      },
+    },
+    terminal,
+  );
 
 /** No message for so long: the broker has sent all that is stored. */
 const QUIET = milliseconds(500);

@@ -1,11 +1,16 @@
 /** The checks that `gridtide check` makes over the network: broker, account, access and region. */
 
+import type { LocatedConfig } from '../../config/config-paths.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
 import { isLoopback } from '../../domain/loopback.ts';
-import { minutes } from '../../domain/units.ts';
+import { formatInstant, minutes } from '../../domain/units.ts';
 import { buildTopics } from '../../mqtt/topics.ts';
+import { createFileDisk } from '../../platform/file-disk.ts';
+import { createSystemRandom } from '../../platform/random.ts';
 import { createSecrets } from '../../platform/secret-files.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
+import { resolveHome } from '../../region/home-region.ts';
+import { createRelayedService } from '../../relay/relayed-service.ts';
 import type { SignalQuery } from '../../service/api/query-types.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import { applyGate, deriveEntitlements, type Entitlements } from '../../service/entitlements/entitlements.ts';
@@ -15,7 +20,7 @@ import { readCaFile } from '../shared/ca-file.ts';
 import { openServiceLink, type ServiceLink } from '../shared/service-access.ts';
 import { openBrokerLink } from './broker-link.ts';
 import { findMissingRights } from './broker-rights.ts';
-import { type Check, type CheckContext, type Finding, note, ok, wrong } from './device-checks.ts';
+import { type Check, type CheckContext, type Finding, note, ok, skipped, wrong } from './device-checks.ts';
 
 const MAX_SKEW = minutes(5);
 
@@ -36,8 +41,8 @@ export const checkBroker: Check = async ({ config, env, stop }) => {
   }
 };
 
-async function openCheckedService({ config: { service }, env, stop }: CheckContext): Promise<ServiceLink> {
-  const { url, fleet, usernameFile, passwordFile } = service;
+async function openCheckedService({ config: { service }, env, stop }: CheckContext, url: string): Promise<ServiceLink> {
+  const { fleet, usernameFile, passwordFile } = service;
   const ca = service.ca === undefined ? undefined : await readCaFile(service.ca);
   const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
   const credentials = async () => {
@@ -113,9 +118,39 @@ async function checkRegion(client: ServiceClient, { config }: CheckContext) {
   return { region: undefined, finding: wrong('place', failureText(answer.failure)) };
 }
 
+/** Whether the present forecast of a relay is signed with the configured key and valid. */
+export const checkRelay: Check = async ({ config, env, stop }) => {
+  const { relay, publicKey = [], signalType } = config.service;
+  if (relay !== true) return [];
+  const region = config.service.region ?? (await findStoredRegion(config));
+  if (region === undefined)
+    return [
+      wrong('service.region', 'no region is known: set service.region, or import a map with gridtide map import'),
+    ];
+  const link = await openBrokerLink(config, env, { purpose: 'check', stop });
+  if (typeof link === 'string') return [skipped('relay', 'the broker accepts no link')];
+  const service = createRelayedService({
+    ...{ broker: link.broker, clock: createSystemClock(), random: createSystemRandom(), publicKeys: publicKey },
+    ...{ account: undefined, onNews() {}, onRefusal() {} },
+  });
+  const forecast = await service.forecast({ region, signalType });
+  service.stop();
+  await link.close();
+  if (!forecast.ok) return [wrong('service.relay', failureText(forecast.failure))];
+  const { generatedAt } = forecast.value;
+  return [ok('service.relay', `a signed forecast of ${region}, generated at ${formatInstant(generatedAt)}`)];
+};
+
+const findStoredRegion = ({ state, service: { signalType }, place }: LocatedConfig) =>
+  resolveHome(createFileDisk(state), signalType, place).then(
+    (home) => home?.region,
+    () => undefined,
+  );
+
 export const checkService: Check = async (context) => {
-  const { service, close } = await openCheckedService(context);
   const { url, signalType } = context.config.service;
+  if (url === undefined) return [skipped('service', 'no account is configured (service.url)')];
+  const { service, close } = await openCheckedService(context, url);
   try {
     const checkOwnSkew = () => checkSkew(service, isLoopback(new URL(url).hostname));
     const login = await service.login();

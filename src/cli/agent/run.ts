@@ -42,8 +42,9 @@ function parseAcceleration(args: Arguments<Row>, config: Config): Acceleration |
   if (start === undefined && speed === undefined) return undefined;
   const mistakes: string[] = [];
   if (start === undefined) mistakes.push('--speed needs --now TIME');
-  if (!isLoopback(new URL(config.service.url).hostname))
-    mistakes.push(`--now and --speed need a loopback service; service.url is ${config.service.url}`);
+  const { url } = config.service;
+  if (url === undefined || !isLoopback(new URL(url).hostname))
+    mistakes.push(`--now and --speed need a loopback service; service.url is ${url ?? 'not given'}`);
   if (usesGpio(config)) mistakes.push('--now and --speed never drive GPIO lines; use dry-run or mqtt outputs');
   if (start === undefined || mistakes.length > 0) throw new UsageError(...mistakes);
   return { start, speed: speed ?? 1 };
@@ -83,6 +84,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   setProcessTimezone(config.place.timezone);
   const acceleration = parseAcceleration(args, config);
   const http = createHttp(await readServiceCa(config, terminal.env.CREDENTIALS_DIRECTORY));
-  const clock = acceleration && (await joinServiceClock(http, config.service.url, acceleration));
+  const { url = '' } = config.service;
+  const clock = acceleration && (await joinServiceClock(http, url, acceleration));
   return runAgent(config, { http, clock }, terminal);
 }

@@ -41,7 +41,7 @@ const toDryRun = (load: LoadConfig): LoadConfig => ({
 
 /** The configuration with the reference service, dry-run outputs and no broker; its files are in `folder`. */
 async function buildTrialConfig(config: LocatedConfig, url: string, folder: string): Promise<LocatedConfig> {
-  const { ca, ...service } = config.service;
+  const { ca, relay, publicKey, region, ...service } = config.service;
   const { mqtt, ...rest } = config;
   const [usernameFile, passwordFile] = [join(folder, 'username'), join(folder, 'password')];
   await writeFile(usernameFile, ACCOUNT.username, { mode: 0o600 });

@@ -40,10 +40,11 @@ export async function loadConfig(file: string): Promise<Config> {
 
 /** The credentials and certificates that a configuration names. */
 export function listConfiguredFiles({ service, mqtt, loads }: Config): readonly NamedSecretFile[] {
+  const account = service.url === undefined ? undefined : service;
   const files = [
-    ['service.usernameFile', service.usernameFile, false],
-    ['service.passwordFile', service.passwordFile, true],
-    ['service.ca', service.ca, false],
+    ['service.usernameFile', account?.usernameFile, false],
+    ['service.passwordFile', account?.passwordFile, true],
+    ['service.ca', account?.ca, false],
     ['mqtt.usernameFile', mqtt?.usernameFile, false],
     ['mqtt.passwordFile', mqtt?.passwordFile, true],
     ['mqtt.ca', mqtt?.ca, false],

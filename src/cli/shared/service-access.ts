@@ -49,6 +49,8 @@ async function readConfiguredTarget(args: Arguments<ServiceRow>, terminal: Termi
   if (file === undefined) return {};
   const { loadConfigWithPaths } = await import('./load-configuration.ts');
   const { url, ca, usernameFile, passwordFile, fleet } = (await loadConfigWithPaths(file, terminal)).service;
+  // A configuration without an address has a relay and no account.
+  if (url === undefined) return {};
   return { url, usernameFile, passwordFile, fleet, ...(ca === undefined ? {} : { ca }) };
 }
 

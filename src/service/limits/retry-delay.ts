@@ -28,6 +28,7 @@ function computeBackoff(
 export function computeRetryDelay(failure: Failure, inARow: number, fraction: number): Duration {
   switch (failure.kind) {
     case 'unreachable':
+    case 'no-relayed-signal':
       return computeBackoff(seconds(10), minutes(5), { inARow, fraction });
     case 'server-error':
       if (failure.retryAfter !== undefined) return clampRetryAfter(failure.retryAfter);

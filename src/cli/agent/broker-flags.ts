@@ -1,0 +1,34 @@
+/** The broker of a command: from its flags, else from the configuration. */
+
+import { createBrokerCredentials } from '../../agent/broker-credentials.ts';
+import { brokerUrlType } from '../../config/url-types.ts';
+import type { BrokerOptions } from '../../domain/ports.ts';
+import { createSecrets } from '../../platform/secret-files.ts';
+import { type Terminal, UsageError } from '../shared/command.ts';
+import { loadOptionalConfig } from '../shared/load-configuration.ts';
+
+export interface BrokerFlags {
+  /** `--broker`. */
+  readonly url: string | undefined;
+  readonly files: Readonly<Record<'usernameFile' | 'passwordFile' | 'ca', string | undefined>>;
+  /** `--config`. */
+  readonly config: string | undefined;
+  readonly clientId: string;
+}
+
+/** Throws `UsageError` when neither names a broker. */
+export async function resolveBrokerOptions(flags: BrokerFlags, terminal: Terminal): Promise<BrokerOptions> {
+  const { clientId } = flags;
+  const secrets = createSecrets({ credentials: terminal.env.CREDENTIALS_DIRECTORY });
+  if (flags.url !== undefined) {
+    const mistakes: string[] = [];
+    const url = brokerUrlType.read(flags.url, (mistake) => mistakes.push(`--broker: ${mistake}`));
+    if (url === undefined) throw new UsageError(...mistakes);
+    const mqtt = Object.fromEntries(Object.entries(flags.files).filter(([, file]) => file !== undefined));
+    return { url, clientId, ...createBrokerCredentials({ mqtt }, secrets) };
+  }
+  const config = await loadOptionalConfig(flags.config, terminal, { allowsMissingCredentials: true });
+  const mqtt = config?.mqtt;
+  if (mqtt === undefined) throw new UsageError('the address of the broker is missing; give --broker URL, or --config');
+  return { url: mqtt.url, clientId, ...createBrokerCredentials({ mqtt }, secrets) };
+}

@@ -1,0 +1,98 @@
+/** The service as an agent behind a relay has it: signals from the broker, and the own account, where there is one, while the relay is silent. */
+
+import type { Broker, Clock, Random } from '../domain/ports.ts';
+import { minutes } from '../domain/units.ts';
+import { buildSignalTopic } from '../mqtt/topics.ts';
+import type { ForecastQuery, HistoryQuery, SignalQuery } from '../service/api/query-types.ts';
+import type { History } from '../service/api/response-types.ts';
+import type { ServiceClient } from '../service/client.ts';
+import type { Failure, Outcome } from '../service/failure.ts';
+import { openSignal, type RelayedAnswers, type SignalKind } from './sealed-signal.ts';
+import { createSignalChannel, type SignalChannel } from './signal-channel.ts';
+import { parsePublicKey } from './signing-key.ts';
+
+/** What an agent asks of the service. */
+export type SignalService = Pick<
+  ServiceClient,
+  'forecast' | 'signalIndex' | 'history' | 'myAccess' | 'map' | 'regionFromLoc' | 'counts' | 'skew' | 'stop'
+>;
+
+export interface RelayedServiceParts {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** As configured. */
+  readonly publicKeys: readonly string[];
+  /** The own account. */
+  readonly account: ServiceClient | undefined;
+  /** A newer signal has come: the next question will be answered with it. */
+  readonly onNews: (kind: SignalKind) => void;
+  readonly onRefusal: (kind: SignalKind, sentence: string) => void;
+}
+
+/** Of the relay. */
+const ROUND = minutes(5);
+
+const fail = (cause: string): { readonly ok: false; readonly failure: Failure } => ({
+  ok: false,
+  failure: { kind: 'no-relayed-signal', cause },
+});
+const NO_ACCOUNT = fail('this device has a relay and no account');
+
+export function createRelayedService(parts: RelayedServiceParts): SignalService {
+  const { broker, clock, random, account, onNews, onRefusal } = parts;
+  const keys = parts.publicKeys.map(parsePublicKey);
+  const channels = new Map<string, SignalChannel<SignalKind>>();
+
+  const findChannel = <Kind extends SignalKind>(kind: Kind, query: SignalQuery): SignalChannel<Kind> => {
+    const topic = buildSignalTopic(query.region, query.signalType, kind);
+    const channel =
+      channels.get(topic) ??
+      createSignalChannel({
+        ...{ broker, clock, random, topic },
+        open: (payload) => openSignal(payload, { kind, query, keys, now: clock.now().wall }),
+        onNews: () => onNews(kind),
+        onRefusal: (sentence) => onRefusal(kind, sentence),
+      });
+    channels.set(topic, channel);
+    return channel as SignalChannel<Kind>;
+  };
+
+  /** The relay's answer, else the account's, else why there is none. */
+  async function ask<Kind extends SignalKind>(
+    kind: Kind,
+    { region, signalType, model }: SignalQuery & { readonly model?: string },
+    askAccount: () => Promise<Outcome<RelayedAnswers[Kind]>> | undefined,
+  ): Promise<Outcome<RelayedAnswers[Kind]>> {
+    const channel = findChannel(kind, { region, signalType });
+    const answer = (await channel.read(ROUND))?.answer;
+    const isOtherModel = model !== undefined && answer?.model !== undefined && answer.model !== model;
+    if (answer !== undefined && !isOtherModel) return { ok: true, value: answer };
+    const cause = isOtherModel ? `the relay publishes the model ${answer.model}; expected ${model}` : channel.explain();
+    return askAccount() ?? fail(cause);
+  }
+
+  return {
+    forecast: (query: ForecastQuery) => ask('forecast', query, () => account?.forecast(query)),
+    signalIndex: (query) => ask('index', query, () => account?.signalIndex(query)),
+    async history(query: HistoryQuery) {
+      const outcome = await ask('history', query, () => account?.history(query));
+      return outcome.ok ? { ok: true, value: selectRange(outcome.value, query) } : outcome;
+    },
+    myAccess: async (query) => account?.myAccess(query) ?? NO_ACCOUNT,
+    map: async (query) => account?.map(query) ?? NO_ACCOUNT,
+    regionFromLoc: async (query) => account?.regionFromLoc(query) ?? NO_ACCOUNT,
+    counts: () => account?.counts() ?? { requests: 0, logins: 0, bytesIn: 0 },
+    skew: () => account?.skew(),
+    stop() {
+      for (const channel of channels.values()) channel.stop();
+      account?.stop();
+    },
+  };
+}
+
+/** A relay publishes the last days, whatever was asked for. */
+const selectRange = (history: History, { start, end }: HistoryQuery): History => ({
+  ...history,
+  points: history.points.filter(({ at }) => at >= start && at <= end),
+});

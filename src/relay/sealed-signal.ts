@@ -1,0 +1,182 @@
+/** The message of a relay: one answer of the service, compressed and signed. A reader inflates and decodes nothing before the signature is right. */
+
+import type { KeyObject } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import * as v from 'valibot';
+import { type Duration, formatInstant, type Instant, minutes } from '../domain/units.ts';
+import { finiteSchema, instantSchema, nonEmptyTextSchema } from '../service/api/decode-body.ts';
+import { decodeForecast, decodeHistory, decodeIndex } from '../service/api/decode-data.ts';
+import type { SignalQuery } from '../service/api/query-types.ts';
+import type { Forecast, HistoricalPoint, History, LiveIndex } from '../service/api/response-types.ts';
+import type { Failure, Outcome } from '../service/failure.ts';
+import { isSignedBy, signBytes } from './signing-key.ts';
+
+export const SIGNAL_KINDS = ['index', 'forecast', 'history'] as const;
+export type SignalKind = (typeof SIGNAL_KINDS)[number];
+
+export interface RelayedAnswers {
+  readonly index: LiveIndex;
+  readonly forecast: Forecast;
+  readonly history: History;
+}
+
+export interface RelayedSignal<Kind extends SignalKind = SignalKind> {
+  readonly answer: RelayedAnswers[Kind];
+  /** Of two signals the later one counts: `generated_at` of a forecast, the point of an index, the request of a history. */
+  readonly issuedAt: Instant;
+  /** From here on a reader takes it for no signal. */
+  readonly validUntil: Instant;
+}
+
+export type OpenedSignal<Kind extends SignalKind> =
+  | { readonly ok: true; readonly signal: RelayedSignal<Kind> }
+  /** Completes "the message on TOPIC …": what is wrong, and the cure. */
+  | { readonly ok: false; readonly problem: string };
+
+const MAGIC = new TextEncoder().encode('gtrelay1');
+const SIGNATURE_BYTES = 64;
+const BODY_START = MAGIC.length + SIGNATURE_BYTES;
+/** A forecast of 72 hours takes about 2 kB, a history of 8 days about 6. */
+export const MAX_SEALED_BYTES = 48 * 1024;
+const MAX_BODY_BYTES = 512 * 1024;
+/** Points far beyond all others are a mistake. */
+const MAX_SLOTS = 10_000;
+const CLOCK_TOLERANCE = minutes(5);
+
+const concatBytes = (...parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(parts);
+
+/** What the signature covers begins with the name of the format, so that the key signs nothing that another format would read. */
+const listSignedBytes = (packed: Uint8Array) => concatBytes(MAGIC, packed);
+
+/** One value a period from `from` on, `null` where there is none: a twentieth of the service's own text. */
+function buildBody(kind: SignalKind, { answer, issuedAt, validUntil }: RelayedSignal): string {
+  const { region, signalType, units, period, model, modelType, warnings } = answer;
+  const points: readonly HistoricalPoint[] = 'point' in answer ? [answer.point] : answer.points;
+  const from = points[0]?.at ?? issuedAt;
+  const values: (number | null)[] = [];
+  const imputed: number[] = [];
+  for (const { at, value, imputed: isImputed } of points) {
+    const slot = Math.round((at - from) / period);
+    if (slot > MAX_SLOTS) break;
+    while (values.length < slot) values.push(null);
+    if (isImputed) imputed.push(slot);
+    values[slot] = value;
+  }
+  return JSON.stringify({
+    kind,
+    issuedAt: formatInstant(issuedAt),
+    validUntil: formatInstant(validUntil),
+    from: formatInstant(from),
+    values,
+    ...(imputed.length === 0 ? {} : { imputed }),
+    meta: {
+      region,
+      signal_type: signalType,
+      units,
+      data_point_period_seconds: period / 1_000,
+      model: { date: model, type: modelType },
+      warnings,
+      ...('generatedPeriod' in answer ? { generated_at_period_seconds: answer.generatedPeriod / 1_000 } : {}),
+    },
+  });
+}
+
+export function sealSignal(kind: SignalKind, signal: RelayedSignal, key: KeyObject): Uint8Array {
+  const packed = deflateRawSync(buildBody(kind, signal), { level: 9 });
+  return concatBytes(MAGIC, signBytes(listSignedBytes(packed), key), packed);
+}
+
+const bodySchema = v.object({
+  kind: v.picklist(SIGNAL_KINDS),
+  issuedAt: instantSchema,
+  validUntil: instantSchema,
+  from: instantSchema,
+  values: v.array(v.nullable(finiteSchema)),
+  imputed: v.fallback(v.array(v.number()), []),
+  meta: v.looseObject({
+    region: nonEmptyTextSchema,
+    signal_type: nonEmptyTextSchema,
+    data_point_period_seconds: v.pipe(v.number(), v.minValue(1)),
+  }),
+});
+type SignalBody = v.InferOutput<typeof bodySchema>;
+
+/** The signed bytes as JSON, or what is wrong with the message. */
+function unsealBody(payload: Uint8Array, keys: readonly KeyObject[]): string | { readonly body: unknown } {
+  if (payload.length > MAX_SEALED_BYTES) return `has ${payload.length} bytes; expected at most ${MAX_SEALED_BYTES}`;
+  if (payload.length <= BODY_START || Buffer.compare(payload.subarray(0, MAGIC.length), MAGIC) !== 0)
+    return 'is no signed signal; let nobody but the relay write this topic';
+  const packed = payload.subarray(BODY_START);
+  if (!isSignedBy(listSignedBytes(packed), payload.subarray(MAGIC.length, BODY_START), keys))
+    return 'is not signed with the key of service.publicKey; compare the key, and let nobody but the relay write this topic';
+  try {
+    return { body: JSON.parse(inflateRawSync(packed, { maxOutputLength: MAX_BODY_BYTES }).toString()) };
+  } catch {
+    return 'is signed and cannot be read; give relay and agents the same version';
+  }
+}
+
+/** The envelope as the service sends it, so that one decoder judges both. */
+function toServiceBody({ issuedAt, from, values, imputed, meta }: SignalBody): unknown {
+  const period = (meta.data_point_period_seconds * 1_000) as Duration;
+  const imputedSlots = new Set(imputed);
+  const data = values.flatMap((value, slot) =>
+    value === null
+      ? []
+      : {
+          point_time: formatInstant((from + slot * period) as Instant),
+          value,
+          ...(imputedSlots.has(slot) ? { imputed_data_used: true } : {}),
+        },
+  );
+  return { data, meta: { ...meta, generated_at: formatInstant(issuedAt) } };
+}
+
+const DECODERS: {
+  readonly [Kind in SignalKind]: (body: unknown, query: SignalQuery) => Outcome<RelayedAnswers[Kind]>;
+} = {
+  index: decodeIndex,
+  forecast: decodeForecast,
+  history: (body, query) =>
+    decodeHistory(body, { ...query, start: 0 as Instant, end: Number.MAX_SAFE_INTEGER as Instant }),
+};
+
+const formatMismatch = (failure: Failure) =>
+  failure.kind === 'invalid-response'
+    ? `has ${failure.where} ${failure.received}; expected ${failure.expected}`
+    : 'cannot be decoded';
+
+export interface OpenRequest<Kind extends SignalKind> {
+  readonly kind: Kind;
+  readonly query: SignalQuery;
+  readonly keys: readonly KeyObject[];
+  readonly now: Instant;
+}
+
+/** Judges a message of the broker as everything from the network: size, signature, kind, region, units, age. */
+export function openSignal<Kind extends SignalKind>(
+  payload: Uint8Array,
+  { kind, query, keys, now }: OpenRequest<Kind>,
+): OpenedSignal<Kind> {
+  const refuse = (problem: string) => ({ ok: false, problem }) as const;
+  const unsealed = unsealBody(payload, keys);
+  if (typeof unsealed === 'string') return refuse(unsealed);
+  const parsed = v.safeParse(bodySchema, unsealed.body, { abortEarly: true });
+  if (!parsed.success) return refuse('is signed and has another form; give relay and agents the same version');
+  const { issuedAt, validUntil } = parsed.output;
+  if (parsed.output.kind !== kind) return refuse(`holds the ${parsed.output.kind} of a region; expected its ${kind}`);
+  const { meta } = parsed.output;
+  if (meta.region !== query.region) return refuse(`is of region ${meta.region}; expected ${query.region}`);
+  if (validUntil <= now)
+    return refuse(
+      `was valid until ${formatInstant(validUntil)}; check that the relay runs, and the clock of this device`,
+    );
+  if (issuedAt - now > CLOCK_TOLERANCE)
+    return refuse(
+      `was issued at ${formatInstant(issuedAt)}, after the time of this device (${formatInstant(now)}); set the clock that is wrong`,
+    );
+  const decoded = DECODERS[kind](toServiceBody(parsed.output), query);
+  return decoded.ok
+    ? { ok: true, signal: { answer: decoded.value, issuedAt, validUntil } }
+    : refuse(formatMismatch(decoded.failure));
+}

@@ -1,0 +1,159 @@
+/** One topic of a relay as a subscriber has it: the newest valid message, asked for again while the broker denies it or says nothing. */
+
+import { waitAbortable } from '../domain/abortable-wait.ts';
+import { createPoller } from '../domain/poller.ts';
+import type { Broker, BrokerMessage, Clock, Random } from '../domain/ports.ts';
+import {
+  type Duration,
+  floorTo,
+  type Instant,
+  milliseconds,
+  seconds,
+  subtractDuration,
+  type Uptime,
+} from '../domain/units.ts';
+import type { OpenedSignal, RelayedSignal, SignalKind } from './sealed-signal.ts';
+
+export interface SignalChannelParts<Kind extends SignalKind> {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly topic: string;
+  /** Judges a message by the time of now. */
+  readonly open: (payload: Uint8Array) => OpenedSignal<Kind>;
+  /** A newer signal than the one before. */
+  readonly onNews?: () => void;
+  /** A message was refused; the sentence is for people. */
+  readonly onRefusal?: (sentence: string) => void;
+}
+
+export interface SignalChannel<Kind extends SignalKind> {
+  /** Of the newest signal; undefined when it is not valid now. */
+  newestIssuedAt(): Instant | undefined;
+  /** The newest signal, if it is valid now; the broker is asked again where nothing has come in the present round of this length. */
+  read(round: Duration): Promise<RelayedSignal<Kind> | undefined>;
+  /** When a valid message came last, stored ones of the broker aside. */
+  lastPublishedAt(): Uptime | undefined;
+  /** Why there is none, for people. */
+  explain(): string;
+  stop(): void;
+}
+
+/** A broker sends its stored message right after it has accepted a subscription. */
+const STORED_MESSAGE_WAIT = seconds(5);
+/** By then a relay has published what is new in a round. */
+const ROUND_DELAY = seconds(45);
+/** NATS denies subscriptions for some seconds after one of its nodes has died. */
+const DENIED_WAIT = seconds(10);
+
+type Inbox<Kind extends SignalKind> = Pick<SignalChannel<Kind>, 'newestIssuedAt' | 'lastPublishedAt'> & {
+  receive(message: BrokerMessage): void;
+  latest(): RelayedSignal<Kind> | undefined;
+  /** Whether a valid message has come since, the stored one counts too. */
+  hasHeardSince(start: Instant): boolean;
+  /** Resolves at the next valid message. */
+  awaitMessage(signal: AbortSignal): Promise<unknown>;
+  /** Why the last message was refused, while no valid one has come after it. */
+  refusal(): string | undefined;
+};
+
+/** Judges each message and keeps the newest valid one. */
+function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): Inbox<Kind> {
+  const { clock, topic, open, onNews, onRefusal } = parts;
+  /** Kept as it came, a few kilobytes: decoded it takes twenty times as much. */
+  let newest: (Omit<RelayedSignal, 'answer'> & { readonly payload: Uint8Array }) | undefined;
+  let heardAt: Uptime | undefined;
+  let publishedAt: Uptime | undefined;
+  let refusal: string | undefined;
+  let finishWait: ((answer: 'came') => void) | undefined;
+
+  const refuse = (problem: string): void => {
+    refusal = `the message on ${topic} ${problem}`;
+    onRefusal?.(refusal);
+  };
+  const accept = ({ issuedAt, validUntil }: RelayedSignal, { payload, retained }: BrokerMessage): void => {
+    heardAt = clock.now().uptime;
+    if (!retained) publishedAt = heardAt;
+    refusal = undefined;
+    const isNewer = newest === undefined || issuedAt > newest.issuedAt;
+    if (isNewer) newest = { payload: payload.slice(), issuedAt, validUntil };
+    finishWait?.('came');
+    if (isNewer) onNews?.();
+  };
+
+  return {
+    receive(message) {
+      if (message.payload.length === 0) return;
+      const opened = open(message.payload);
+      if (!opened.ok) refuse(opened.problem);
+      else if (newest !== undefined && opened.signal.issuedAt < newest.issuedAt)
+        refuse('is older than one before it; let nobody but the relay write this topic');
+      else accept(opened.signal, message);
+    },
+    latest() {
+      const opened = newest && open(newest.payload);
+      return opened?.ok ? opened.signal : undefined;
+    },
+    newestIssuedAt: () => (newest !== undefined && clock.now().wall < newest.validUntil ? newest.issuedAt : undefined),
+    hasHeardSince(start) {
+      const { wall, uptime } = clock.now();
+      return heardAt !== undefined && uptime - heardAt <= wall - start;
+    },
+    awaitMessage: (signal) =>
+      waitAbortable<'came'>({ clock, wait: STORED_MESSAGE_WAIT, name: 'relay', signal }, (finish) => {
+        finishWait = finish;
+      }),
+    lastPublishedAt: () => publishedAt,
+    refusal: () => refusal,
+  };
+}
+
+const findRoundStart = (now: Instant, round: Duration) => floorTo(subtractDuration(now, ROUND_DELAY), round);
+
+export function createSignalChannel<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): SignalChannel<Kind> {
+  const { broker, clock, random, topic } = parts;
+  const inbox = createInbox(parts);
+  let isDenied = false;
+  let isOnline = broker.state.kind === 'online';
+
+  const poller = createPoller({
+    clock,
+    name: 'relay',
+    async poll() {
+      isDenied = !(await broker.subscribe(topic, inbox.receive, { wantsRetained: true, allowsLoss: true }));
+      const mayRetry = isDenied && broker.state.kind === 'online';
+      return mayRetry ? milliseconds(DENIED_WAIT * (0.5 + random.fraction())) : undefined;
+    },
+  });
+  const askAgain = () => poller.pollAfter(milliseconds(0));
+  const unwatch = broker.watchState(({ kind }) => {
+    // A broker that denies something reports its state again while the link stays.
+    if (kind === 'online' && !isOnline) askAgain();
+    isOnline = kind === 'online';
+  });
+
+  return {
+    newestIssuedAt: inbox.newestIssuedAt,
+    lastPublishedAt: inbox.lastPublishedAt,
+    async read(round) {
+      if (!inbox.hasHeardSince(findRoundStart(clock.now().wall, round))) {
+        askAgain();
+        if (broker.state.kind !== 'offline') await inbox.awaitMessage(poller.signal);
+      }
+      return inbox.latest();
+    },
+    explain() {
+      const refusal = inbox.refusal();
+      if (refusal !== undefined) return refusal;
+      if (broker.state.kind !== 'online') return 'there is no link to the broker that the relay publishes to';
+      if (isDenied) return `the broker denies reading ${topic}: let this user read it`;
+      return inbox.hasHeardSince(0 as Instant)
+        ? `no relay has published ${topic} lately: check that the relay runs`
+        : `no relay has published ${topic}: check the region, and that the relay runs`;
+    },
+    stop() {
+      unwatch();
+      poller.stop();
+    },
+  };
+}

@@ -1,0 +1,208 @@
+/** The relay: asks the service once for each region and signal and publishes the answers signed, unless another relay has just done so. */
+
+import type { KeyObject } from 'node:crypto';
+import { createPoller } from '../domain/poller.ts';
+import type { Broker, Clock, Log, Random } from '../domain/ports.ts';
+import {
+  addDuration,
+  type Duration,
+  days,
+  floorTo,
+  formatInstant,
+  hours,
+  type Instant,
+  milliseconds,
+  minutes,
+  seconds,
+  subtractDuration,
+} from '../domain/units.ts';
+import { buildSignalTopic } from '../mqtt/topics.ts';
+import type { SignalQuery } from '../service/api/query-types.ts';
+import type { ServiceClient } from '../service/client.ts';
+import type { Outcome } from '../service/failure.ts';
+import { failureText } from '../service/failure-text.ts';
+import { computeRetryDelay } from '../service/limits/retry-delay.ts';
+import { freshUntil } from '../signal/freshness.ts';
+import {
+  openSignal,
+  type RelayedAnswers,
+  type RelayedSignal,
+  SIGNAL_KINDS,
+  type SignalKind,
+  sealSignal,
+} from './sealed-signal.ts';
+import { createSignalChannel, type SignalChannel } from './signal-channel.ts';
+
+export interface SignalPublisherParts {
+  readonly service: Pick<ServiceClient, 'forecast' | 'signalIndex' | 'history'>;
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signingKey: KeyObject;
+  /** To recognise the signals of the other relay. */
+  readonly publicKeys: readonly KeyObject[];
+  readonly signals: readonly SignalQuery[];
+}
+
+const HORIZON_HOURS = 72;
+const HISTORY_LENGTH = days(8);
+const HISTORY_PERIOD = hours(6);
+const HISTORY_VALID = days(2);
+const ASSUMED_PERIOD = minutes(5);
+/** As for an agent with an account of its own: published values are there a little after their period begins. */
+const PUBLICATION_DELAY = seconds(5);
+/** Each relay waits a part of this, anew each time: the other one's message arrives meanwhile. */
+const TURN_SPREAD = seconds(30);
+/** After a start; what the other relay has published in the present round is read before. */
+const FIRST_TURN_SPREAD = seconds(5);
+const PUBLISH_RETRY = seconds(10);
+
+interface Stream<Kind extends SignalKind> {
+  readonly ask: (query: SignalQuery, now: Instant) => Promise<Outcome<RelayedAnswers[Kind]>>;
+  readonly period: (answer: RelayedAnswers[Kind]) => Duration;
+  readonly describe: (answer: RelayedAnswers[Kind], now: Instant) => Omit<RelayedSignal, 'answer'>;
+}
+
+const createStreams = (service: SignalPublisherParts['service']): { [Kind in SignalKind]: Stream<Kind> } => ({
+  index: {
+    ask: (query) => service.signalIndex(query),
+    period: ({ period }) => period,
+    describe: ({ point: { at }, period }) => ({
+      issuedAt: at,
+      validUntil: addDuration(at, (2 * period) as Duration),
+    }),
+  },
+  forecast: {
+    ask: (query) => service.forecast({ ...query, horizonHours: HORIZON_HOURS }),
+    period: ({ generatedPeriod }) => generatedPeriod,
+    describe: (forecast) => ({ issuedAt: forecast.generatedAt, validUntil: freshUntil(forecast) }),
+  },
+  history: {
+    ask: (query, now) =>
+      service.history({ ...query, start: subtractDuration(now, HISTORY_LENGTH), end: now, includeImputedMarker: true }),
+    period: () => HISTORY_PERIOD,
+    describe: (_, now) => ({ issuedAt: now, validUntil: addDuration(now, HISTORY_VALID) }),
+  },
+});
+
+/** The start of the period whose values are published by now. */
+const findIssueRound = (now: Instant, period: Duration) => floorTo(subtractDuration(now, PUBLICATION_DELAY), period);
+
+const getTurn = (random: Random, spread: Duration) => milliseconds(Math.floor(random.fraction() * spread));
+
+function computeWaitForNextRound({ clock, random }: SignalPublisherParts, period: Duration): Duration {
+  const { wall } = clock.now();
+  const next = findIssueRound(wall, period) + period + PUBLICATION_DELAY;
+  return milliseconds(next + getTurn(random, TURN_SPREAD) - wall);
+}
+
+/** A relay has published since the round began, or what is stored is of this round. */
+function isRoundDone<Kind extends SignalKind>(channel: SignalChannel<Kind>, clock: Clock, period: Duration): boolean {
+  const { wall, uptime } = clock.now();
+  const start = findIssueRound(wall, period);
+  const publishedAt = channel.lastPublishedAt();
+  const isPublished = publishedAt !== undefined && uptime - publishedAt < wall - start;
+  return isPublished || (channel.newestIssuedAt() ?? 0) >= start;
+}
+
+/** Logs each problem of a topic when it begins, changes or ends. */
+function createTopicReports(log: Log, topic: string) {
+  let problem: string | undefined;
+  return (text: string | undefined): void => {
+    if (text !== undefined && text !== problem) log('warn', text, { topic });
+    if (text === undefined && problem !== undefined) log('info', 'well again', { topic });
+    problem = text;
+  };
+}
+
+interface StreamRequest<Kind extends SignalKind> {
+  readonly kind: Kind;
+  readonly query: SignalQuery;
+  readonly stream: Stream<Kind>;
+}
+
+/** Retained until it is no longer valid. False when the broker has not taken it. */
+function publishSealed(
+  { broker, clock, signingKey }: SignalPublisherParts,
+  { topic, kind, signal }: { readonly topic: string; readonly kind: SignalKind; readonly signal: RelayedSignal },
+): Promise<boolean> {
+  // Version 4 stores no message that is to expire: there the date in the signed body ends it.
+  const canExpire = broker.state.kind === 'online' && broker.state.version === 5;
+  const expiresSeconds = Math.ceil((signal.validUntil - clock.now().wall) / 1_000);
+  const options = { retain: true, ...(canExpire ? { expiresSeconds } : {}) };
+  return broker.publish(topic, sealSignal(kind, signal, signingKey), options);
+}
+
+function startStream<Kind extends SignalKind>(
+  parts: SignalPublisherParts,
+  { kind, query, stream }: StreamRequest<Kind>,
+): { stop(): void } {
+  const { broker, clock, random, log, publicKeys: keys } = parts;
+  const topic = buildSignalTopic(query.region, query.signalType, kind);
+  const report = createTopicReports(log, topic);
+  const open = (payload: Uint8Array) => openSignal(payload, { kind, query, keys, now: clock.now().wall });
+  const channel = createSignalChannel({ broker, clock, random, topic, open, onRefusal: report });
+  let period = kind === 'history' ? HISTORY_PERIOD : ASSUMED_PERIOD;
+  let unpublished: RelayedSignal<Kind> | undefined;
+  let failures = 0;
+
+  const getWaitForNextRound = () => computeWaitForNextRound(parts, period);
+
+  /** Returns the wait until the next try. */
+  const publish = async (signal: RelayedSignal<Kind>): Promise<Duration> => {
+    unpublished = undefined;
+    if (signal.issuedAt < (channel.newestIssuedAt() ?? 0)) return getWaitForNextRound();
+    if (signal.validUntil <= clock.now().wall) {
+      report(`the newest ${kind} of the service was valid until ${formatInstant(signal.validUntil)}: not published`);
+      return getWaitForNextRound();
+    }
+    if (await publishSealed(parts, { topic, kind, signal })) {
+      report(undefined);
+      return getWaitForNextRound();
+    }
+    unpublished = signal;
+    report(`${topic} was not published: check the broker, and let this user write and read it`);
+    return PUBLISH_RETRY;
+  };
+
+  const poller = createPoller({
+    clock,
+    name: topic,
+    async poll() {
+      if (isRoundDone(channel, clock, period)) return getWaitForNextRound();
+      if (unpublished !== undefined) return publish(unpublished);
+      const now = clock.now().wall;
+      const outcome = await stream.ask(query, now);
+      if (poller.signal.aborted) return undefined;
+      failures = outcome.ok ? 0 : failures + 1;
+      if (outcome.ok) {
+        period = milliseconds(Math.max(minutes(1), stream.period(outcome.value)));
+        return publish({ answer: outcome.value, ...stream.describe(outcome.value, now) });
+      }
+      report(failureText(outcome.failure));
+      return computeRetryDelay(outcome.failure, failures, random.fraction());
+    },
+  });
+  // The stored signal comes first.
+  void channel.read(ASSUMED_PERIOD).then(() => poller.pollAfter(getTurn(random, FIRST_TURN_SPREAD)));
+  return {
+    stop() {
+      poller.stop();
+      channel.stop();
+    },
+  };
+}
+
+/** Begins at once; the broker is started by the caller. */
+export function startSignalPublisher(parts: SignalPublisherParts): { stop(): void } {
+  const streams = createStreams(parts.service);
+  const start = <Kind extends SignalKind>(kind: Kind, query: SignalQuery) =>
+    startStream(parts, { kind, query, stream: streams[kind] });
+  const started = parts.signals.flatMap((query) => SIGNAL_KINDS.map((kind) => start(kind, query)));
+  return {
+    stop() {
+      for (const one of started) one.stop();
+    },
+  };
+}
