@@ -23,7 +23,7 @@ describe('gridtide completion', () => {
   const rows = [
     [
       ['gridtide', 're'],
-      ['region', 'report', 'reference'],
+      ['region', 'report', 'relay', 'reference'],
     ],
     [['gridtide', 'signal', 'pa'], ['past-forecasts']],
     [['gridtide', 'map', 'import', '--fo'], ['--force']],
