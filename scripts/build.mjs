@@ -1,6 +1,6 @@
 /** Bundles src/main.ts: CommonJS files that commands share, onoff left to be found at run time. Run as a program it builds all of the package into dist, or the directory given. */
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { build, transform } from 'esbuild';
@@ -144,6 +144,18 @@ async function buildPage(out) {
   return metafile;
 }
 
+/** The holder of GPIO lines for this machine's processor; without a C compiler relays need /sys/class/gpio. */
+function buildLineProgram(out) {
+  const program = join(out, `gridtide-lines-${process.arch}`);
+  const flags = ['-O2', '-Wall', '-Wextra', '-static', '-s', '-o', program];
+  const { status, stderr, error } = spawnSync('cc', [...flags, join(ROOT, 'native/gridtide-lines.c')], {
+    encoding: 'utf8',
+  });
+  if (status === 0) return;
+  const cause = error === undefined ? stderr : 'there is no C compiler (apt install gcc libc6-dev)';
+  console.warn(`gridtide-lines was not built, so GPIO lines need onoff and /sys/class/gpio: ${cause}`);
+}
+
 if (process.argv[1] === import.meta.filename) {
   const out = resolve(process.argv[2] ?? 'dist');
   const { files, bytes, metafile } = await buildProgram(out);
@@ -154,5 +166,6 @@ if (process.argv[1] === import.meta.filename) {
     join(out, 'gridtide.schema.json'),
     execFileSync(process.execPath, [join(out, 'main.js'), 'init', '--schema']),
   );
+  buildLineProgram(out);
   console.log(`built ${files} files, ${Math.round(bytes / 1024)} KiB, in dist/`);
 }

@@ -141,6 +141,8 @@ function createReportingOutputs(
       onEvent({ kind: 'override', load, level, for: overrideFor, source: 'local' });
       onEvent({ kind: 'confirmed', load, level });
     },
+    onButton: ({ name: load, overrideFor }, level) =>
+      onEvent({ kind: 'override', load, level, for: overrideFor, source: 'local' }),
   });
   return {
     ...outputs,

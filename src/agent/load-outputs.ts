@@ -28,6 +28,8 @@ export interface LoadOutputsParts extends Pick<CreateOutputParts, 'web'> {
   readonly onMeter: (load: string, reading: MeterReading) => void;
   /** A person switched the device at the device itself. */
   readonly onPress: (load: LoadConfig, level: Level) => void;
+  /** A person asked for a level at the load's button. */
+  readonly onButton: (load: LoadConfig, level: Level) => void;
 }
 
 export interface LoadOutputs {
@@ -46,22 +48,22 @@ export interface LoadOutputs {
 }
 
 export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
-  const { problems, onReport, onStatus, onMeter, onPress } = parts;
+  const { problems, onReport, onStatus, onMeter, onPress, onButton } = parts;
   const outputs = createOutputs(parts);
   const byLoad = new Map(outputs.map(({ load, output }) => [load.name, output]));
   // Without a prototype: a load may be called `constructor`.
   const levels: Record<string, Level> = Object.create(null);
 
-  const reportFault = (load: string, failure: OutputFailure | undefined): void => {
-    if (failure === undefined) problems.resolve(`outputs:${load}`);
-    else problems.raise(`outputs:${load}`, `load ${load}: ${failure.detail}`);
-  };
+  const reportFault = (load: string, failure: OutputFailure | undefined) =>
+    raiseFailure(problems, `outputs:${load}`, load, failure);
 
   const openOutput = async ({ load, output }: LoadOutput): Promise<void> => {
     const { name } = load;
     output.watchDevice?.({
       onStatus: (status) => onStatus(name, status),
       onPress: (level) => onPress(load, level),
+      onButton: (level) => onButton(load, level),
+      onInputs: (failure) => raiseFailure(problems, `outputs:${name}:inputs`, name, failure),
       onMeter: (reading) => onMeter(name, reading),
     });
     output.watch((report) => {
@@ -104,6 +106,11 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
       await Promise.all(outputs.map(({ output }) => output.close()));
     },
   };
+}
+
+function raiseFailure(problems: Problems, subject: string, load: string, failure: OutputFailure | undefined): void {
+  if (failure === undefined) problems.resolve(subject);
+  else problems.raise(subject, `load ${load}: ${failure.detail}`);
 }
 
 interface LoadOutput {

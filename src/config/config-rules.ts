@@ -1,7 +1,7 @@
 /** The rules between options; a draft may lack options that could not be read. */
 
 import { formatDuration } from '../domain/duration-text.ts';
-import { listMqttDevices, listOutputLines, listReadTopics } from '../domain/levels.ts';
+import { listInputs, listMqttDevices, listOutputLines, listReadTopics } from '../domain/levels.ts';
 import type { Goal, OutputConfig } from '../domain/load-types.ts';
 import { countMinutesUntil, formatLocalTime } from '../domain/text-format.ts';
 import { type Duration, hours, inHours, minutes } from '../domain/units.ts';
@@ -104,16 +104,17 @@ function checkPlug({ goal, output }: LoadDraft, report: ReportMistake): void {
   );
 }
 
-/** The lines and topics that a load uses, each with its key. */
-function listResources({ output }: LoadDraft): readonly (readonly [string, string])[] {
+/** The lines and topics that a load uses, each with its keys. */
+function listResources({ output }: LoadDraft): readonly (readonly [string, ...string[]])[] {
   if (output === undefined) return [];
   const lines = listOutputLines(output).map(
     (line) => [`GPIO ${line}`, output.kind === 'relay' ? 'pin' : 'pins'] as const,
   );
+  const inputs = listInputs(output).map(([key, { pin }]) => [`GPIO ${pin}`, key, 'pin'] as const);
   const topics = listMqttDevices(output).map(
     ({ commandTopic }) => [`the command topic ${commandTopic}`, output.kind === 'mqtt' ? 'topic' : 'switches'] as const,
   );
-  return [...lines, ...topics, ...listWebResources(output)];
+  return [...lines, ...inputs, ...topics, ...listWebResources(output)];
 }
 
 const listWebResources = (output: OutputConfig): readonly (readonly [string, string])[] => {
@@ -126,10 +127,10 @@ const listWebResources = (output: OutputConfig): readonly (readonly [string, str
 function checkSharedResources(loads: readonly LoadDraft[], report: ReportMistake): void {
   const owners = new Map<string, string>();
   for (const load of loads)
-    for (const [resource, key] of listResources(load)) {
+    for (const [resource, ...keys] of listResources(load)) {
       const owner = owners.get(resource);
       if (owner !== undefined)
-        report(`loads.${owner} uses ${resource} already; choose another`, 'loads', load.name, 'output', key);
+        report(`loads.${owner} uses ${resource} already; choose another`, 'loads', load.name, 'output', ...keys);
       else owners.set(resource, load.name);
     }
 }

@@ -130,7 +130,16 @@ export const MQTT = {
 
 const activeLow = defaulted(booleanType, false, 'True for relay boards that close at a low line.');
 
-const RELAY = { pin: required(gpioLineType, 'GPIO number of the line.'), activeLow };
+const CONTACT = {
+  pin: required(gpioLineType, 'GPIO number of the line.'),
+  activeLow: defaulted(booleanType, true, 'True where the closed contact connects the line to ground.'),
+};
+const RELAY = {
+  pin: required(gpioLineType, 'GPIO number of the line.'),
+  activeLow,
+  feedback: optional(sectionType(CONTACT), 'A contact that moves with that of the relay: finds a welded or stuck one.'),
+  button: optional(sectionType(CONTACT), 'A push button: a press is an override to the other level.'),
+};
 const DRY_RUN = { as: defaulted(enumType('relay', 'sg-ready'), 'relay', 'The kind of output that it simulates.') };
 const MQTT_OUTPUT = {
   preset: defaulted(enumType(...presetNames), 'switch', 'The kind of device: sets topics and payloads.'),
@@ -366,6 +375,11 @@ export const OPTIONS = {
   units: optional(
     enumType(...RATE_UNIT_NAMES),
     'Unit of rates wherever people read them; default: by the time zone, lb/MWh in the United States, else g/kWh.',
+  ),
+  gpio: defaulted(
+    enumType('auto', 'onoff', 'character-device'),
+    'auto',
+    'Interface to the GPIO lines; auto: onoff where /sys/class/gpio works, else the character device.',
   ),
   ties: defaulted(
     enumType('mid', 'strict', 'weak'),

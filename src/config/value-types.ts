@@ -2,6 +2,7 @@
 
 import { findNearestWord } from '../domain/did-you-mean.ts';
 import { DURATION_PATTERN, formatDuration, parseDuration } from '../domain/duration-text.ts';
+import { FIRST_LINE, findLineAtPosition, LAST_LINE } from '../domain/gpio-header.ts';
 import type { Goal, LocalTime, LocalWindow, WeekTimes } from '../domain/load-types.ts';
 import {
   buildWeekTimes,
@@ -86,19 +87,18 @@ export const latitudeType: ValueType<Latitude> = createNumberType({ from: -90, t
 );
 export const longitudeType: ValueType<Longitude> = createNumberType({ from: -180, to: 180 }, toLongitude);
 
-/** Lines 0 and 1 of the 40-pin header belong to the identity chip of an add-on board. */
-const FIRST_PIN = 2;
-const LAST_PIN = 27;
 export const gpioLineType: ValueType<number> = {
   ...createNumberType(
-    { from: FIRST_PIN, to: LAST_PIN, whole: true },
+    { from: FIRST_LINE, to: LAST_LINE, whole: true },
     (n) => n,
-    (n) =>
-      n === 0 || n === 1
-        ? '; lines 0 and 1 belong to the identity chip of add-on boards'
-        : ' (GPIO numbers, not header positions)',
+    (n) => (n === 0 || n === 1 ? '; lines 0 and 1 belong to the identity chip of add-on boards' : describePosition(n)),
   ),
 };
+
+function describePosition(n: number): string {
+  const line = findLineAtPosition(n);
+  return ` (GPIO numbers, not header positions${line === undefined ? '' : `: header pin ${n} is GPIO ${line}`})`;
+}
 
 /** Two values of one type. */
 export const pairType = <T>(one: ValueType<T>): ValueType<readonly [T, T]> => ({

@@ -1,6 +1,6 @@
 /** The levels of each load type, and which of them run the load. */
 
-import type { Level, LoadConfig, MqttOutputConfig, OutputConfig, WebOutputConfig } from './load-types.ts';
+import type { ContactInput, Level, LoadConfig, MqttOutputConfig, OutputConfig, WebOutputConfig } from './load-types.ts';
 
 export const isSgReady = ({ output }: LoadConfig) =>
   output.kind === 'sg-ready' || (output.kind === 'dry-run' && output.as === 'sg-ready');
@@ -9,6 +9,13 @@ export const isSgReady = ({ output }: LoadConfig) =>
 export function listOutputLines(output: OutputConfig): readonly number[] {
   if (output.kind === 'relay') return [output.pin];
   return output.kind === 'sg-ready' && 'pins' in output ? output.pins : [];
+}
+
+/** The contacts of a load that the board reads, each with its option. */
+export function listInputs(output: OutputConfig): readonly (readonly [key: 'feedback' | 'button', ContactInput])[] {
+  if (output.kind !== 'relay') return [];
+  const { feedback, button } = output;
+  return [...(feedback ? [['feedback', feedback] as const] : []), ...(button ? [['button', button] as const] : [])];
 }
 
 /** The devices on MQTT that an output commands. */

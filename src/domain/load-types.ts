@@ -14,7 +14,7 @@ export type Objective = 'carbon' | 'price' | 'balanced';
 export type LoadType = 'ev' | 'heat-pump' | 'tank' | 'generic';
 
 export type OutputConfig =
-  | { readonly kind: 'relay'; readonly pin: number; readonly activeLow: boolean }
+  | RelayConfig
   /** Lines A and B of the SG-Ready label, in this order. */
   | { readonly kind: 'sg-ready'; readonly pins: readonly [number, number]; readonly activeLow: boolean }
   | SgReadySwitches
@@ -22,6 +22,22 @@ export type OutputConfig =
   | WebOutputConfig
   /** Logs what it would do and switches nothing. `levels` are those of the output that it replaces. */
   | { readonly kind: 'dry-run'; readonly as: 'relay' | 'sg-ready' };
+
+export interface RelayConfig {
+  readonly kind: 'relay';
+  readonly pin: number;
+  readonly activeLow: boolean;
+  /** A contact that moves with the relay's own. */
+  readonly feedback?: ContactInput;
+  /** A push button for the load. */
+  readonly button?: ContactInput;
+}
+
+/** A contact on a line of the board; active low: a closed one connects the line to ground. */
+export interface ContactInput {
+  readonly pin: number;
+  readonly activeLow: boolean;
+}
 
 /** Two devices on MQTT in place of the contacts A and B. */
 export interface SgReadySwitches {

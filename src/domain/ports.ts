@@ -233,7 +233,24 @@ export interface GpioLine {
   close(): Promise<void>;
 }
 
+export interface InputOptions {
+  /** The level of the line while nothing is connected; some kernel interfaces leave it as the board has it. */
+  readonly pull: 'up' | 'down';
+  /** A level that lasts shorter is no change. */
+  readonly debounce: Duration;
+  /** Called at each change of the level. */
+  readonly onLevel: (high: boolean) => void;
+}
+
+/** One line that is only read; levels are physical. */
+export interface GpioInput {
+  read(): Promise<boolean | GpioFailure>;
+  close(): Promise<void>;
+}
+
 export interface GpioLines {
+  /** Opens a line that is read, by its number on the header's chip. */
+  watch(line: number, options: InputOptions): Promise<GpioInput | GpioFailure>;
   /** Opens a line by its number on the header's chip. A line that is already an output keeps its level, which `read` returns. */
   open(line: number, options: { readonly initiallyHigh: boolean }): Promise<GpioLine | GpioFailure>;
 }

@@ -38,7 +38,7 @@ export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output
     case 'relay':
       return pins === undefined
         ? createMissingOutput(NO_LINES_DETAIL)
-        : createRelayOutput({ load: name, config, initialLevel: load.initialLevel, pins });
+        : createRelayOutput({ load: name, config, initialLevel: load.initialLevel, pins, clock: parts.clock });
     case 'sg-ready':
       if ('switches' in config) return createSwitchPair(load, config, parts);
       return pins === undefined

@@ -37,6 +37,10 @@ export interface DeviceHandlers {
   onStatus(status: DeviceStatus): void;
   /** Called when a person switched the device at the device itself; it is left at that until the next `apply`. */
   onPress(level: Level): void;
+  /** Called when a person asked for a level at the load's button; nothing is switched yet. */
+  onButton?(level: Level): void;
+  /** Called when feedback or button of the load cannot be read, and with undefined when both can; the load is switched all the same. */
+  onInputs?(failure: OutputFailure | undefined): void;
   /** Called with each report of the device's meter. */
   onMeter(reading: MeterReading): void;
 }

@@ -1,18 +1,100 @@
-/** The output of a load on one GPIO line, written and read back. */
+/** The output of a load on one GPIO line, written and read back, with a feedback contact and a push button where they are wired. */
 
-import type { Level, OutputConfig } from '../domain/load-types.ts';
-import type { GpioLine, GpioLines } from '../domain/ports.ts';
-import type { Output, OutputFailure } from './output.ts';
+import type { ContactInput, Level, RelayConfig } from '../domain/load-types.ts';
+import type { Clock, GpioLine, GpioLines } from '../domain/ports.ts';
+import { milliseconds } from '../domain/units.ts';
+import { type BoardContact, createBoardContact } from './board-contact.ts';
+import { createContactFeedback } from './contact-feedback.ts';
+import type { DeviceHandlers, Output, OutputFailure } from './output.ts';
+
+const BUTTON_DEBOUNCE = milliseconds(30);
 
 export interface RelayOutputParts {
   readonly load: string;
-  readonly config: Extract<OutputConfig, { kind: 'relay' }>;
+  readonly config: RelayConfig;
   /** Taken by a line that was no output before; one that is keeps what it has. */
   readonly initialLevel: Level;
   readonly pins: GpioLines;
+  readonly clock: Clock;
 }
 
-export function createRelayOutput({ load, config, initialLevel, pins }: RelayOutputParts): Output {
+export function createRelayOutput(parts: RelayOutputParts): Output {
+  const { load, config, pins, clock } = parts;
+  const coil = createCoil(parts);
+  let sent: Level | undefined;
+  let handlers: DeviceHandlers | undefined;
+  let report: Parameters<Output['watch']>[0] = () => {};
+
+  const reportStatus = (): void => {
+    const confirmed = feedback?.level();
+    if (sent !== undefined && confirmed !== undefined) handlers?.onStatus({ sent, confirmed });
+  };
+  const feedback =
+    config.feedback &&
+    createContactFeedback({
+      ...{ load, line: config.pin, config: config.feedback, pins, clock, onContact: reportStatus },
+      report: (update) => report(update),
+    });
+  const button =
+    config.button &&
+    createButton(config.button, pins, () => handlers?.onButton?.((feedback?.level() ?? sent) === 'on' ? 'off' : 'on'));
+  const inputs = [feedback, button].filter((input) => input !== undefined);
+  /** Where one cannot be opened, the load is switched without it. */
+  const openInputs = async () => handlers?.onInputs?.(await openAll(inputs));
+  /** The contact is nearer to the load than the line. */
+  const read = async () => {
+    const level = await coil.read();
+    return typeof level === 'string' ? (feedback?.level() ?? level) : level;
+  };
+
+  return {
+    async open() {
+      const level = await coil.read();
+      if (typeof level !== 'string') return level;
+      sent = level;
+      await openInputs();
+      reportStatus();
+      return { level: feedback?.level() ?? level };
+    },
+    async apply(level) {
+      const failure = feedback?.findRefusal(level) ?? (await coil.write(level));
+      if (failure !== undefined) return failure;
+      sent = level;
+      await openInputs();
+      const contactFailure = await feedback?.awaitContact(level);
+      reportStatus();
+      return contactFailure;
+    },
+    read,
+    watch(onReport) {
+      report = onReport;
+    },
+    watchDevice(given) {
+      handlers = given;
+    },
+    release: async () => false,
+    async close() {
+      await Promise.all([coil, ...inputs].map((one) => one.close()));
+    },
+  };
+}
+
+/** The first failure. */
+async function openAll(inputs: readonly Pick<BoardContact, 'open'>[]): Promise<OutputFailure | undefined> {
+  const failures = await Promise.all(inputs.map((input) => input.open()));
+  return failures.find((failure) => failure !== undefined);
+}
+
+const createButton = (config: ContactInput, pins: GpioLines, onPress: () => void) =>
+  createBoardContact({
+    ...{ name: 'button', config, pins, debounce: BUTTON_DEBOUNCE },
+    onChange(isPressed) {
+      if (isPressed) onPress();
+    },
+  });
+
+/** The line of the relay, opened when it is needed. */
+function createCoil({ load, config, initialLevel, pins }: RelayOutputParts) {
   const { pin: line, activeLow } = config;
   const isHigh = (level: Level) => isRelayOn(load, level) !== activeLow;
   let pin: GpioLine | undefined;
@@ -24,46 +106,34 @@ export function createRelayOutput({ load, config, initialLevel, pins }: RelayOut
     pin = opened;
     return opened;
   };
-
   /** A line that failed is opened anew the next time: its chip may have disappeared and come back. */
-  const closePin = async (): Promise<void> => {
+  const close = async (): Promise<void> => {
     const openedPin = pin;
     pin = undefined;
     await openedPin?.close();
   };
-
   const read = async (): Promise<Level | OutputFailure> => {
     const openedPin = await openPin();
     if ('kind' in openedPin) return openedPin;
     const high = await openedPin.read();
     if (typeof high === 'boolean') return high !== activeLow ? 'on' : 'off';
-    await closePin();
+    await close();
     return high;
   };
-
-  return {
-    async open() {
-      const level = await read();
-      return typeof level === 'string' ? { level } : level;
-    },
-    async apply(level) {
-      const wanted = isHigh(level);
-      const opened = await openPin();
-      if ('kind' in opened) return opened;
-      const failure = await opened.write(wanted);
-      if (failure !== undefined) {
-        await closePin();
-        return failure;
-      }
-      const found = await read();
-      if (found === level) return undefined;
-      return typeof found === 'string' ? buildStuckFailure(line, level) : found;
-    },
-    read,
-    watch() {},
-    release: async () => false,
-    close: closePin,
+  const write = async (level: Level): Promise<OutputFailure | undefined> => {
+    const wanted = isHigh(level);
+    const opened = await openPin();
+    if ('kind' in opened) return opened;
+    const failure = await opened.write(wanted);
+    if (failure !== undefined) {
+      await close();
+      return failure;
+    }
+    const found = await read();
+    if (found === level) return undefined;
+    return typeof found === 'string' ? buildStuckFailure(line, level) : found;
   };
+  return { read, write, close };
 }
 
 export const buildStuckFailure = (line: number, level: Level): OutputFailure => ({

@@ -1,4 +1,4 @@
-/** Finds the kernel's number of a header line by the chip's label, and names the program that uses a line. */
+/** Finds the kernel's number of a header line by the chip's label, names the program that uses a line, and words what is wrong with one. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,6 +13,8 @@ export interface GpioPaths {
   /** `/sys/kernel/debug/gpio`, readable for the superuser only. */
   readonly holders: string;
 }
+
+export const SYSFS_PATHS: GpioPaths = { gpio: '/sys/class/gpio', holders: '/sys/kernel/debug/gpio' };
 
 interface Chip {
   readonly label: string;
@@ -44,6 +46,29 @@ async function readChip(directory: string): Promise<Chip | undefined> {
 
 const buildMissingFailure = (detail: string): GpioFailure => ({ kind: 'missing', detail });
 
+export const buildNoChipFailure = (found: string): GpioFailure =>
+  buildMissingFailure(
+    `the header's GPIO chip is not found: wanted exactly one of ${HEADER_CHIPS.join(', ')}, found ${found}; use a Raspberry Pi, or an mqtt output`,
+  );
+
+export const buildNoLineFailure = (line: number, chip: string, lines: number): GpioFailure =>
+  buildMissingFailure(`line ${line} is not on ${chip}: it has 0 to ${lines - 1}; correct the pin (BCM numbers)`);
+
+export const buildBusyFailure = (line: number, holder: string | undefined): GpioFailure => {
+  const by = holder === undefined ? 'by another program or driver (gpioinfo names it)' : `by "${holder}"`;
+  return { kind: 'busy', detail: `line ${line} is in use ${by}: end that, or wire the load to another line` };
+};
+
+export const buildForbiddenFailure = (path: string, code: string): GpioFailure => ({
+  kind: 'forbidden',
+  detail: `${path} may not be written (${code}), so the line cannot be switched: add the user to the group "gpio" and install the udev rule, or run the shipped systemd unit`,
+});
+
+export const FORBIDDEN_CODES: readonly string[] = ['EACCES', 'EPERM', 'EROFS'];
+
+export const getLineErrorCode = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+
 /**
  * `line` of the header. The base of its chip differs from kernel to kernel (512 since 6.6), and other chips stand
  * beside the header's: a bare number never names a line.
@@ -54,24 +79,17 @@ export async function findHeaderLine(line: number, gpio: string): Promise<Header
     entries = await readdir(gpio);
   } catch {
     return buildMissingFailure(
-      `there is no ${gpio}, so no line can be switched: this kernel offers no GPIO (CONFIG_GPIO_SYSFS)`,
+      `there is no ${gpio} (CONFIG_GPIO_SYSFS), so onoff can switch no line: install a C compiler (apt install gcc libc6-dev) and run npm run build, which makes the program for the character device`,
     );
   }
   const names = entries.filter((name) => name.startsWith('gpiochip')).sort();
   const chips = (await Promise.all(names.map((name) => readChip(join(gpio, name))))).flatMap((chip) => chip ?? []);
   const headerChips = chips.filter(({ label }) => HEADER_CHIPS.includes(label));
   const [chip, ...others] = headerChips;
-  if (chip === undefined || others.length > 0) {
-    const found = chips.map(({ label }) => label).join(', ') || 'none';
-    const wanted = HEADER_CHIPS.join(', ');
-    return buildMissingFailure(
-      `the header's GPIO chip is not found: wanted exactly one of ${wanted}, found ${found}; use a Raspberry Pi, or an mqtt output`,
-    );
-  }
+  if (chip === undefined || others.length > 0)
+    return buildNoChipFailure(chips.map(({ label }) => label).join(', ') || 'none');
   if (!Number.isInteger(line) || line < 0 || line >= chip.lines)
-    return buildMissingFailure(
-      `line ${line} is not on ${chip.label}: it has 0 to ${chip.lines - 1}; correct the pin (BCM numbers)`,
-    );
+    return buildNoLineFailure(line, chip.label, chip.lines);
   return { number: chip.base + line, offset: line, chip: chip.label };
 }
 

@@ -1,17 +1,23 @@
 /** GPIO lines in memory, so that relays and SG-Ready run without a board. */
 
-import type { GpioLine, GpioLines } from '../domain/ports.ts';
+import type { GpioLine, GpioLines, InputOptions } from '../domain/ports.ts';
 
 /** Called with each physical level of a line, the first included. */
 export type OnWrite = (line: number, high: boolean) => void;
 
-/** `driven`: lines that are outputs already, with their level, as after a restart of the program. */
+export interface SimulatedLines extends GpioLines {
+  /** What is connected to an input sets its level. */
+  setInput(line: number, high: boolean): void;
+}
+
+/** `initialLevels`: lines that are outputs already, with their level, as after a restart of the program. */
 export function createSimulatedLines(
   onWrite: OnWrite = () => {},
   initialLevels: Iterable<readonly [number, boolean]> = [],
-): GpioLines {
+): SimulatedLines {
   const levels = new Map<number, boolean>(initialLevels);
   const openLines = new Set<number>();
+  const inputs = new Map<number, InputOptions>();
 
   const setLevel = (line: number, high: boolean) => {
     if (levels.get(line) === high) return;
@@ -28,10 +34,29 @@ export function createSimulatedLines(
     close: async () => void openLines.delete(line),
   });
 
+  const buildBusyFailure = (line: number) =>
+    ({ kind: 'busy', detail: `line ${line} is in use already: wire the loads to different lines` }) as const;
+
   return {
+    setInput(line, high) {
+      if (levels.get(line) === high) return;
+      levels.set(line, high);
+      inputs.get(line)?.onLevel(high);
+    },
+    async watch(line, options) {
+      if (openLines.has(line)) return buildBusyFailure(line);
+      openLines.add(line);
+      inputs.set(line, options);
+      return {
+        read: async () => levels.get(line) ?? options.pull === 'up',
+        async close() {
+          openLines.delete(line);
+          inputs.delete(line);
+        },
+      };
+    },
     async open(line, { initiallyHigh }) {
-      if (openLines.has(line))
-        return { kind: 'busy', detail: `line ${line} is in use already: wire the loads to different lines` };
+      if (openLines.has(line)) return buildBusyFailure(line);
       openLines.add(line);
       if (!levels.has(line)) setLevel(line, initiallyHigh);
       return createLine(line);

@@ -8,7 +8,7 @@ import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';
 import { buildMonitorConfig } from '../mqtt/monitor-fixture.ts';
 import { buildLoad, createOfflineParts } from '../outputs/output-fixture.ts';
 
-const HANDLERS = { onReport: () => {}, onStatus: () => {}, onMeter: () => {}, onPress: () => {} };
+const HANDLERS = { onReport: () => {}, onStatus: () => {}, onMeter: () => {}, onPress: () => {}, onButton: () => {} };
 
 it('a device whose token file cannot be read is named, and the other loads go on', async () => {
   const { clock, log } = createOfflineParts();

@@ -267,6 +267,7 @@ const freezeClockDuring = (disk: Disk, clock: VirtualClock): Disk =>
   });
 
 const guardPins = (pins: GpioLines, ifAlive: LifeGuard): GpioLines => ({
+  watch: (line, options) => ifAlive(() => pins.watch(line, options)),
   open: (line, options) =>
     ifAlive(async () => {
       const pin = await pins.open(line, options);

@@ -32,6 +32,7 @@ export const buildMonitorConfig = (url: string, more: Partial<Config> = {}): Con
     fleet: 1,
   },
   mqtt: { url, commands: 'auto', discovery: 'homeassistant' },
+  gpio: 'auto',
   ties: 'mid',
   objective: 'carbon',
   maxDearer: 0.02,

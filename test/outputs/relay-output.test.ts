@@ -52,6 +52,7 @@ function failing(failures: { open?: GpioFailure; write?: GpioFailure; read?: Gpi
     },
   };
   const pins: GpioLines = {
+    watch: async (line) => ({ kind: 'missing', detail: `line ${line} is no input` }),
     async open() {
       opened += 1;
       return failures.open ?? pin;

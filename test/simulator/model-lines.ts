@@ -48,6 +48,7 @@ export function createModelLines(onWrite: (line: number, isByAgent: boolean) => 
         close: () => act(async () => void openLines.delete(line)),
       });
       return {
+        watch: async (line) => ({ kind: 'missing', detail: `line ${line} is no input of the simulated board` }),
         open: (line, { initiallyHigh }) =>
           act(async () => {
             const failure = findFailure(line);

@@ -4,8 +4,8 @@ import { createAgent } from '../../agent/agent.ts';
 import type { Config } from '../../config/config.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
-import { findWebDevice, listOutputLines } from '../../domain/levels.ts';
-import type { Clock, Http, Ports } from '../../domain/ports.ts';
+import { findWebDevice } from '../../domain/levels.ts';
+import type { Clock, Http, Log, Ports } from '../../domain/ports.ts';
 import { readBootId } from '../../platform/boot-id.ts';
 import { readCodeCacheState } from '../../platform/code-cache-state.ts';
 import { createFailsafeFile } from '../../platform/failsafe-file.ts';
@@ -20,6 +20,7 @@ import { createSystemClock } from '../../platform/system-clock.ts';
 import { createSystemdHost } from '../../platform/systemd.ts';
 import { errorMessage, JobError, type Terminal } from '../shared/command.ts';
 import { VERSION } from '../shared/version.ts';
+import { openGpio } from './open-gpio.ts';
 
 export interface AgentPorts {
   readonly http: Http;
@@ -29,7 +30,18 @@ export interface AgentPorts {
   readonly env?: Terminal['env'];
 }
 
-export const usesGpio = ({ loads }: Config) => loads.some(({ output }) => listOutputLines(output).length > 0);
+/** The lines, and who sets their safe levels after this process. */
+async function openLines(
+  config: LocatedConfig,
+  env: Terminal['env'],
+  log: Log,
+): Promise<Pick<Ports, 'pins' | 'failsafe'>> {
+  const file = createFailsafeFile(env.RUNTIME_DIRECTORY);
+  const gpio = await openGpio(config, log);
+  // A file of an earlier start would have the lines set through the other interface.
+  if (gpio.failsafe !== undefined) await file.clear();
+  return { failsafe: file, ...gpio };
+}
 
 /** A user name is not secret, and hiding a common word would hide half the log. */
 function listSecretFiles({ service, mqtt, loads }: Config): ReadonlySet<string | undefined> {
@@ -52,7 +64,7 @@ async function createWorld(
     disk: createFileDisk(config.state),
     ...(env.RUNTIME_DIRECTORY === undefined ? {} : { scratch: createFileDisk(env.RUNTIME_DIRECTORY) }),
     broker: createBrokerFactory({ clock: systemClock, random }),
-    failsafe: createFailsafeFile(env.RUNTIME_DIRECTORY),
+    ...(await openLines(config, env, logging.log)),
     serviceManager: createSystemdHost(env),
     log: logging.log,
     secrets: createSecrets({
@@ -62,8 +74,6 @@ async function createWorld(
       },
     }),
     bootId: givenClock === undefined ? readBootId(env.RUNTIME_DIRECTORY) : undefined,
-    // onoff is an optional dependency with a compiled part: imported only for loads on GPIO lines.
-    ...(usesGpio(config) ? { pins: (await import('../../platform/gpio-lines.ts')).createPins() } : {}),
   };
 }
 

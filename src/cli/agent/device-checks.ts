@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import { createDocumentStore } from '../../agent/document-store.ts';
 import { loadRegionCheckedAt } from '../../agent/region-loop.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
-import { listOutputLines } from '../../domain/levels.ts';
+import { formatHeaderLine } from '../../domain/gpio-header.ts';
+import { listInputs, listOutputLines } from '../../domain/levels.ts';
 import { toPlace } from '../../domain/place.ts';
 import { type Disk, DiskError } from '../../domain/ports.ts';
 import { getZoneOffset } from '../../domain/time-zone.ts';
@@ -124,27 +125,44 @@ export const checkClock: Check = async () => {
 
 const listGpioLines = ({ loads }: LocatedConfig) =>
   loads.flatMap(({ name, output }) => {
-    const at = `loads.${name}.output.${output.kind === 'relay' ? 'pin' : 'pins'}`;
-    return listOutputLines(output).map((line) => ({ at, line }));
+    const at = `loads.${name}.output`;
+    const key = output.kind === 'relay' ? 'pin' : 'pins';
+    return [
+      ...listOutputLines(output).map((line) => ({ at: `${at}.${key}`, line, use: 'may be driven' })),
+      ...listInputs(output).map(([input, { pin }]) => ({ at: `${at}.${input}.pin`, line: pin, use: 'may be read' })),
+    ];
   });
+
+const INTERFACE_TEXTS = {
+  onoff: 'onoff, over /sys/class/gpio',
+  'character-device': 'the character device, held by gridtide-lines',
+} as const;
 
 /** Chip, line and permission; drives no line. */
 export const checkLines: Check = async ({ config, isInstalled }) => {
   const lines = listGpioLines(config);
   if (lines.length === 0) return [skipped('loads', 'no load uses a GPIO line')];
-  const { probeLine } = await import('../../platform/gpio-probe.ts');
-  const findings = await Promise.all(
-    lines.map(async ({ at, line }) => {
-      const failure = await probeLine(line);
-      if (failure?.kind === 'forbidden' && isInstalled)
-        return skipped(at, `line ${line} exists; this user may not drive it, and the user of the agent may`);
-      return failure === undefined ? ok(at, `line ${line} exists and may be driven`) : wrong(at, failure.detail);
-    }),
+  const { chooseGpioInterface, probeLines } = await import('../../platform/gpio-interface.ts');
+  const chosen = await chooseGpioInterface(config.gpio);
+  const failures = await probeLines(
+    lines.map(({ line }) => line),
+    chosen,
   );
-  // A problem of the whole chip appears at each line of a load and is reported once.
-  return findings.filter(
-    ({ at, text }, i) => findings.findIndex((other) => other.at === at && other.text === text) === i,
-  );
+  const findings = lines.map(({ at, line, use }, i) => {
+    const failure = failures[i];
+    const name = formatHeaderLine(line);
+    if (failure?.kind === 'forbidden' && isInstalled)
+      return skipped(at, `${name}: exists; this user may not drive it, and the user of the agent may`);
+    return failure === undefined ? ok(at, `${name}: exists and ${use}`) : wrong(at, failure.detail);
+  });
+  const by = config.gpio === 'auto' ? 'chosen by probing as this user' : 'forced';
+  return [
+    ok('gpio', `${INTERFACE_TEXTS[chosen]} (${by})`),
+    // A problem of the whole chip appears at each line of a load and is reported once.
+    ...findings.filter(
+      ({ at, text }, i) => findings.findIndex((other) => other.at === at && other.text === text) === i,
+    ),
+  ];
 };
 
 /** The distance to the nearest region: a street or a continent. Imported only here; lookups do not need it. */

@@ -13,7 +13,8 @@ import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../
 import { parseAllFlags, parseTimeFlag } from '../shared/flag-parsers.ts';
 import { listConfiguredFiles, loadConfigWithPaths } from '../shared/load-configuration.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
-import { runAgent, usesGpio } from './agent-process.ts';
+import { runAgent } from './agent-process.ts';
+import { usesGpio } from './open-gpio.ts';
 
 export const spec = {
   name: 'run',

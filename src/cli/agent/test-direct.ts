@@ -7,7 +7,7 @@ import { explainDecision } from '../../control/explain.ts';
 import { type ControlState, initialState, step } from '../../control/step.ts';
 import { waitAbortable } from '../../domain/abortable-wait.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
-import { findWebDevice, idleLevel, isRunning, listOutputLines } from '../../domain/levels.ts';
+import { findWebDevice, idleLevel, isRunning } from '../../domain/levels.ts';
 import type { Level } from '../../domain/load-types.ts';
 import type { Log } from '../../domain/ports.ts';
 import { type Duration, seconds } from '../../domain/units.ts';
@@ -23,6 +23,7 @@ import { JobError, type Terminal } from '../shared/command.ts';
 import { createDiskErrorPrinter } from '../shared/state-directory.ts';
 import type { BrokerLink } from './broker-link.ts';
 import type { LoadTest, LoadTestResult } from './load-test.ts';
+import { openGpio } from './open-gpio.ts';
 import { openDeviceWeb } from './web-checks.ts';
 
 /** A person waits, so a command is sent only twice before a silent device counts as failed. */
@@ -166,13 +167,14 @@ interface TestLinks {
 async function openTestOutput(loadTest: LoadTest, { link, web }: TestLinks, terminal: Terminal): Promise<Output> {
   const { load, config, clock } = loadTest;
   const broker = link?.broker;
-  const usesPins = listOutputLines(load.output).length > 0;
+  const log = createStderrLog(terminal);
+  const { pins } = await openGpio({ ...config, loads: [load] }, log);
   return createOutput(load, {
     clock,
     maxSends: MAX_SENDS,
-    log: createStderrLog(terminal),
+    log,
     ...(web === undefined ? {} : { web }),
-    ...(usesPins ? { pins: (await import('../../platform/gpio-lines.ts')).createPins() } : {}),
+    ...(pins === undefined ? {} : { pins }),
     ...(broker === undefined
       ? {}
       : { broker, createLease: (topic: string) => createDeviceLease(topic, config.device, broker) }),

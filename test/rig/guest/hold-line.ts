@@ -1,14 +1,14 @@
 /** In the machine: holds one line through the project's pins and does what its input says, one JSON answer a word. */
 
 import { createInterface } from 'node:readline';
-import { createPins } from '../../../src/platform/gpio-lines.ts';
+import { createOnoffLines } from '../../../src/platform/onoff-lines.ts';
 
 const [, , line = '', level = '', user = '0'] = process.argv;
 if (user !== '0') process.setuid?.(Number(user));
 
 const printAnswer = (answer: unknown) => process.stdout.write(`${JSON.stringify(answer ?? null)}\n`);
 
-const pin = await createPins().open(Number(line), { initiallyHigh: level === 'high' });
+const pin = await createOnoffLines().open(Number(line), { initiallyHigh: level === 'high' });
 if ('kind' in pin) {
   printAnswer(pin);
 } else {

@@ -6,7 +6,7 @@ import type { Level } from '../../../src/domain/load-types.ts';
 import type { Instant } from '../../../src/domain/units.ts';
 import { createOutput } from '../../../src/outputs/create-output.ts';
 import { isOutputFailure } from '../../../src/outputs/output.ts';
-import { createPins } from '../../../src/platform/gpio-lines.ts';
+import { createOnoffLines } from '../../../src/platform/onoff-lines.ts';
 import { createVirtualClock } from '../../../src/simulation/virtual-clock.ts';
 import { playScene } from './scene.ts';
 
@@ -23,7 +23,7 @@ loads:
 `);
 if (!read.ok) throw new Error(read.mistakes.join('\n'));
 
-const parts = { pins: createPins(), clock: createVirtualClock(0 as Instant), log: () => {} };
+const parts = { pins: createOnoffLines(), clock: createVirtualClock(0 as Instant), log: () => {} };
 const outputs = new Map(read.config.loads.map((load) => [load.name, createOutput(load, parts)]));
 
 await playScene('a day', async () => {

@@ -6,7 +6,7 @@ import type { Level, LoadConfig } from '../../../src/domain/load-types.ts';
 import type { Instant } from '../../../src/domain/units.ts';
 import { createOutput } from '../../../src/outputs/create-output.ts';
 import { isOutputFailure } from '../../../src/outputs/output.ts';
-import { createPins } from '../../../src/platform/gpio-lines.ts';
+import { createOnoffLines } from '../../../src/platform/onoff-lines.ts';
 import { createVirtualClock } from '../../../src/simulation/virtual-clock.ts';
 import { measureLine, playScene } from './scene.ts';
 
@@ -24,7 +24,7 @@ loads:
 `);
 if (!read.ok) throw new Error(read.mistakes.join('\n'));
 
-const pins = createPins();
+const pins = createOnoffLines();
 const parts = { pins, clock: createVirtualClock(0 as Instant), log: () => {} };
 
 const LEVELS: Readonly<Record<string, readonly Level[]>> = {

@@ -1,40 +1,32 @@
-/** GPIO output lines through onoff: the first level is set without a glitch, and a line that is driven already is not touched. Levels are physical. */
+/** GPIO lines through onoff: the first level is set without a glitch, and a line that is driven already is not touched. Levels are physical. */
 
 import { constants } from 'node:fs';
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { BinaryValue, Gpio } from 'onoff';
-import type { GpioFailure, GpioLine, GpioLines } from '../domain/ports.ts';
+import type { GpioFailure, GpioInput, GpioLine, GpioLines, InputOptions } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
-import { findHeaderLine, findLineHolder, type GpioPaths, type HeaderLine } from './gpio-chip.ts';
-
-const GPIO_PATHS: GpioPaths = { gpio: '/sys/class/gpio', holders: '/sys/kernel/debug/gpio' };
+import {
+  buildBusyFailure,
+  buildForbiddenFailure,
+  FORBIDDEN_CODES,
+  findHeaderLine,
+  findLineHolder,
+  type GpioPaths,
+  getLineErrorCode,
+  type HeaderLine,
+  SYSFS_PATHS,
+} from './gpio-chip.ts';
 
 /** udev hands a new line to the group a moment after it appears. */
 const PERMISSION_TIMEOUT = seconds(3);
 const PERMISSION_POLL_MS = 20;
 
-const getLineErrorCode = (error: unknown) =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
-
-const FORBIDDEN_CODES = ['EACCES', 'EPERM', 'EROFS'];
-
-const PERMISSION_CURE = 'add the user to the group "gpio" and install the udev rule, or run the shipped systemd unit';
-
-const buildForbiddenFailure = (path: string, code: string): GpioFailure => ({
-  kind: 'forbidden',
-  detail: `${path} may not be written (${code}), so the line cannot be switched: ${PERMISSION_CURE}`,
-});
-
 async function toPinFailure(error: unknown, found: HeaderLine, { gpio, holders }: GpioPaths): Promise<GpioFailure> {
-  const code = getLineErrorCode(error);
+  const code = getLineErrorCode(error) ?? 'unknown';
   if (FORBIDDEN_CODES.includes(code)) return buildForbiddenFailure(gpio, code);
-  if (code === 'EBUSY') {
-    const holder = await findLineHolder(found, holders);
-    const by = holder === undefined ? 'by another program or driver (gpioinfo names it)' : `by "${holder}"`;
-    return { kind: 'busy', detail: `line ${found.offset} is in use ${by}: end that, or wire the load to another line` };
-  }
+  if (code === 'EBUSY') return buildBusyFailure(found.offset, await findLineHolder(found, holders));
   if (code === 'EINVAL' || code === 'ENODEV' || code === 'ENOENT')
     return {
       kind: 'missing',
@@ -46,7 +38,7 @@ async function toPinFailure(error: unknown, found: HeaderLine, { gpio, holders }
 
 type Onoff = typeof import('onoff');
 
-function loadOnoff(): Onoff | GpioFailure {
+export function loadOnoff(): Onoff | GpioFailure {
   try {
     // An `import` of CommonJS starts Node's WebAssembly lexer of exports: 4 MB that stay, and none under `--lite-mode`.
     return createRequire(import.meta.url)('onoff');
@@ -77,8 +69,12 @@ async function exportLine(number: number, gpio: string): Promise<void> {
 }
 
 /** onoff tries a file that it may not open ten thousand times without a pause: better to wait here, and at most so long. */
-async function awaitPermission(number: number, gpio: string): Promise<GpioFailure | undefined> {
-  const files = ['direction', 'value', 'active_low'].map((name) => join(gpio, `gpio${number}`, name));
+async function awaitPermission(
+  number: number,
+  gpio: string,
+  names: readonly string[],
+): Promise<GpioFailure | undefined> {
+  const files = names.map((name) => join(gpio, `gpio${number}`, name));
   const deadline = performance.now() + PERMISSION_TIMEOUT;
   for (;;) {
     try {
@@ -86,7 +82,7 @@ async function awaitPermission(number: number, gpio: string): Promise<GpioFailur
       return undefined;
     } catch (error) {
       if (performance.now() > deadline)
-        return buildForbiddenFailure(join(gpio, `gpio${number}`), getLineErrorCode(error));
+        return buildForbiddenFailure(join(gpio, `gpio${number}`), getLineErrorCode(error) ?? 'unknown');
       await new Promise((resume) => setTimeout(resume, PERMISSION_POLL_MS));
     }
   }
@@ -121,30 +117,40 @@ async function writeAsOutput(gpio: Gpio, high: boolean): Promise<void> {
 }
 
 /** The header's lines. onoff and its compiled part are loaded at the first `open`, and may be absent. */
-export function createPins(paths: GpioPaths = GPIO_PATHS): GpioLines {
+export function createOnoffLines(paths: GpioPaths = SYSFS_PATHS): GpioLines {
+  /** Exports the line, waits for the right to its files and hands it to `use`. */
+  const openExported = async <Opened>(
+    line: number,
+    files: readonly string[],
+    use: (onoff: Onoff, number: number, toFailure: ToFailure) => Promise<Opened>,
+  ): Promise<Opened | GpioFailure> => {
+    const found = await findHeaderLine(line, paths.gpio);
+    if ('kind' in found) return found;
+    const onoff = loadOnoff();
+    if ('kind' in onoff) return onoff;
+    const toFailure = (error: unknown) => toPinFailure(error, found, paths);
+    try {
+      await exportLine(found.number, paths.gpio);
+      return (await awaitPermission(found.number, paths.gpio, files)) ?? (await use(onoff, found.number, toFailure));
+    } catch (error) {
+      return toFailure(error);
+    }
+  };
   return {
-    async open(line, { initiallyHigh }) {
-      const found = await findHeaderLine(line, paths.gpio);
-      if ('kind' in found) return found;
-      const { number } = found;
-      const onoff = loadOnoff();
-      if ('kind' in onoff) return onoff;
-
-      const toFailure = (error: unknown) => toPinFailure(error, found, paths);
-      try {
-        await exportLine(number, paths.gpio);
-        const refused = await awaitPermission(number, paths.gpio);
-        if (refused !== undefined) return refused;
-        const gpio = await openLine(onoff, number, paths.gpio, initiallyHigh);
-        return createPin(gpio, toFailure);
-      } catch (error) {
-        return toFailure(error);
-      }
-    },
+    open: (line, { initiallyHigh }) =>
+      openExported(line, ['direction', 'value', 'active_low'], async (onoff, number, toFailure) =>
+        createPin(await openLine(onoff, number, paths.gpio, initiallyHigh), toFailure),
+      ),
+    watch: (line, options) =>
+      openExported(line, ['direction', 'value', 'active_low', 'edge'], async (onoff, number, toFailure) =>
+        createInput(openInput(onoff, number, options), toFailure),
+      ),
   };
 }
 
-function createPin(gpio: Gpio, toFailure: (error: unknown) => Promise<GpioFailure>): GpioLine {
+type ToFailure = (error: unknown) => Promise<GpioFailure>;
+
+function createPin(gpio: Gpio, toFailure: ToFailure): GpioLine {
   return {
     write: (high) => writeAsOutput(gpio, high).then(() => undefined, toFailure),
     read: () => gpio.read().then((value) => value === 1, toFailure),
@@ -152,3 +158,17 @@ function createPin(gpio: Gpio, toFailure: (error: unknown) => Promise<GpioFailur
     close: async () => gpio.unwatchAll(),
   };
 }
+
+/** The pull of the line stays as the boot set it: this interface of the kernel cannot change it. */
+function openInput(onoff: Onoff, number: number, { debounce, onLevel }: InputOptions): Gpio {
+  const gpio = new onoff.Gpio(number, 'in', 'both', { debounceTimeout: debounce, activeLow: false });
+  gpio.watch((error, value) => {
+    if (!error) onLevel(value === 1);
+  });
+  return gpio;
+}
+
+const createInput = (gpio: Gpio, toFailure: ToFailure): GpioInput => ({
+  read: () => gpio.read().then((value) => value === 1, toFailure),
+  close: async () => gpio.unexport(),
+});
