@@ -79,7 +79,7 @@ export async function findHeaderLine(line: number, gpio: string): Promise<Header
     entries = await readdir(gpio);
   } catch {
     return buildMissingFailure(
-      `there is no ${gpio} (CONFIG_GPIO_SYSFS), so onoff can switch no line: install a C compiler (apt install gcc libc6-dev) and run npm run build, which makes the program for the character device`,
+      `there is no ${gpio} (CONFIG_GPIO_SYSFS), so no line can be switched through onoff: apt install gcc libc6-dev and npm run build, which makes the program for the character device`,
     );
   }
   const names = entries.filter((name) => name.startsWith('gpiochip')).sort();

@@ -524,6 +524,23 @@ const OUTPUT_ROWS: readonly InvalidConfig[] = [
     'loads.heater.output.pin: 1 is not within 2-27; lines 0 and 1 belong to the identity chip of add-on boards',
   ),
   invalid(
+    'a position of the header in place of a line',
+    withOutput({ kind: 'relay', pin: 40 }),
+    'loads.heater.output.pin: 40 is not within 2-27 (GPIO numbers, not header positions: header pin 40 is GPIO 21)',
+  ),
+  unfit(
+    'a feedback line that is also an output',
+    toYaml({ loads: { heater: { type: 'tank', output: { kind: 'relay', pin: 17, feedback: { pin: 17 } } } } }),
+    'loads.heater.output.feedback.pin: loads.heater uses GPIO 17 already; choose another',
+  ),
+  unfit(
+    'a button on the line of another load',
+    toYaml({
+      loads: { ...BASE.loads, pump: { type: 'tank', output: { kind: 'relay', pin: 22, button: { pin: 17 } } } },
+    }),
+    'loads.pump.output.button.pin: loads.heater uses GPIO 17 already; choose another',
+  ),
+  invalid(
     'one pin for two contacts',
     withLoad({ ...SG, output: { kind: 'sg-ready', pins: [17] } }),
     'loads.heater.output.pins: a list of 1 is not a list of two GPIO numbers, such as [17, 27]',

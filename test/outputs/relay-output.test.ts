@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Level } from '../../src/domain/load-types.ts';
 import type { GpioFailure, GpioLine, GpioLines } from '../../src/domain/ports.ts';
+import { type Instant, milliseconds } from '../../src/domain/units.ts';
 import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';
 import { buildLoad, createOfflineParts, createTestOutput } from './output-fixture.ts';
 
@@ -109,5 +110,143 @@ describe('a load in shadow', () => {
     await under.apply('on');
     expect(line.counts().opened).toBe(0);
     expect(parts.logLines).toEqual(['info: dry run: "car" would be switched on']);
+  });
+});
+
+describe('a relay with a feedback contact and a button', () => {
+  const FEEDBACK = 24;
+  const BUTTON = 25;
+
+  /** A relay whose contact follows the coil until it is told to stay. */
+  function wire(initialCoil?: boolean) {
+    const coilWrites: boolean[] = [];
+    let stuckAt: boolean | undefined;
+    const lines = createSimulatedLines(
+      (line, high) => {
+        if (line !== 17) return;
+        coilWrites.push(high);
+        lines.setInput(FEEDBACK, !(stuckAt ?? high));
+      },
+      initialCoil === undefined ? [] : [[17, initialCoil]],
+    );
+    const parts = { ...createOfflineParts(), pins: lines };
+    const contact = { activeLow: true };
+    const load = buildLoad({
+      ...{ kind: 'relay', pin: 17, activeLow: false },
+      ...{ feedback: { pin: FEEDBACK, ...contact }, button: { pin: BUTTON, ...contact } },
+    });
+    const output = createTestOutput(load, parts);
+    const reports: unknown[] = [];
+    const statuses: unknown[] = [];
+    const presses: Level[] = [];
+    const inputFailures: unknown[] = [];
+    output.watch((update) => reports.push(typeof update === 'string' ? update : update.kind));
+    output.watchDevice?.({
+      onStatus: (status) => statuses.push(status),
+      onButton: (level) => presses.push(level),
+      onInputs: (failure) => inputFailures.push(failure?.detail),
+      onPress() {},
+      onMeter() {},
+    });
+    return {
+      ...{ output, lines, coilWrites, reports, statuses, presses, inputFailures, clock: parts.clock },
+      weld(closed: boolean | undefined) {
+        stuckAt = closed;
+      },
+      /** Ends within the time that trouble may take to be told. */
+      async apply(level: Level) {
+        const begun = parts.clock.now().uptime;
+        const failure = await parts.clock.runUntilDone(output.apply(level));
+        expect(parts.clock.now().uptime - begun).toBeLessThanOrEqual(2_000);
+        return failure;
+      },
+      pass: (wait: number) => parts.clock.runUntil((parts.clock.now().wall + wait) as Instant),
+    };
+  }
+
+  it('confirms each level by the contact', async () => {
+    const under = wire();
+    expect(await under.output.open()).toEqual({ level: 'off' });
+    expect(await under.apply('on')).toBeUndefined();
+    expect(await under.apply('off')).toBeUndefined();
+    expect(under.statuses.at(-1)).toEqual({ sent: 'off', confirmed: 'off' });
+    expect(under.inputFailures.at(-1)).toBeUndefined();
+  });
+
+  it('welded: trouble, never read as off, and not switched on before the contact opens', async () => {
+    const under = wire();
+    await under.output.open();
+    await under.apply('on');
+    under.weld(true);
+    const failure = await under.apply('off');
+    expect(failure).toMatchObject({
+      kind: 'unconfirmed',
+      detail: expect.stringMatching(/^the relay on GPIO 17 .* welded/),
+    });
+    expect(await under.output.read()).toBe('on');
+    expect(under.statuses.at(-1)).toEqual({ sent: 'off', confirmed: 'on' });
+    for (const level of ['on', 'off', 'on'] as const) expect(await under.apply(level)).toBeDefined();
+    expect(under.coilWrites).toEqual([false, true, false]);
+    under.weld(undefined);
+    under.lines.setInput(FEEDBACK, true);
+    await under.pass(2_000);
+    expect(under.reports).toEqual(['off']);
+    expect(await under.apply('on')).toBeUndefined();
+  });
+
+  it('stuck open: trouble, may be switched off, and is tried again after an hour', async () => {
+    const under = wire();
+    await under.output.open();
+    under.weld(false);
+    expect(await under.apply('on')).toMatchObject({
+      detail: expect.stringMatching(/is open, so the load does not run/),
+    });
+    expect(await under.apply('off')).toBeUndefined();
+    expect(await under.apply('on')).toBeDefined();
+    expect(under.coilWrites).toEqual([false, true, false]);
+    await under.pass(3_600_000);
+    under.weld(undefined);
+    expect(await under.apply('on')).toBeUndefined();
+    expect(under.coilWrites).toEqual([false, true, false, true]);
+  });
+
+  it('a contact that moves without a command is told within 2 s, one that bounces is not', async () => {
+    const under = wire();
+    await under.output.open();
+    await under.apply('off');
+    under.lines.setInput(FEEDBACK, false);
+    await under.pass(500);
+    under.lines.setInput(FEEDBACK, true);
+    await under.pass(2_000);
+    expect(under.reports).toEqual([]);
+    under.lines.setInput(FEEDBACK, false);
+    await under.pass(2_000);
+    expect(under.reports).toEqual(['unconfirmed']);
+  });
+
+  it('is found as its contact is, whatever the line', async () => {
+    const under = wire(false);
+    under.lines.setInput(FEEDBACK, false);
+    expect(await under.output.open()).toEqual({ level: 'on' });
+  });
+
+  it('a press of the button asks for the other level, a release for none', async () => {
+    const under = wire();
+    await under.output.open();
+    for (const high of [false, true]) under.lines.setInput(BUTTON, high);
+    await under.apply('on');
+    for (const high of [false, true]) under.lines.setInput(BUTTON, high);
+    expect(under.presses).toEqual(['on', 'off']);
+  });
+
+  it('is switched all the same while an input is in use by another program, and says so', async () => {
+    const under = wire();
+    const other = await under.lines.watch(BUTTON, { pull: 'up', debounce: milliseconds(0), onLevel() {} });
+    await under.output.open();
+    expect(await under.apply('on')).toBeUndefined();
+    expect(under.inputFailures.at(-1)).toMatch(/^button: line 25 is in use/);
+    if ('close' in other) await other.close();
+    await under.apply('off');
+    expect(under.inputFailures.at(-1)).toBeUndefined();
   });
 });

@@ -64,6 +64,22 @@ describe.each(units)('%s', (name, most) => {
   });
 });
 
+describe('gridtide-lines.service', () => {
+  it.skipIf(!hasAnalyze)('exposes at most 5 tenths of 10', () => {
+    const args = ['security', '--offline=true', '--threshold=5', '--no-pager', join(UNITS, 'gridtide-lines.service')];
+    const { status, stdout } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+    expect(status, stdout.split('\n').slice(-3).join('\n')).toBe(0);
+  });
+
+  it('has GPIO chips alone of all devices, and starts at the first request for a line', () => {
+    const lines = unitText('gridtide-lines.service').split('\n');
+    for (const line of ['DevicePolicy=closed', 'DeviceAllow=char-gpiochip rw', 'RestrictAddressFamilies=none'])
+      expect(lines).toContain(line);
+    expect(unitText('gridtide-lines.socket')).toContain('\nListenStream=/run/gridtide-lines.sock\nSocketGroup=gpio\n');
+    expect(unitText('gridtide.service')).toMatch(/^Wants=gridtide-lines.socket$/m);
+  });
+});
+
 describe('gridtide-page.service', () => {
   it.skipIf(!hasAnalyze)('exposes at most 12 tenths of 10', () => {
     const threshold = '--threshold=12';
