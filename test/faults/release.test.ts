@@ -77,7 +77,7 @@ async function startLoads(url: string) {
       });
       return link;
     },
-    ...{ onReport() {}, onStatus() {}, onMeter() {}, onPress() {} },
+    ...{ onReport() {}, onStatus() {}, onMeter() {}, onPress() {}, onButton() {} },
   });
   await outputs.open();
   while (linked < loads.length) await new Promise((turn) => setTimeout(turn, 10));
