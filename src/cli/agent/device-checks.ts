@@ -222,7 +222,7 @@ function describeMissingMap({ region, url }: LocatedConfig['service']): string {
   if (region !== undefined) return `not needed: service.region names ${region}`;
   return url === undefined
     ? 'no map yet; an agent without an account downloads none: gridtide map import reads one'
-    : 'no map yet; the agent downloads it, and so does gridtide map update';
+    : 'no map yet: the agent downloads one where the account includes maps, else it asks the service for the region';
 }
 
 export const checkPlace: Check = async ({ config: { state, place, service } }) => {
