@@ -82,7 +82,7 @@ function adviseBeforeOnline({ address, clientId, code, message }: DisconnectReas
       return buildAdvice(`the broker at ${address} speaks another version of MQTT`, { otherVersion: 'certain' });
     if (CREDENTIALS_REFUSED.includes(code))
       return buildAdvice(
-        `the broker at ${address} refused the user name or password (${code}): MQTT is off; give or correct mqtt.usernameFile and mqtt.passwordFile`,
+        `the broker at ${address} refused the user name or password (${code}): MQTT is off; give or correct mqtt.usernameFile and mqtt.passwordFile, and restart an installed agent`,
         { refused: true },
       );
     if (CLIENT_ID_REFUSED.includes(code))

@@ -48,7 +48,7 @@ export function failureText(failure: Failure): string {
       const wait = failure.retryAfter === undefined ? '' : ` (next login in ${formatWait(failure.retryAfter)})`;
       if (failure.rejected === 'fresh-token')
         return `the service rejects a token that it has just issued (${failure.cause}); it will be tried again, and the account may be locked${wait}`;
-      return `the service rejected the credentials (${failure.cause}); check user name and password${wait}`;
+      return `the service rejected the credentials (${failure.cause}); check user name and password, and restart an installed agent after a change${wait}`;
     }
     case 'no-credentials':
       return 'no user name and password are configured, so nothing was sent; give both, in files or as environment variables';

@@ -20,7 +20,10 @@ const rows: readonly (readonly [Failure, RegExp])[] = [
   [away('no-tls'), /check the port, and https/],
   [away('redirect'), /configure the new address/],
   [away('captive-portal'), /sign in to the network/],
-  [{ kind: 'unauthorised', cause: 'wrong password' }, /\(wrong password\); check user name and password$/],
+  [
+    { kind: 'unauthorised', cause: 'wrong password' },
+    /\(wrong password\); check user name and password, and restart an installed agent after a change$/,
+  ],
   [{ kind: 'no-credentials' }, /nothing was sent; give both/],
   [{ kind: 'unauthorised', cause: 'x', rejected: 'fresh-token' }, /a token that it has just issued \(x\)/],
   [{ kind: 'unauthorised', cause: 'x', retryAfter: minutes(12) }, /next login in 12 min/],
