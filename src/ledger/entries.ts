@@ -121,8 +121,9 @@ export interface BillSums {
 /**
  * What a row is compared with. `at-once`: the job's energy at full power from the moment it was armed. `even-day`: a load without a job has no
  * such moment; it is compared with the same energy drawn evenly over the local day, as by a thermostat that knows nothing of the grid.
+ * `timer`: in a report that asks for it, a job's energy at full power in the daily hours of a timer.
  */
-export type Baseline = 'at-once' | 'even-day';
+export type Baseline = 'at-once' | 'timer' | 'even-day';
 
 /** Where a load stood at the end of a folded month, so that the month after can be counted without its slots. */
 export interface CarriedEntry {

@@ -92,7 +92,7 @@ const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
     restated: finite,
     starts: finite,
     estimated: v.boolean(),
-    baselines: v.array(v.picklist(['at-once', 'even-day'])),
+    baselines: v.array(v.picklist(['at-once', 'timer', 'even-day'])),
     models: texts,
     jobs: texts,
     bill: v.optional(v.object({ energy: finite, paid: finite, instead: finite, currency: text })),

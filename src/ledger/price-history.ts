@@ -4,7 +4,8 @@ import type { DayFormatter } from '../domain/local-day.ts';
 import { findDayStart, findNextDayStart } from '../domain/local-day.ts';
 import { findPriceSpan, type PriceSpan, sumPrice } from '../domain/tariff.ts';
 import type { Instant } from '../domain/units.ts';
-import type { JobEntry, PriceEntry, SlotEntry } from './entries.ts';
+import type { PriceEntry, SlotEntry } from './entries.ts';
+import { meanOverStretches, type Stretch } from './instead-hours.ts';
 
 /** What a running time cost, and what the same energy would have cost instead. */
 export interface RowBill {
@@ -17,8 +18,8 @@ export interface PriceHistory {
   learn(entry: PriceEntry): void;
   /** Lets go of the prices before `at`. */
   forgetBefore(at: Instant): void;
-  /** Undefined where a price is not known. `before`: the energy that its job had had. */
-  billRow(row: SlotEntry, job: JobEntry | undefined, before: number): RowBill | undefined;
+  /** Undefined where a price is not known. `hours`: when its job would have drawn the energy; without a job, evenly over its day. */
+  billRow(row: SlotEntry, hours: readonly Stretch[] | undefined): RowBill | undefined;
 }
 
 /** Later entries replace the part of earlier ones that they cover. */
@@ -62,12 +63,11 @@ export function createPriceHistory(dayOf: DayFormatter, formatDay: DayFormatter)
     forgetBefore(at) {
       spans = spans.filter(({ to }) => to > at);
     },
-    billRow({ at, energy }, job, before) {
+    billRow({ at, energy }, hours) {
       const price = findPriceSpan(spans, at)?.price;
       if (price === undefined) return undefined;
-      const timeOf = (drawn: number, { armedAt, power }: JobEntry) => armedAt + (drawn / power) * 3_600_000;
       const instead =
-        job === undefined ? meanOfDay(at) : meanPrice(timeOf(before, job), timeOf(before + energy, job), true);
+        hours === undefined ? meanOfDay(at) : meanOverStretches(hours, (from, to) => meanPrice(from, to, true));
       return instead === undefined ? undefined : { paid: price * energy, instead: instead * energy, currency };
     },
   };

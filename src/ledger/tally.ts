@@ -3,6 +3,7 @@
 import { createDayFormatter, type DayFormatter, findDayStart, findNextDayStart } from '../domain/local-day.ts';
 import { floorTo, type Instant, type KilowattHour, type LbsPerMwh } from '../domain/units.ts';
 import type { CarriedEntry, DayEntry, Entry, JobEntry, SlotEntry, TotalSums } from './entries.ts';
+import { listInsteadHours, meanOverStretches, type Stretch, type TimerWindow } from './instead-hours.ts';
 import { createPriceHistory } from './price-history.ts';
 import { createRateBook, findRateRecord, getBestRate, type Rates } from './rates.ts';
 import { createSum, type Pricing, type Sum } from './sum.ts';
@@ -14,6 +15,8 @@ export interface TallyOptions {
   /** Exclusive. */
   readonly to?: Instant;
   readonly now: Instant;
+  /** By load: what its jobs are compared with in place of the same energy at once. */
+  readonly timers?: ReadonlyMap<string, TimerWindow>;
 }
 
 export interface TallyGroup {
@@ -49,12 +52,6 @@ function computeMeanRate(rates: Rates, from: number, to: number): LbsPerMwh | un
     at = end;
   }
   return to > from ? ((sum / (to - from)) as LbsPerMwh) : undefined;
-}
-
-/** Where the counterfactual of a job's next kilowatt-hours lies: right after the `done` it has had. */
-function computeAtOnceRate(rates: Rates, job: JobEntry, done: number, energy: number): LbsPerMwh | undefined {
-  const timeOf = (drawn: number) => job.armedAt + (drawn / job.power) * 3_600_000;
-  return computeMeanRate(rates, timeOf(done), timeOf(done + energy));
 }
 
 /** Mean of the known rates of the local day that holds `at`. */
@@ -158,23 +155,30 @@ export function createTally(options: TallyOptions): Tally {
   const groups = createGroups(options);
 
   const prices = createPriceHistory(dayOf, createDayFormatter(options.timezone));
-  const priceRow = (row: SlotEntry, before: number): Pricing | undefined => {
+  const listHours = (row: SlotEntry, before: number): readonly Stretch[] | undefined => {
+    const job = row.job === undefined ? undefined : jobs.get(buildJobKey(row));
+    return job && listInsteadHours(job, { before, energy: row.energy }, options.timers?.get(row.load));
+  };
+  const priceRow = (row: SlotEntry, hours: readonly Stretch[] | undefined): Pricing | undefined => {
     if (row.unconfirmed && !row.metered) return undefined;
     const rates = row.region === undefined ? undefined : book.find(row.region);
     if (rates === undefined || row.region === undefined) return undefined;
-    const job = row.job === undefined ? undefined : jobs.get(buildJobKey(row));
     const record = findRateRecord(rates, row.at);
     const instead =
-      job === undefined ? findDayRate(row.region, rates, row.at) : computeAtOnceRate(rates, job, before, row.energy);
+      hours === undefined
+        ? findDayRate(row.region, rates, row.at)
+        : meanOverStretches(hours, (from, to) => computeMeanRate(rates, from, to));
     if (record === undefined || instead === undefined) return undefined;
-    return { record, instead, baseline: job === undefined ? 'even-day' : 'at-once' };
+    const ofJob = options.timers?.has(row.load) ? 'timer' : 'at-once';
+    return { record, instead: instead as LbsPerMwh, baseline: hours === undefined ? 'even-day' : ofJob };
   };
   const countRow = (row: SlotEntry): void => {
     const { before, started } = log.advance(row);
     const sum = groups.open(row.load, dayOf(row.at), row.at);
     if (sum === undefined) return;
-    sum.addRow(row, started, priceRow(row, before));
-    const bill = prices.billRow(row, row.job === undefined ? undefined : jobs.get(buildJobKey(row)), before);
+    const hours = listHours(row, before);
+    sum.addRow(row, started, priceRow(row, hours));
+    const bill = prices.billRow(row, hours);
     if (bill !== undefined) sum.addBill(row.energy, bill);
   };
   const countDay = (entry: DayEntry): void => groups.open(entry.load, entry.day, entry.at)?.addSums(entry);

@@ -2,6 +2,7 @@
 
 import { formatMoney } from '../domain/tariff.ts';
 import { formatCount, type Instant, minutes } from '../domain/units.ts';
+import type { Baseline } from '../ledger/entries.ts';
 
 interface Moment<Name extends string> {
   readonly event: Name;
@@ -30,7 +31,7 @@ export interface DemoLoadResult {
   /** The emissions of the same energy in the case of `comparedWith`. */
   readonly insteadKg: number;
   readonly savedKg: number;
-  readonly comparedWith: 'at-once' | 'even-day' | null;
+  readonly comparedWith: Baseline | null;
   /** By the tariff of the house; `instead` as for the emissions. */
   readonly bill?: { readonly paid: number; readonly instead: number; readonly currency: string };
   readonly switches: number;
@@ -155,7 +156,7 @@ function formatRuler(length: number, start: { from: Instant; timezone: string; c
 const formatKilograms = (value: number) => `${value.toFixed(2)} kg`;
 
 const formatSaving = (kg: number) => (kg < 0 ? `${formatKilograms(-kg)} more` : `${formatKilograms(kg)} saved`);
-const BASELINE_TEXT = { 'at-once': 'at once', 'even-day': 'spread evenly over the day' } as const;
+const BASELINE_TEXT = { 'at-once': 'at once', timer: 'by a timer', 'even-day': 'spread evenly over the day' } as const;
 
 const formatBill = ({ bill }: DemoLoadResult) =>
   bill === undefined

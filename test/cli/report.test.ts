@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -76,11 +76,21 @@ loads:
     expect(totals.map(({ span }: { span: string }) => span)).toEqual(['2026-03-01', '2026-03-02']);
     const later = JSON.parse((await report('--config', config, '--timezone', 'America/Los_Angeles', '--json')).out);
     expect(later.totals[0].span).toBe('2026-02-28');
+    // Its window is 01:00-05:00 there, 11:00 in UTC, of which no rate is known.
+    const timer = JSON.parse((await report('--config', config, '--baseline', 'timer', '--json')).out);
+    expect(timer.totals[0].pricedKwh).toBe(0);
+    await writeFile(
+      config,
+      (await readFile(config, 'utf8')).replace('powerKw: 6', 'powerKw: 6, window: "15:00-16:00"'),
+    );
+    const hour = JSON.parse((await report('--config', config, '--baseline', 'timer', '--json')).out);
+    expect(hour.totals[0]).toMatchObject({ baselines: ['timer'], savedKg: 0 });
   });
   it.each([
     [['--state', '/nonexistent'], 'has no ledger, so there is nothing to report'],
     [['--json', '--csv'], 'one of them'],
     [['--timezone', 'Nowhere'], 'expected a zone'],
+    [['--baseline', 'never'], '--baseline never: expected at-once or timer'],
   ])('%j is told in one sentence', async (words, sentence) => {
     const { code, err } = await report(...words);
     expect([code > 0, err]).toEqual([true, expect.stringContaining(sentence)]);

@@ -68,6 +68,32 @@ describe('a job against the same energy at once', () => {
   });
 });
 
+describe('a job against a timer', () => {
+  const rates = seenEntries(0, [1000, 900, 800, 100, 200, 300, 700]);
+  const timers = (from: number, to: number) => ({
+    timers: new Map([['car', { window: { from: from * 60, to: to * 60 }, timezone: 'UTC' }]]),
+  });
+  const entries = [jobEntry('night', 0), ...rates, ...slotEntries(3, inJob), ...slotEntries(6, inJob)];
+  //  timer         instead of 2 hours at 100 and 700
+  it.each([
+    ['that begins later', 4, 6, 0.5],
+    ['that is open when the job is armed', 0, 2, 1.9],
+    ['on the half hours', 2.5, 4.5, 0.6],
+  ] as const)('%s', (_, from, to, instead) => {
+    const total = only(entries, { ...ALL, ...timers(from, to) });
+    expect(total?.instead).toBeCloseTo(instead * HOUR_AT_1000, 9);
+    expect(total?.emitted).toBeCloseTo(0.8 * HOUR_AT_1000, 9);
+    expect(total?.baselines).toEqual(['timer']);
+  });
+  it('goes on the day after, and counts nothing whose rate is not known', () => {
+    const total = only(entries, { ...ALL, ...timers(4, 5) });
+    expect(total?.priced).toBe(6);
+    expect(total?.instead).toBeCloseTo(0.2 * HOUR_AT_1000, 9);
+  });
+  it('leaves a load without a job with its day', () =>
+    expect(only([...rates, ...slotEntries(3)], { ...ALL, ...timers(4, 6) })?.baselines).toEqual(['even-day']));
+});
+
 describe('a load without a job against the same energy over its day', () => {
   const rates = seenEntries(0, [...new Array<number>(12).fill(200), ...new Array<number>(12).fill(800)]);
   it('saves against the mean of the day', () => {

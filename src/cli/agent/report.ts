@@ -1,10 +1,12 @@
 /** `gridtide report`: energy, emissions and savings of each load, read from the ledger in the state directory. */
 
+import type { Config } from '../../config/config.ts';
 import { formatMoney } from '../../domain/tariff.ts';
 import { formatCount, type Instant } from '../../domain/units.ts';
+import type { TimerWindow } from '../../ledger/instead-hours.ts';
 import { listLedgerFiles } from '../../ledger/ledger-files.ts';
 import { computeTotalsByMonth, type Total } from '../../ledger/totals.ts';
-import type { Arguments, CommandSpec, Terminal } from '../shared/command.ts';
+import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
 import { parseTimeFlag, requireTimezone } from '../shared/flag-parsers.ts';
 import { openLedger } from '../shared/ledger-directory.ts';
 import { loadOptionalConfig } from '../shared/load-configuration.ts';
@@ -20,6 +22,7 @@ export const spec = {
     month: { help: 'by month instead of by day' },
     from: { value: 'TIME', help: 'not before' },
     to: { value: 'TIME', help: 'before' },
+    baseline: { value: 'NAME', help: 'what jobs are compared with: at-once or timer', default: 'at-once' },
     timezone: { value: 'ZONE', help: 'time zone of days and months; default: of the configuration, else UTC' },
     json: { help: 'one JSON document' },
     csv: { help: 'one line per load and span' },
@@ -27,6 +30,8 @@ export const spec = {
   notes: [
     'A job is compared with the same energy at full power from the moment it was armed (at-once); a load without a job',
     'with the same energy drawn evenly over its local day (even-day). Days that were worse are counted too.',
+    '--baseline timer compares a job with the same energy at full power in the daily window of its load in the configuration,',
+    'from the moment the job was armed on. Days older than 13 months are stored as sums and stay compared with at-once.',
     "meteredKwh: by the device's meter; confirmedKwh: power times confirmed running time; toldKwh: only sent, nothing saved.",
     'estimate: rates as forecast; provisional: published, or changed less than 7 days ago; settled: unchanged for 7 days.',
   ],
@@ -40,6 +45,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const timezone = requireTimezone(args.text('timezone') ?? config?.place.timezone ?? 'UTC');
   const from = parseTimeFlag(args, 'from');
   const to = parseTimeFlag(args, 'to');
+  const timers = findTimers(args.text('baseline'), config);
   const ledger = await openLedger(config?.state ?? locateStateDirectory(terminal, state));
   const {
     totals: rows,
@@ -51,6 +57,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     by: args.flag('month') ? 'month' : 'day',
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
+    ...(timers === undefined ? {} : { timers }),
     now: Date.now() as Instant,
   });
   if (damaged > 0) terminal.err(`${formatCount(damaged, 'damaged line')} of the ledger skipped\n`);
@@ -62,6 +69,21 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   else if (args.flag('csv')) terminal.out(formatCsv(CSV_COLUMNS, rows.map(toTotalDocument)));
   else terminal.out(formatReport(rows, terminal.columns));
   return 0;
+}
+
+/** The daily window of each load, as a timer; undefined for a comparison with the same energy at once. */
+function findTimers(
+  baseline: string | undefined,
+  config: Config | undefined,
+): ReadonlyMap<string, TimerWindow> | undefined {
+  if (baseline === undefined || baseline === 'at-once') return undefined;
+  if (baseline !== 'timer') throw new UsageError(`--baseline ${baseline}: expected at-once or timer`);
+  if (config === undefined)
+    throw new UsageError('--baseline timer needs the daily window of each load: give --config FILE');
+  const { timezone } = config.place;
+  return new Map(
+    config.loads.flatMap(({ name, window }) => (window === undefined ? [] : [[name, { window, timezone }]])),
+  );
 }
 
 /** The shape of `--json`: keys with their unit, kilograms only where rates are known. */
