@@ -53,7 +53,7 @@ export function toHeldFailure(line: number, answer: string): GpioFailure {
 export const NO_PROGRAM_FAILURE: GpioFailure = {
   kind: 'missing',
   detail:
-    'the program gridtide-lines was not built, so no line can be switched through the character device: apt install gcc libc6-dev, then npm run build',
+    'the program gridtide-lines was not built for this machine, so no line can be switched through the character device: apt install gcc libc6-dev, then npm run build; docs/relays.md says how without a checkout',
 };
 
 /** The service's program, else one that is started here and stays when this process ends. */
