@@ -1,7 +1,8 @@
 /*
  * Holds lines of the header's GPIO chip for gridtide through the character device, and sets their safe levels when gridtide is gone.
  *
- *   gridtide-lines SOCKET          listens on SOCKET in the background; ends at once when another one listens there
+ *   gridtide-lines SOCKET          listens on SOCKET in the background; ends at once when another one listens there, and with its last
+ *                                  client when it keeps no line
  *   gridtide-lines                 takes the listening socket of systemd (LISTEN_FDS)
  *   gridtide-lines probe LINE...   prints for each line who uses it; drives nothing
  *
@@ -365,7 +366,17 @@ static void stop(int signal) {
   _exit(0);
 }
 
-static void serve(int listener) {
+/* Whether nobody is served and no line is kept. */
+static bool is_idle(void) {
+  for (int i = 0; i < MAX_CLIENTS; i++)
+    if (clients[i].fd >= 0) return false;
+  for (int i = 0; i < MAX_LINES; i++)
+    if (lines[i].fd >= 0) return false;
+  return true;
+}
+
+/* `path`: of a socket that is its own, whose program ends with its last client when it keeps no line; NULL: never. */
+static void serve(int listener, const char *path) {
   struct pollfd waits[1 + MAX_CLIENTS + MAX_LINES];
   waits[0] = (struct pollfd){.fd = listener, .events = POLLIN};
   sigset_t ending;
@@ -386,7 +397,13 @@ static void serve(int listener) {
     for (int i = 0; i < MAX_LINES; i++)
       if (waits[1 + MAX_CLIENTS + i].revents && lines[i].fd >= 0) report_edge(i);
     for (int i = 0; i < MAX_CLIENTS; i++)
-      if (waits[1 + i].revents && clients[i].fd == waits[1 + i].fd && !hear(i)) end_client(i);
+      if (waits[1 + i].revents && clients[i].fd == waits[1 + i].fd && !hear(i)) {
+        end_client(i);
+        if (path && is_idle()) {
+          unlink(path);
+          exit(0);
+        }
+      }
     if (waits[0].revents) admit(listener);
   }
 }
@@ -441,7 +458,7 @@ int main(int count, char **words) {
   for (int i = 0; i < MAX_LINES; i++) lines[i].fd = lines[i].owner = NOBODY;
   for (int i = 0; i < MAX_CLIENTS; i++) clients[i].fd = -1;
   if (count >= 2 && strcmp(words[1], "probe") == 0) return probe(count - 2, words + 2);
-  if (count == 1 && getenv("LISTEN_FDS")) serve(SYSTEMD_FIRST_FD);
+  if (count == 1 && getenv("LISTEN_FDS")) serve(SYSTEMD_FIRST_FD, NULL);
   if (count != 2) {
     fprintf(stderr, "gridtide-lines: wrong use; expected SOCKET, or probe LINE...\n");
     return 2;
@@ -453,5 +470,5 @@ int main(int count, char **words) {
     return 1;
   }
   go_to_background();
-  serve(listener);
+  serve(listener, words[1]);
 }

@@ -1,6 +1,6 @@
 /** Lines of every implementation keep one contract; the holder of the character device keeps lines and safe levels beyond its client. */
 
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -201,6 +201,17 @@ describe.skipIf(program === undefined)('the holder of the lines', () => {
     await client.closed;
     processes.delete(client.process);
     expect(board.level(17)).toBe('out 1');
+  });
+
+  it('ends with its last client when it keeps no line', async () => {
+    await createHeld();
+    const [first] = sockets;
+    const client = await connect();
+    expect(await client.ask('input 24 up 0')).toBe('ok high');
+    first?.destroy();
+    await client.end();
+    await expect.poll(() => existsSync(socketPath())).toBe(false);
+    processes.clear();
   });
 
   //  request                    answer
