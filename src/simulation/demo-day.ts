@@ -189,6 +189,7 @@ function buildDemoResult(
     switches: sumLoads('switches'),
     requests,
     logins,
+    mqtt: recorder.countMessages(),
     deadlines: recorder.countDeadlines(),
   };
 }

@@ -12,6 +12,8 @@ export interface DemoRecorder {
   /** Fills the strip: no level changes between the two. */
   recordCells(from: Instant, to: Instant): void;
   listCells(): readonly StripCell[];
+  /** What the agent has published so far. */
+  countMessages(): { readonly messages: number; readonly bytes: number };
   countSwitches(load: string): number;
   countDeadlines(): { readonly met: number; readonly missed: number };
 }
@@ -98,6 +100,7 @@ export function createDemoRecorder(
   const switches = new Map<string, number>();
   const jobs = new Map<string, { readonly by: number; readonly isMet: boolean }>();
   const cells = createStripCells(now());
+  let [messages, bytes] = [0, 0];
 
   const recordDecision = (load: string, { level, why, text, job }: LoadPayload) => {
     const previous = levels.get(load);
@@ -112,6 +115,8 @@ export function createDemoRecorder(
   };
   return {
     onMessage(topic, payload) {
+      messages += 1;
+      bytes += Buffer.byteLength(topic) + Buffer.byteLength(payload);
       if (payload === '') return;
       if (topic === topics.signal) status.recordSignal(JSON.parse(payload));
       if (topic === topics.info) status.recordInfo(JSON.parse(payload));
@@ -124,6 +129,7 @@ export function createDemoRecorder(
       cells.fill(from, to, { index: status.readIndex(), running });
     },
     listCells: cells.list,
+    countMessages: () => ({ messages, bytes }),
     countSwitches: (load) => switches.get(load) ?? 0,
     countDeadlines() {
       const past = [...jobs.values()].filter(({ by }) => by <= now());
