@@ -1,6 +1,6 @@
 /** Sends each output the newest level requested of it, one call at a time. */
 
-import type { Level } from '../domain/load-types.ts';
+import type { Level, LoadCurrent } from '../domain/load-types.ts';
 import { isOutputFailure, type Output, type OutputFailure } from '../outputs/output.ts';
 
 export interface ActuatorsParts {
@@ -13,7 +13,7 @@ export interface ActuatorsParts {
 
 export interface Actuators {
   /** Replaces a level that is still waiting. */
-  requestLevel(load: string, level: Level): void;
+  requestLevel(load: string, level: Level, current?: LoadCurrent): void;
   /** Whether no level was ever requested, or the last one has been dealt with. */
   isIdle(load: string): boolean;
   /** Drops what waits; resolves when no call is under way. */
@@ -22,7 +22,7 @@ export interface Actuators {
 
 interface Actuator {
   readonly output: Output;
-  pending: Level | undefined;
+  pending: { readonly level: Level; readonly current: LoadCurrent | undefined } | undefined;
   busy: Promise<void> | undefined;
   failures: number;
 }
@@ -34,9 +34,9 @@ export function createActuators({ outputs, onApplied, onFailed }: ActuatorsParts
 
   const applyPending = async (load: string, actuator: Actuator): Promise<void> => {
     while (actuator.pending !== undefined) {
-      const level = actuator.pending;
+      const { level, current } = actuator.pending;
       actuator.pending = undefined;
-      const failure = await actuator.output.apply(level);
+      const failure = await actuator.output.apply(level, current);
       actuator.failures = isOutputFailure(failure) ? actuator.failures + 1 : 0;
       if (isOutputFailure(failure)) onFailed(load, failure, actuator.failures);
       else onApplied(load, level);
@@ -45,10 +45,10 @@ export function createActuators({ outputs, onApplied, onFailed }: ActuatorsParts
   };
 
   return {
-    requestLevel(load, level) {
+    requestLevel(load, level, current) {
       const actuator = actuators.get(load);
       if (actuator === undefined) return;
-      actuator.pending = level;
+      actuator.pending = { level, current };
       actuator.busy ??= applyPending(load, actuator);
     },
     isIdle: (load) => actuators.get(load)?.busy === undefined,

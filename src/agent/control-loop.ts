@@ -43,7 +43,7 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
   let state: State | undefined;
   let isStopped = false;
   let wake: Cancel | undefined;
-  const decidedLevels = new Map<string, Level>();
+  const decisions = new Map<string, Decision>();
   const actuators = createActuators({
     outputs,
     onApplied(load, level) {
@@ -59,11 +59,11 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
   const feed = (event: ControlEvent): void => {
     if (state === undefined || isStopped) return;
     const now = clock.now();
-    const { state: next, decisions, commands, wakeAt } = step(site, state, event, now);
+    const { state: next, decisions: changed, commands, wakeAt } = step(site, state, event, now);
     state = next;
-    for (const { load, level } of decisions) decidedLevels.set(load, level);
-    for (const { load, level } of commands) actuators.requestLevel(load, level);
-    onStep({ state, event, decisions, hasCommands: commands.length > 0, now });
+    for (const decision of changed) decisions.set(decision.load, decision);
+    for (const { load, level, current } of commands) actuators.requestLevel(load, level, current);
+    onStep({ state, event, decisions: changed, hasCommands: commands.length > 0, now });
     wake?.();
     wake = clock.wakeAt(wakeAt, 'control', () => {
       parts.beforeTick();
@@ -75,10 +75,10 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
     start(initialState, levels) {
       state = initialState;
       feed({ kind: 'found', levels });
-      for (const [load, level] of decidedLevels) {
+      for (const { load, level, current } of decisions.values()) {
         const output = outputs.get(load);
         const keepsLevel = load in levels && output?.watchDevice === undefined;
-        if (output !== undefined && actuators.isIdle(load) && !keepsLevel) actuators.requestLevel(load, level);
+        if (output !== undefined && actuators.isIdle(load) && !keepsLevel) actuators.requestLevel(load, level, current);
       }
     },
     feed,

@@ -1,6 +1,7 @@
 /** Records running times, and the rates known at the time, in the ledger. */
 
 import type { Decision } from '../control/control-types.ts';
+import { getPowerPortion } from '../domain/currents.ts';
 import { commandsDevice } from '../domain/levels.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import { createPoller } from '../domain/poller.ts';
@@ -196,5 +197,6 @@ function buildRunCause(
     basis: decision?.basis ?? 'fail-safe',
     ...rest,
     ...(job === undefined ? {} : { job }),
+    ...(decision?.current === undefined ? {} : { portion: getPowerPortion(decision.current) }),
   };
 }

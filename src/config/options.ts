@@ -145,7 +145,10 @@ const MQTT_OUTPUT = {
   preset: defaulted(enumType(...presetNames), 'switch', 'The kind of device: sets topics and payloads.'),
   topic: required(topicType, "The device's base topic; with the preset switch its command topic."),
   channel: optional(integerType(0, 15), 'The relay of a device with several, as the device counts them.'),
-  amps: optional(integerType(6, 32), 'Chargers only: the current to charge with; a charger knows none below 6 A.'),
+  amps: optional(
+    integerType(6, 32),
+    'Chargers only: the current to charge with, at powerKw; budgetKw may lower it down to 6 A, below which a charger knows none.',
+  ),
   commandTopic: optional(topicType, "Command topic, when it differs from the preset's."),
   onPayload: optional(payloadType, 'Message that switches the load on.'),
   offPayload: optional(payloadType, 'Message that switches the load off.'),

@@ -239,6 +239,23 @@ export interface MqttOutputOptions extends Omit<MqttDeviceFields, 'meter'>, Mete
   readonly amps?: number;
 }
 
+/** No charger knows a current below this. */
+const MIN_AMPS = 6;
+
+/** The currents that a power budget may lower a charger to; none where its state is another at each, or its message is the owner's. */
+function buildLowerCurrents(
+  { withAmps }: Preset,
+  { topic, amps = MIN_AMPS, onPayload: ownPayload }: MqttOutputOptions,
+  onPayload: string,
+): Pick<MqttOutputConfig, 'lowerCurrents'> {
+  const lowered = Array.from({ length: amps - MIN_AMPS }, (_, i) => ({
+    ...{ amps: MIN_AMPS + i, of: amps, onPayload },
+    ...withAmps?.(topic, MIN_AMPS + i),
+  }));
+  if (lowered.length === 0 || ownPayload !== undefined || lowered.some((fields) => 'stateOn' in fields)) return {};
+  return { lowerCurrents: lowered };
+}
+
 /** What is written wins over the preset. A text is the mistake. */
 export function buildMqttOutput(options: MqttOutputOptions): MqttOutputConfig | string {
   const { preset, topic, channel, amps, energyTopic, energyPath, energyUnit, powerTopic, powerPath, ...overrides } =
@@ -259,5 +276,6 @@ export function buildMqttOutput(options: MqttOutputOptions): MqttOutputConfig | 
   const { commandTopic = '', onPayload = 'on', offPayload = 'off', ...rest } = fields;
   if (onPayload === offPayload) return 'onPayload and offPayload are the same; expected two different payloads';
   const states = rest.stateTopic === undefined ? {} : { stateOn: onPayload, stateOff: offPayload };
-  return { kind: 'mqtt', preset, commandTopic, onPayload, offPayload, ...states, ...rest };
+  const lower = buildLowerCurrents(presets[preset], options, onPayload);
+  return { kind: 'mqtt', preset, commandTopic, onPayload, offPayload, ...states, ...rest, ...lower };
 }

@@ -1,6 +1,6 @@
 /** The inputs and results of the control core. */
 
-import type { Level, LoadConfig, Objective } from '../domain/load-types.ts';
+import type { Level, LoadConfig, LoadCurrent, Objective } from '../domain/load-types.ts';
 import type { Thresholds } from '../domain/thresholds.ts';
 import type { Duration, Instant, Kilogram, Kilowatt, KilowattHour, Percentile, Uptime } from '../domain/units.ts';
 import type { Basis, SignalView } from '../signal/signal-view.ts';
@@ -52,6 +52,8 @@ export type VehiclePresence = 'away' | 'connected' | 'full';
 export interface LoadCommand {
   readonly load: string;
   readonly level: Level;
+  /** Absent: the charger's own. */
+  readonly current?: LoadCurrent;
 }
 
 export type DecisionReason =
@@ -124,6 +126,8 @@ export interface Decision {
   readonly why: DecisionReason;
   readonly priority: RulePriority;
   readonly basis: Basis;
+  /** To which the power budget lowers a charger that runs. */
+  readonly current?: LoadCurrent;
   /** The reason of the delayed request, when an interlock decides. */
   readonly wantedWhy?: DecisionReason;
   readonly index?: { readonly value: Percentile; readonly age: Duration };

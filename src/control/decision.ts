@@ -16,7 +16,7 @@ export function buildDecision(
   state: LoadState,
   permitted: Permitted,
 ): Decision {
-  const { request, level, interlock } = permitted;
+  const { request, level, interlock, current } = permitted;
   const until = permitted.until ?? request.until ?? presentLevelUntil(context, load, state);
   const { index, rate } = citeSignal(context);
   const { job } = state;
@@ -29,6 +29,7 @@ export function buildDecision(
     why: interlock ?? request.why,
     priority: interlock === undefined ? request.priority : interlockPriority(interlock),
     basis: request.basis,
+    ...(current === undefined ? {} : { current }),
     ...(interlock === undefined ? {} : { wantedWhy: request.why }),
     ...(index === undefined ? {} : { index }),
     ...(request.threshold === undefined ? {} : { threshold: request.threshold }),
@@ -103,6 +104,7 @@ export function isSameDecision(a: Decision | undefined, b: Decision): boolean {
   return (
     a !== undefined &&
     a.level === b.level &&
+    a.current?.amps === b.current?.amps &&
     a.wanted === b.wanted &&
     a.why === b.why &&
     a.wantedWhy === b.wantedWhy &&

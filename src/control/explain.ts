@@ -18,7 +18,7 @@ export function explainDecision(
   const clock = (at: Instant) => formatClockTime(timezone, at, decision.at);
   const signal = formatSignalPart(decision, unit);
   const body = [
-    formatReason(decision, clock),
+    `${formatReason(decision, clock)}${formatCurrent(decision)}`,
     formatEnding(decision, clock),
     formatJob(decision, clock),
     formatMoneyPart(decision),
@@ -51,6 +51,9 @@ function formatBasis(basis: Basis): string {
       return '';
   }
 }
+
+const formatCurrent = ({ current }: Decision) =>
+  current === undefined ? '' : `, with ${current.amps} A of ${current.of} A because others need power`;
 
 interface ReasonFacts {
   readonly decision: Decision;

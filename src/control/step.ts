@@ -41,7 +41,10 @@ export function step(
   const outcomes = decide(forced.context, replan(forced.context, forced.states));
   const commands = outcomes
     .filter(({ load, state: one, permitted }) => needsCommand(load, one, permitted))
-    .map(({ load, permitted }) => ({ load: load.name, level: permitted.level }));
+    .map(({ load, permitted: { level, current } }) => ({
+      ...{ load: load.name, level },
+      ...(current === undefined ? {} : { current }),
+    }));
   const switched = outcomes.map((one) => ({ ...one, state: applyLevel(one.load, one.state, one.permitted, now) }));
   const first = recordDecisions(forced.context, switched);
   if (commands.length === 0)

@@ -45,6 +45,22 @@ export interface SgReadySwitches {
   readonly switches: readonly [MqttOutputConfig, MqttOutputConfig];
 }
 
+interface DeviceMessage {
+  readonly topic: string;
+  readonly payload: string;
+}
+
+/** A current of a charger, of its own one. */
+export interface LoadCurrent {
+  readonly amps: number;
+  readonly of: number;
+}
+
+export interface DeviceCurrent extends LoadCurrent {
+  readonly onPayload: string;
+  readonly beforeOn?: DeviceMessage;
+}
+
 export interface MqttOutputConfig {
   readonly kind: 'mqtt';
   /** The meaning of the payloads; a preset fills in what the configuration leaves out. */
@@ -70,7 +86,9 @@ export interface MqttOutputConfig {
   /** A message that the device answers with its state. */
   readonly query?: { readonly topic: string; readonly payload: string };
   /** A message sent before each command "on": the current of a charger that takes it on a topic of its own. */
-  readonly beforeOn?: { readonly topic: string; readonly payload: string };
+  readonly beforeOn?: DeviceMessage;
+  /** What switches a charger on with less than its own current; ascending. Its state does not depend on the current. */
+  readonly lowerCurrents?: readonly DeviceCurrent[];
   readonly meter?: DeviceMeter;
   /** Where a charger reports its vehicle; each topic may tell a part of it. */
   readonly vehicle?: readonly VehicleReport[];

@@ -23,6 +23,8 @@ export interface RunCause {
   readonly basis: Basis;
   readonly region?: string;
   readonly job?: string;
+  /** The part of its power that a charger gets; absent: all. */
+  readonly portion?: number;
   /** The device was sent the level and has not confirmed it. */
   readonly unconfirmed?: true;
 }
@@ -44,7 +46,7 @@ export const startMeter = (
   now: ClockReading,
 ): Meter => ({ load: load.name, powerKw: load.powerKw, period, since: now, cause });
 
-const CAUSE_KEYS = ['level', 'why', 'basis', 'region', 'job', 'unconfirmed'] as const;
+const CAUSE_KEYS = ['level', 'why', 'basis', 'region', 'job', 'portion', 'unconfirmed'] as const;
 
 export const isSameCause = (a: RunCause, b: RunCause) => CAUSE_KEYS.every((key) => a[key] === b[key]);
 
@@ -57,7 +59,7 @@ function buildSlotEntry({ load, powerKw: power, cause }: Measured, at: Instant, 
     load,
     at,
     for: length,
-    energy: computeEnergy(power, length),
+    energy: computeEnergy((power * (cause.portion ?? 1)) as Kilowatt, length),
     metered: false,
     level: cause.level,
     why: cause.why,

@@ -2,6 +2,7 @@
 
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
+import { getPowerPortion } from '../domain/currents.ts';
 import { isRunning, listMqttDevices } from '../domain/levels.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import { chooseRateUnit, convertRate, type RateUnit } from '../domain/rate-units.ts';
@@ -110,7 +111,7 @@ export function buildLoadPayload(decision: Decision, text: string, facts: LoadFa
             shortfallMinutes: roundTo(inMinutes(job.shortfall), 1),
           },
     energyKwh: energy === undefined ? null : roundTo(energy, 3),
-    powerKw: isRunning(level) ? facts.load.powerKw : 0,
+    powerKw: isRunning(level) ? roundTo(facts.load.powerKw * getPowerPortion(decision.current), 3) : 0,
     energyTodayKwh: facts.energyTodayKwh ?? null,
     money: buildMoneyPayload(decision),
   };

@@ -1,7 +1,7 @@
 /** Sends one command at a time to an MQTT device and repeats it until the device confirms. */
 
 import { formatDuration } from '../domain/duration-text.ts';
-import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
+import type { DeviceCurrent, Level, LoadCurrent, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker } from '../domain/ports.ts';
 import { milliseconds, seconds } from '../domain/units.ts';
 import type { DeviceLink } from './device-link.ts';
@@ -15,6 +15,8 @@ export const MAX_COMMAND_SENDS = 4;
 /** A level; without one the release of the device. */
 export interface DeviceCommand {
   readonly level?: Level;
+  /** Of a charger that is lowered. */
+  readonly current?: LoadCurrent | undefined;
 }
 
 export interface CommandSenderParts {
@@ -36,19 +38,19 @@ export interface CommandSender {
 
 export function createCommandSender(parts: CommandSenderParts): CommandSender {
   const { config, broker, lease, link, maxSends = MAX_COMMAND_SENDS } = parts;
-  const { commandTopic, stateTopic, beforeOn } = config;
+  const { commandTopic, stateTopic } = config;
   let commandNumber = 0;
   let sendsUnderWay = 0;
 
-  const sendOnce = async ({ level }: DeviceCommand, isFirst: boolean, isCurrent: () => boolean) => {
-    const payload = getPayload(parts, level);
+  const sendOnce = async ({ level, current }: DeviceCommand, isFirst: boolean, isCurrent: () => boolean) => {
+    const lowered = config.lowerCurrents?.find(({ amps }) => amps === current?.amps);
+    const { payload, before } = getMessages(parts, level, lowered);
     const other = lease.otherHolder();
     if (other !== undefined) return buildBusyFailure(other);
     if (!link.isOnline()) return OFFLINE;
     if (link.isAvailable() === false) return buildGoneFailure(config);
     const reportsBefore = link.reportCount();
-    if (level === 'on' && beforeOn !== undefined)
-      await broker.publish(beforeOn.topic, beforeOn.payload, { retain: false });
+    if (before !== undefined) await broker.publish(before.topic, before.payload, { retain: false });
     const isAccepted = await broker.publish(commandTopic, payload, { retain: false });
     if (!isCurrent()) return OVERTAKEN;
     if (!isAccepted) return buildRefusedFailure(commandTopic, isDenied(broker, commandTopic));
@@ -91,13 +93,14 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
 }
 
 /** Some devices answer an empty command as a question (Tasmota), and a broker forgets what it stored. */
-function getPayload({ load, config }: CommandSenderParts, level: Level | undefined): string {
-  const { onPayload, offPayload, releasePayload = '' } = config;
+function getMessages({ load, config }: CommandSenderParts, level: Level | undefined, lowered?: DeviceCurrent) {
+  const { offPayload, releasePayload = '' } = config;
+  const { onPayload, beforeOn } = lowered ?? config;
   if (level !== undefined && level !== 'on' && level !== 'off')
     throw new Error(`load ${load}: an MQTT device has the levels on and off, not "${level}"`);
   const payload = level === undefined ? releasePayload : level === 'on' ? onPayload : offPayload;
   if (payload === '') throw new Error(`load ${load}: an empty MQTT payload is no command`);
-  return payload;
+  return { payload, before: level === 'on' ? beforeOn : undefined };
 }
 
 const buildFailure = (kind: OutputFailure['kind'], detail: string): OutputFailure => ({ kind, detail });

@@ -101,10 +101,10 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       const level = toLevel(link.reading());
       return level === undefined ? {} : { level };
     },
-    async apply(level) {
+    async apply(level, current) {
       await link.start();
       isOpened = true;
-      return applyCommand({ level });
+      return applyCommand({ level, current });
     },
     read: async () => toLevel(link.reading()),
     watchDevice(newHandlers) {

@@ -1,6 +1,6 @@
 /** The contract of every kind of output: one load's level, commanded and read back. */
 
-import type { Level, VehicleState } from '../domain/load-types.ts';
+import type { Level, LoadCurrent, VehicleState } from '../domain/load-types.ts';
 import type { Kilowatt, KilowattHour } from '../domain/units.ts';
 
 export type OutputFailure = {
@@ -48,8 +48,8 @@ export interface DeviceHandlers {
 export interface Output {
   /** The level found at start where it can be read, else undefined. Never changes it. May be tried again after a failure. */
   open(): Promise<{ readonly level?: Level } | OutputFailure>;
-  /** Resolves when the level is in place as far as the output can verify. Calls do not overlap. After `offline` the output sends it by itself once the link is back, unless it gets another, and reports it. */
-  apply(level: Level): Promise<OutputFailure | undefined>;
+  /** `current`: of a charger that is lowered. Resolves when the level is in place as far as the output can verify. Calls do not overlap. After `offline` the output sends it by itself once the link is back, unless it gets another, and reports it. */
+  apply(level: Level, current?: LoadCurrent): Promise<OutputFailure | undefined>;
   /** The level read back, where the output can. */
   read(): Promise<Level | undefined | OutputFailure>;
   /** `report` gets the level once the device agrees with the one applied, and the failure when it does not keep it. */

@@ -45,7 +45,7 @@ function setUp({ disk = createMemoryDisk() } = {}) {
       (entry) => entry.kind === 'job' && entry.job,
     );
   };
-  return { disk, keeper, see, seen, decide, listJobs };
+  return { clock, disk, keeper, see, seen, decide, listJobs };
 }
 
 describe('writing the ledger', () => {
@@ -59,6 +59,25 @@ describe('writing the ledger', () => {
     see(11);
     await keeper.flush();
     expect(await seen()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  });
+
+  it('counts a charger that the power budget lowers at its part of the power', async () => {
+    const { disk, keeper, clock } = setUp();
+    const reason = { wanted: 'on', why: 'clean', priority: 8, basis: 'fresh-forecast' } as const;
+    const decide = (current?: { amps: number; of: number }) =>
+      keeper.recordDecision(
+        { load: 'car', at: clock.now().wall, level: 'on', ...reason, ...(current && { current }) },
+        clock.now(),
+      );
+    decide();
+    keeper.recordLevel('car', 'on', clock.now());
+    await clock.runUntil(addDuration(NOON, minutes(30)));
+    decide({ amps: 8, of: 16 });
+    await clock.runUntil(addDuration(NOON, minutes(60)));
+    await keeper.stop();
+    const { entries } = parseLedger(new TextDecoder().decode(await disk.read(FILE)));
+    const energy = entries.reduce((sum, entry) => sum + (entry.kind === 'slot' ? entry.energy : 0), 0);
+    expect(energy).toBeCloseTo(CAR.powerKw * 0.75, 6);
   });
 
   it('keeps what a full disk refuses, in order, until there is room', async () => {

@@ -82,6 +82,23 @@ it.each(PRESENCE)('%s at %s is there or not by %s', (preset, topic, where, onlin
   expect(made.query && `${made.query.topic} ${made.query.payload}`).toBe(question);
 });
 
+it.each(['go-e', 'openevse', 'openevse-claim', 'warp'] as const)(
+  'lowers %s where its state stays the same',
+  (preset) => {
+    const made = buildMqttOutput({ preset, topic: 'a/1', amps: 8 });
+    if (typeof made === 'string') throw new Error(made);
+    const lowered = made.lowerCurrents?.map(({ amps, of, onPayload, beforeOn }) => [
+      amps,
+      of,
+      beforeOn?.payload ?? onPayload,
+    ]);
+    const message = (amps: number) => (preset === 'go-e' ? `${amps}` : `{"state":"active","charge_current":${amps}}`);
+    expect(lowered).toEqual(preset === 'warp' ? undefined : [6, 7].map((amps) => [amps, 8, message(amps)]));
+    const own = buildMqttOutput({ preset, topic: 'a/1', amps: 8, onPayload: 'mine' });
+    expect(own).not.toHaveProperty('lowerCurrents');
+  },
+);
+
 it('is the whole list', () => expect(new Set(COMMANDS.map(([preset]) => preset))).toEqual(new Set(presetNames)));
 
 it('lets what is written win', () =>

@@ -2,7 +2,7 @@
 
 import { hashFraction } from '../../domain/hash-fraction.ts';
 import { idleLevel, isRunning, isSgReady } from '../../domain/levels.ts';
-import type { Level, LoadConfig } from '../../domain/load-types.ts';
+import type { Level, LoadConfig, LoadCurrent } from '../../domain/load-types.ts';
 import type { Instant, Uptime } from '../../domain/units.ts';
 import type { DecisionReason } from '../control-types.ts';
 import type { LoadState } from '../state/control-state.ts';
@@ -23,6 +23,8 @@ import {
 export interface Permitted {
   readonly request: LevelRequest;
   readonly level: Level;
+  /** To which the power budget lowers it; absent: its own. */
+  readonly current?: LoadCurrent;
   /** What holds the request back, if anything does. */
   readonly interlock?: DecisionReason;
   readonly until?: Instant;

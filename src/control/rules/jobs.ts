@@ -1,5 +1,6 @@
 /** The job of a load, its progress, and when it must run to meet its deadline. */
 
+import { getPowerPortion } from '../../domain/currents.ts';
 import { isRunning } from '../../domain/levels.ts';
 import type { Goal, LoadConfig } from '../../domain/load-types.ts';
 import { findNextDeadline, findPreviousDeadline, findPreviousOccurrence } from '../../domain/local-time.ts';
@@ -9,7 +10,14 @@ import { type Duration, days, hours, type Instant } from '../../domain/units.ts'
 import { settleBill } from '../planning/job-pricing.ts';
 import type { Job, LoadState } from '../state/control-state.ts';
 import { startAllowedFrom } from './start-budget.ts';
-import { DEFAULT_SLOT, effectiveMinOff, presentLevel, runningSince, type StepContext } from './step-context.ts';
+import {
+  DEFAULT_SLOT,
+  effectiveMinOff,
+  presentCurrent,
+  presentLevel,
+  runningSince,
+  type StepContext,
+} from './step-context.ts';
 
 /** Room for a load that runs slower than it should. */
 export const DEADLINE_MARGIN = 1.05;
@@ -141,13 +149,14 @@ export function computeShortfall(context: StepContext, load: LoadConfig, state: 
   if (!context.now.trusted) return 0 as Duration;
   const { wall } = context.now;
   const start = isRunning(presentLevel(state)) ? wall : wall + computeStartWait(context, load, state);
-  return Math.max(0, remainingNeed(job) - Math.max(0, job.by - Math.max(job.from, start))) as Duration;
+  const portion = getPowerPortion(presentCurrent(state));
+  return Math.max(0, remainingNeed(job) - portion * Math.max(0, job.by - Math.max(job.from, start))) as Duration;
 }
 
 /** Confirmed running, with no stop pending. */
 const isConfirmedRunning = (state: LoadState) => isRunning(state.level) && isRunning(presentLevel(state));
 
-/** Counts the running time since the last step from the beginning of the job; the time until a stop is carried out does not count. */
+/** Counts the running time, at a lower current in proportion, since the last step from the beginning of the job; the time until a stop is carried out does not count. */
 export function countProgress(
   state: LoadState,
   passed: Duration,
@@ -158,7 +167,8 @@ export function countProgress(
   if (job === undefined || !isConfirmedRunning(state) || isSuspended(state)) return state;
   const within = trusted ? Math.min(passed, wall - job.from) : passed;
   if (!(within > 0)) return state;
-  const spent = job.bill === undefined ? 0 : sumPrice(prices, (wall - within) as Instant, wall);
+  const portion = getPowerPortion(state.current);
+  const spent = job.bill === undefined ? 0 : portion * sumPrice(prices, (wall - within) as Instant, wall);
   const bill = job.bill && { ...job.bill, spent: job.bill.spent + spent };
-  return { ...state, job: { ...job, done: (job.done + within) as Duration, ...(bill && { bill }) } };
+  return { ...state, job: { ...job, done: (job.done + portion * within) as Duration, ...(bill && { bill }) } };
 }

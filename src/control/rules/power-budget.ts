@@ -1,8 +1,9 @@
 /** Divides the site's power when it does not suffice for all loads. */
 
+import { getPowerPortion, listLowerCurrents } from '../../domain/currents.ts';
 import { idleLevel, isRunning } from '../../domain/levels.ts';
-import type { LoadConfig } from '../../domain/load-types.ts';
-import type { Instant } from '../../domain/units.ts';
+import type { LoadConfig, LoadCurrent } from '../../domain/load-types.ts';
+import type { Instant, Kilowatt } from '../../domain/units.ts';
 import type { LoadState } from '../state/control-state.ts';
 import type { Permitted } from './interlocks.ts';
 import { hasNoPauseLeft, remainingNeed } from './jobs.ts';
@@ -11,16 +12,20 @@ import { minimumTimeEnd, presentLevel, type StepContext } from './step-context.t
 interface PowerClaim {
   readonly index: number;
   readonly load: LoadConfig;
+  readonly state: LoadState;
   readonly permitted: Permitted;
   /** Draws now, or may: a pause counts once it is confirmed. */
   readonly draws: boolean;
 }
 
 const POWER_TOLERANCE = 1e-9;
+/** From this priority on loads of one priority share: before it a deadline or a person would wait for a load that can. */
+const FIRST_SHARED_PRIORITY = 7;
 
 /**
- * Power goes to the loads that cannot be stopped, then by priority, then by deadline, then to those that run already. A load that
- * must make room stops first; the one it makes room for starts when that is confirmed.
+ * Power goes to the loads that cannot be stopped, then by priority, then by deadline, then to those that run already. A charger is
+ * lowered where that lets another load of its priority run, or where the rest is all there is for it. A load that must make room
+ * stops or is lowered first; the one it makes room for starts when that is confirmed.
  */
 export function applyPowerBudget(
   context: StepContext,
@@ -33,7 +38,7 @@ export function applyPowerBudget(
     const one = permitted[index];
     const state = states[index];
     if (one === undefined || state === undefined || load.observeOnly) return [];
-    return [{ index, load, permitted: one, draws: mayDraw(state) }];
+    return [{ index, load, state, permitted: one, draws: mayDraw(state) }];
   });
   const requesting = sortClaims(
     claims.filter((claim) => isRunning(claim.permitted.level)),
@@ -44,20 +49,95 @@ export function applyPowerBudget(
       mustKeepRunning(context, load, states[index]) ||
       context.now.wall <= (runTurnEnd(context, states, index) ?? -Infinity),
   );
-  let granted = sumPower(keepRunning);
-  let drawn = sumPower(claims.filter(({ draws }) => draws));
+  const account = openAccount(budget, claims, keepRunning);
   const result = [...permitted];
-  for (const claim of requesting) {
-    if (keepRunning.includes(claim)) continue;
-    const { index, load, draws } = claim;
-    const fits = granted + load.powerKw <= budget + POWER_TOLERANCE;
-    if (fits) granted += load.powerKw;
-    const free = draws || drawn + load.powerKw <= budget + POWER_TOLERANCE;
-    if (fits && !draws && free) drawn += load.powerKw;
-    if (!fits || !free)
-      result[index] = { request: claim.permitted.request, level: idleLevel(load), interlock: 'power-budget' };
+  for (const group of groupClaims(requesting)) {
+    const admitted = group.filter((claim) => keepRunning.includes(claim) || account.admit(claim));
+    for (const claim of group) {
+      const power = admitted.includes(claim) ? account.raise(claim, keepRunning.includes(claim)) : undefined;
+      result[claim.index] = power === undefined ? refuse(claim) : lower(claim.permitted, power.current);
+    }
   }
   return result;
+}
+
+const refuse = ({ load, permitted: { request } }: PowerClaim): Permitted => ({
+  request,
+  level: idleLevel(load),
+  interlock: 'power-budget',
+});
+
+const lower = (permitted: Permitted, current: LoadCurrent | undefined): Permitted =>
+  current === undefined ? permitted : { ...permitted, current };
+
+/** Each claim by itself, and those of one shared priority together; in their order. */
+function groupClaims(claims: readonly PowerClaim[]): readonly (readonly PowerClaim[])[] {
+  const groups: PowerClaim[][] = [];
+  for (const claim of claims) {
+    const last = groups.at(-1);
+    const { priority } = claim.permitted.request;
+    if (last?.[0]?.permitted.request.priority === priority && priority >= FIRST_SHARED_PRIORITY) last.push(claim);
+    else groups.push([claim]);
+  }
+  return groups;
+}
+
+/** What is granted of the budget, and what is drawn until loads that stop or are lowered have confirmed that. */
+function openAccount(budget: Kilowatt, claims: readonly PowerClaim[], keepRunning: readonly PowerClaim[]) {
+  const limit = budget + POWER_TOLERANCE;
+  let granted = keepRunning.reduce((sum, claim) => sum + leastPower(claim), 0);
+  let drawn = claims.reduce((sum, claim) => sum + drawnPower(claim), 0);
+
+  return {
+    /** Reserves the least power of a load; false when there is not so much. */
+    admit(claim: PowerClaim): boolean {
+      const fits = granted + leastPower(claim) <= limit;
+      if (fits) granted += leastPower(claim);
+      return fits;
+    },
+    /** The highest current that is left; undefined while too much is drawn for the load to start. */
+    raise(claim: PowerClaim, isKept: boolean): { readonly current: LoadCurrent | undefined } | undefined {
+      const own = drawnPower(claim);
+      const room = limit - granted + leastPower(claim);
+      const fitting = listChoices(claim).filter(({ power }) => power <= room);
+      const best = fitting[0] ?? listChoices(claim).at(-1);
+      if (best === undefined) return undefined;
+      granted += best.power - leastPower(claim);
+      const isFree = ({ power }: PowerChoice) => power <= own || drawn - own + power <= limit;
+      const free = [best, ...fitting].find(isFree) ?? (isKept ? listChoices(claim).at(-1) : undefined);
+      if (free !== undefined) drawn += Math.max(0, free.power - own);
+      return free;
+    },
+  };
+}
+
+interface PowerChoice {
+  /** Undefined: its own. */
+  readonly current: LoadCurrent | undefined;
+  readonly power: number;
+}
+
+const powerAt = ({ load }: PowerClaim, current: LoadCurrent | undefined) => load.powerKw * getPowerPortion(current);
+
+/** Descending. */
+const listChoices = (claim: PowerClaim): readonly PowerChoice[] =>
+  [undefined, ...listLowerCurrents(claim.load).toReversed()].map((current) => ({
+    current,
+    power: powerAt(claim, current),
+  }));
+
+const leastPower = (claim: PowerClaim) => powerAt(claim, listLowerCurrents(claim.load)[0]);
+
+/** By the highest of the currents that it may have. */
+function drawnPower(claim: PowerClaim): number {
+  const { state, draws } = claim;
+  if (!draws) return 0;
+  const { level, current, pending } = state;
+  if (pending?.mayDraw) return powerAt(claim, undefined);
+  return Math.max(
+    isRunning(level) ? powerAt(claim, current) : 0,
+    isRunning(pending?.level) ? powerAt(claim, pending?.current) : 0,
+  );
 }
 
 const mayDraw = ({ level, pending }: LoadState) =>
@@ -83,8 +163,6 @@ export function runTurnEnd({ site }: StepContext, states: readonly LoadState[], 
   );
   return Math.min(...others, Infinity) as Instant;
 }
-
-const sumPower = (claims: readonly PowerClaim[]) => claims.reduce((sum, { load }) => sum + load.powerKw, 0);
 
 const sortClaims = (claims: readonly PowerClaim[], states: readonly LoadState[]) =>
   [...claims].sort((a, b) => compareClaims(a, b, states));

@@ -68,6 +68,10 @@ export function findDecisionBasis(context: StepContext, load: LoadConfig): Basis
 /** The level a load has or is about to have. */
 export const presentLevel = (state: LoadState) => state.pending?.level ?? state.level;
 
+/** The current a charger has or is about to have; undefined: its own. */
+export const presentCurrent = (state: LoadState) =>
+  state.pending === undefined ? state.current : state.pending.current;
+
 /** Since when the present running or pausing lasts; a command counts from when it was given. */
 export const runningSince = (state: LoadState): Uptime =>
   state.pending !== undefined && isRunning(state.pending.level) !== isRunning(state.level)

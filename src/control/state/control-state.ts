@@ -1,6 +1,6 @@
 /** The state of the control core between two steps, and its form on disk. */
 
-import type { Level } from '../../domain/load-types.ts';
+import type { Level, LoadCurrent } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import type { OwnerThresholds } from '../../domain/thresholds.ts';
 import type { Duration, Instant, Uptime } from '../../domain/units.ts';
@@ -23,6 +23,8 @@ interface PendingCommand {
   readonly at: Uptime;
   /** Replaced a command to run that may have been carried out. */
   readonly mayDraw: boolean;
+  /** Undefined: the charger's own. */
+  readonly current: LoadCurrent | undefined;
 }
 
 export interface Job {
@@ -30,7 +32,7 @@ export interface Job {
   /** Not before. */
   readonly from: Instant;
   readonly need: Duration;
-  /** Running time counted so far, from confirmed levels, on the monotonic clock. */
+  /** Running time at full power counted so far, from confirmed levels, on the monotonic clock. */
   readonly done: Duration;
   readonly starts: number;
   /** It must run now to meet its deadline, and runs until done or until the deadline. */
@@ -65,6 +67,8 @@ export interface LoadState {
   readonly name: string;
   /** The last confirmed level; undefined until one is known. */
   readonly level: Level | undefined;
+  /** To which a charger that runs is lowered; undefined: its own. */
+  readonly current: LoadCurrent | undefined;
   readonly pending: PendingCommand | undefined;
   /** Since when it runs, or does not. A boot counts as a change. */
   readonly runningSince: Uptime;
@@ -126,6 +130,7 @@ const UPTIME_ZERO = 0 as Uptime;
 const createLoadState = (name: string): LoadState => ({
   name,
   level: undefined,
+  current: undefined,
   pending: undefined,
   runningSince: UPTIME_ZERO,
   levelSince: UPTIME_ZERO,

@@ -44,6 +44,7 @@ const objectOf =
 
 const MAX_EVENTS = 2_000;
 const level = oneOf('off', 'on', 'block', 'normal', 'recommend', 'force');
+const current = optionalOf(objectOf({ amps: number, of: number }));
 const override = objectOf({ level, until: number });
 const thresholds = { onBelow: number, offAbove: number };
 const job = objectOf({
@@ -71,7 +72,8 @@ const plan = objectOf({
 const load = objectOf({
   name: text,
   level: optionalOf(level),
-  pending: optionalOf(objectOf({ level, at: number, mayDraw: boolean })),
+  current,
+  pending: optionalOf(objectOf({ level, at: number, mayDraw: boolean, current })),
   runningSince: number,
   levelSince: number,
   starts: arrayOf(number, MAX_EVENTS),

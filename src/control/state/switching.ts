@@ -5,7 +5,7 @@ import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import { hours, type Uptime } from '../../domain/units.ts';
 import type { Permitted } from '../rules/interlocks.ts';
-import { presentLevel } from '../rules/step-context.ts';
+import { presentCurrent, presentLevel } from '../rules/step-context.ts';
 import type { LoadState } from './control-state.ts';
 
 /** Read-backs in a row that differ before the output counts as faulty, and how long it then does. */
@@ -15,8 +15,11 @@ const FIRST_SWITCH_RETRY = 5_000;
 const MAX_SWITCH_RETRY = 300_000;
 
 /** Whether to send a command: the load neither has the level nor is about to. A safety trip does not wait for a retry. */
-export const needsCommand = (load: LoadConfig, state: LoadState, { level, request }: Permitted): boolean =>
-  presentLevel(state) !== level && !load.observeOnly && (state.retryAt === undefined || request.priority === 1);
+export const needsCommand = (load: LoadConfig, state: LoadState, permitted: Permitted): boolean =>
+  !hasLevel(state, permitted) && !load.observeOnly && (state.retryAt === undefined || permitted.request.priority === 1);
+
+const hasLevel = (state: LoadState, { level, current }: Permitted) =>
+  presentLevel(state) === level && (!isRunning(level) || presentCurrent(state)?.amps === current?.amps);
 
 /** The state after a command that was due; a load with `observeOnly` follows at once. */
 export function applyLevel(load: LoadConfig, state: LoadState, permitted: Permitted, now: ClockReading): LoadState {
@@ -25,7 +28,10 @@ export function applyLevel(load: LoadConfig, state: LoadState, permitted: Permit
   if (!needsCommand(load, state, permitted)) return state;
   const { pending } = state;
   const mayDraw = pending !== undefined && (pending.mayDraw || isRunning(pending.level));
-  return { ...replacePending(state, now.uptime), pending: { level, at: now.uptime, mayDraw } };
+  return {
+    ...replacePending(state, now.uptime),
+    pending: { level, at: now.uptime, mayDraw, current: permitted.current },
+  };
 }
 
 /** A command given before the last one was confirmed: the load may have switched and counts as if it had. */
@@ -46,7 +52,8 @@ export function confirmLevel(state: LoadState, level: Level, { uptime }: ClockRe
   const { level: before, blocks } = state;
   const pending = state.pending?.level === level ? undefined : state.pending;
   const settled = pending === undefined ? { retryAt: undefined, faultUntil: undefined } : {};
-  const confirmed: LoadState = { ...state, pending, ...settled };
+  const current = !isRunning(level) ? undefined : pending === state.pending ? state.current : state.pending?.current;
+  const confirmed: LoadState = { ...state, current, pending, ...settled };
   if (before === level) return confirmed;
   const changed: LoadState = {
     ...confirmed,
