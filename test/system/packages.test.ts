@@ -25,8 +25,10 @@ describe('scripts/package', () => {
 
   it('changes only paths of the units, in which the installation finds the flags of Node', () => {
     const units = readdirSync(join(PROJECT, 'systemd')).filter((name) => name.endsWith('.service'));
-    for (const name of units) {
-      const text = readFileSync(join(PROJECT, 'systemd', name), 'utf8');
+    const texts = units.map((name) => readFileSync(join(PROJECT, 'systemd', name), 'utf8'));
+    const ofNode = texts.filter((text) => /^ExecStart=.*\bnode\b/m.test(text));
+    expect(ofNode).toHaveLength(3);
+    for (const text of ofNode) {
       expect(text).toMatch(
         /^ExecStart=\/usr\/bin\/env node --lite-mode .* \/usr\/local\/lib\/gridtide\/dist\/main\.js /m,
       );

@@ -124,6 +124,9 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
 
   if (args.flag('yes')) await writeHouse(file, buildExampleConfig({ isDry }), overwrite, terminal);
   else await writeAnswers(file, overwrite, terminal);
-  terminal.out(`next: gridtide check --config ${file}\n`);
+  const isInstalled = resolve(file) === terminal.installed?.config;
+  terminal.out(
+    isInstalled ? 'next: gridtide check, then systemctl restart gridtide\n' : `next: gridtide check --config ${file}\n`,
+  );
   return 0;
 }
