@@ -70,6 +70,8 @@ export interface DemoRun {
   readonly result: DemoResult;
   readonly cells: readonly StripCell[];
   readonly from: Instant;
+  /** By the agent; the bytes are those of topics and payloads. */
+  readonly published: { readonly messages: number; readonly bytes: number };
 }
 
 /** Runs the demo to its end, or to `stop`; everything it started is ended. */
@@ -125,7 +127,7 @@ async function runAgent(
   await clock.runUntilDone(agent.stop());
   const result = buildDemoResult(options, await readLedgerEntries(world.disk), recorder, reference.counts());
   options.onEvent({ result });
-  return { result, cells: recorder.listCells(), from: START };
+  return { result, cells: recorder.listCells(), from: START, published: recorder.countMessages() };
 }
 
 async function registerAccount(url: string, { http, clock, random, log }: Ports): Promise<void> {
@@ -189,7 +191,6 @@ function buildDemoResult(
     switches: sumLoads('switches'),
     requests,
     logins,
-    mqtt: recorder.countMessages(),
     deadlines: recorder.countDeadlines(),
   };
 }

@@ -46,8 +46,6 @@ export interface DemoResult {
   readonly switches: number;
   readonly requests: number;
   readonly logins: number;
-  /** What the agent published: messages, with the bytes of topics and payloads. */
-  readonly mqtt: { readonly messages: number; readonly bytes: number };
   readonly deadlines: { readonly met: number; readonly missed: number };
 }
 
@@ -166,8 +164,7 @@ const formatBill = ({ bill }: DemoLoadResult) =>
     : `, ${formatMoney(bill.paid, bill.currency)} instead of ${formatMoney(bill.instead, bill.currency)}`;
 
 /** The result as text: the whole, a line a load, and what it cost in requests. */
-export function formatSummary({ hours, kg, savedKg, loads, deadlines, requests, logins, mqtt }: DemoResult): string {
-  const published = `${formatCount(mqtt.messages, 'message')} (${(mqtt.bytes / 1_024).toFixed(0)} KiB) to the broker`;
+export function formatSummary({ hours, kg, savedKg, loads, deadlines, requests, logins }: DemoResult): string {
   const width = Math.max(...loads.map(({ load }) => load.length));
   const rows = loads.map((one) => {
     const baseline = one.comparedWith && `${formatKilograms(one.insteadKg)} ${BASELINE_TEXT[one.comparedWith]}`;
@@ -178,6 +175,6 @@ export function formatSummary({ hours, kg, savedKg, loads, deadlines, requests, 
   return [
     `${formatCount(hours, 'hour')}: ${formatKilograms(kg)} CO2, ${formatSaving(savedKg)}`,
     ...rows,
-    `  deadlines: ${deadlines.met} met, ${deadlines.missed} missed; ${formatCount(requests, 'request')}, ${formatCount(logins, 'login')}, ${published}`,
+    `  deadlines: ${deadlines.met} met, ${deadlines.missed} missed; ${formatCount(requests, 'request')}, ${formatCount(logins, 'login')}`,
   ].join('\n');
 }

@@ -81,11 +81,10 @@ describe('what people are told', () => {
       switches: 1,
       requests: 1,
       logins: 1,
-      mqtt: { messages: 2, bytes: 2_048 },
       deadlines,
     });
     expect(text).toContain('1 hour: 2.00 kg CO2, 1.00 kg more');
     expect(text).toContain('at once: 1.00 kg more, 0.31 USD instead of 0.62 USD  (1 switch)');
-    expect(text).toContain('1 request, 1 login, 2 messages (2 KiB) to the broker');
+    expect(text).toContain('1 request, 1 login');
   });
 });
