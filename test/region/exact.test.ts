@@ -6,6 +6,7 @@ import { type JsonEvents, JsonReader } from '../../src/region/geojson/json-reade
 import { createRingBuffer } from '../../src/region/geojson/ring-buffer.ts';
 import { RING_START } from '../../src/region/index/clip.ts';
 import { createPageCache } from '../../src/region/index/page-cache.ts';
+import { PolygonReader } from '../../src/region/index/polygon-rings.ts';
 import { createVertexDecoder, createVertexEncoder } from '../../src/region/index/vertex-codec.ts';
 
 /** The numbers of a text, read in chunks of `size` bytes. */
@@ -89,9 +90,12 @@ describe('gathered rings', () => {
     for (let i = 0; i < most - 1; i++) vertex((i % 360) - 180, i / most);
     vertex(-180, 0);
     gatherer.endRing();
-    const { xy, vertexCount: vertices } = gatherer.polygon;
-    expect(vertices).toBe(most - 1);
-    expect([xy[2 * most - 4], xy[2 * most - 3]]).toEqual([((most - 2) % 360) - 180, (most - 2) / most]);
+    const { polygon } = gatherer;
+    expect(polygon.vertexCount).toBe(most - 1);
+    const listed = [0, 1, Math.floor(most / 2), most - 3, most - 2];
+    const out = new Float64Array(2 * listed.length);
+    new PolygonReader().copyListed(polygon, Uint32Array.from(listed), { from: 0, to: listed.length }, out);
+    expect([...out]).toEqual(listed.flatMap((i) => [(i % 360) - 180, i / most]));
     vertex(1, 1);
     expect(() => vertex(1, 1)).toThrow(`more than ${most} vertices`);
   });

@@ -2,6 +2,7 @@
 
 import { formatCount, formatInstant, type Instant } from '../../domain/units.ts';
 import { createSharedFileDisk } from '../../platform/file-disk.ts';
+import { keepYoungHeapSmall } from '../../platform/young-heap.ts';
 import { type DownloadOptions, downloadHomeMap, importHomeMap } from '../../region/home-region.ts';
 import { readMapInfo } from '../../region/index/index-reader.ts';
 import type { ImportProgress, ImportResult, MapInfo } from '../../region/region-types.ts';
@@ -148,5 +149,6 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   // The region of the place is stored beside the map.
   const context: LocalContext = place === undefined ? given : { ...given, place };
   if (args.action === 'info') return showInfo(context, args.flag('json'), terminal);
+  keepYoungHeapSmall();
   return args.action === 'import' ? importFile(args, context, terminal) : updateMap(args, context, terminal);
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DiskError } from '../../domain/ports.ts';
 import { type LedgerMonth, listLedgerFiles, readLedgerMonths } from '../../ledger/ledger-files.ts';
 import { isFileMissing, translateDiskError } from '../../platform/disk-error-text.ts';
+import { keepYoungHeapSmall } from '../../platform/young-heap.ts';
 import { JobError } from './command.ts';
 
 export interface LedgerDirectory {
@@ -26,8 +27,7 @@ export async function openLedger(directory: string): Promise<LedgerDirectory> {
     throw new JobError(
       `${directory} has no ledger, so there is nothing to report; the agent writes one within an hour: let it run, or give its --state`,
     );
-  // What is read dies young: a young heap that does not grow for it saves 20 to 30 MB.
-  process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
+  keepYoungHeapSmall();
   const read = (name: string) => readFile(join(directory, name));
   return { names, read: (chosen) => readLedgerMonths({ read }, chosen) };
 }

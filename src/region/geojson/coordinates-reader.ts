@@ -1,7 +1,8 @@
 /** Reads the nested arrays of `coordinates` into the rings of one polygon after the other. */
 
+import type { PolygonRings } from '../index/polygon-rings.ts';
 import { MalformedError } from '../map-failure.ts';
-import { createRingBuffer, type PolygonRings, type RingBuffer } from './ring-buffer.ts';
+import { createRingBuffer, type RingBuffer } from './ring-buffer.ts';
 
 /** Nesting of the array that holds one polygon's rings. */
 export const POLYGON_LEVEL: Readonly<Record<string, number>> = { Polygon: 1, MultiPolygon: 2 };

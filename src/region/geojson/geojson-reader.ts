@@ -1,10 +1,10 @@
 /** Reads a region map (specification 2.8) from chunks, in any order of keys: one polygon at a time, names, `meta`. */
 
+import type { PolygonRings } from '../index/polygon-rings.ts';
 import { MalformedError, MapError, tooLargeError } from '../map-failure.ts';
 import type { ImportLimits, RegionName } from '../region-types.ts';
 import { CoordinatesReader, POLYGON_LEVEL } from './coordinates-reader.ts';
 import { type JsonEvents, JsonReader } from './json-reader.ts';
-import type { PolygonRings } from './ring-buffer.ts';
 
 /** A polygon that was left out, and the widest gap of its rings in degrees. */
 interface OpenPolygon {

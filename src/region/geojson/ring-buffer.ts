@@ -1,17 +1,8 @@
-/** Collects the rings of one polygon in reusable flat arrays and refuses invalid rings. */
+/** Collects the rings of one polygon, packed when they are very long, and refuses invalid rings. */
 
 import { formatCount } from '../../domain/units.ts';
+import { createBlockPacker, PLAIN_VERTICES, type PolygonRings } from '../index/polygon-rings.ts';
 import { MalformedError, tooLargeError } from '../map-failure.ts';
-
-/** One polygon: rings without their repeated last vertex. */
-export interface PolygonRings {
-  /** Longitude and latitude of vertex `i` at `2 i` and `2 i + 1`. */
-  xy: Float64Array;
-  vertexCount: number;
-  /** First vertex of each ring. */
-  ringStarts: Uint32Array;
-  ringCount: number;
-}
 
 export interface RingBuffer {
   readonly polygon: PolygonRings;
@@ -26,21 +17,10 @@ export interface RingBuffer {
   readonly closedRings: number;
 }
 
-const INITIAL_VERTICES = 1 << 12;
-/**
- * From here on room for all vertices is reserved at once: the system gives memory only as it is written, while an array that grows
- * step by step is there twice at each step.
- */
-const RESERVED_FROM = 1 << 15;
 /** Some 100 m: a published map whose rings end beside their beginning was rounded, while a wider gap hides an unknown border. */
 const MAX_CLOSED_GAP = 0.001;
 /** Three corners and the first again. */
 const MIN_RING_POSITIONS = 4;
-
-function growArray<Numbers extends Float64Array | Uint32Array>(old: Numbers, next: Numbers): Numbers {
-  next.set(old);
-  return next;
-}
 
 const outOfRangeError = (name: string, value: number, limit: number) =>
   new MalformedError(
@@ -48,14 +28,19 @@ const outOfRangeError = (name: string, value: number, limit: number) =>
   );
 
 export function createRingBuffer(maxVertices: number): RingBuffer {
-  const allocateVertices = (vertices: number) => new Float64Array(2 * Math.min(vertices, maxVertices));
+  const packBlocks = createBlockPacker();
   const polygon: PolygonRings = {
-    xy: allocateVertices(INITIAL_VERTICES),
+    blocks: [],
+    // The system gives memory only as it is written.
+    xy: new Float64Array(2 * PLAIN_VERTICES),
     vertexCount: 0,
     ringStarts: new Uint32Array(1 << 8),
     ringCount: 0,
   };
   let ringStart = 0;
+  const ringFirst = new Float64Array(2);
+  /** Vertices that are not packed: after `addVertex` at least the last one. */
+  let plain = 0;
   let gap: number | undefined;
   let closedRings = 0;
 
@@ -69,13 +54,18 @@ export function createRingBuffer(maxVertices: number): RingBuffer {
     },
     clear() {
       gap = undefined;
+      polygon.blocks = [];
+      plain = 0;
       polygon.vertexCount = 0;
       polygon.ringCount = 0;
     },
     startRing() {
       ringStart = polygon.vertexCount;
-      if (polygon.ringCount === polygon.ringStarts.length)
-        polygon.ringStarts = growArray(polygon.ringStarts, new Uint32Array(polygon.ringCount * 2));
+      if (polygon.ringCount === polygon.ringStarts.length) {
+        const larger = new Uint32Array(polygon.ringCount * 2);
+        larger.set(polygon.ringStarts);
+        polygon.ringStarts = larger;
+      }
       polygon.ringStarts[polygon.ringCount++] = ringStart;
     },
     addVertex(position) {
@@ -83,30 +73,32 @@ export function createRingBuffer(maxVertices: number): RingBuffer {
       const latitude = position[1] as number;
       if (!(longitude >= -360 && longitude <= 360)) throw outOfRangeError('longitude', longitude, 360);
       if (!(latitude >= -90 && latitude <= 90)) throw outOfRangeError('latitude', latitude, 90);
-      const at = polygon.vertexCount * 2;
-      if (at === polygon.xy.length) {
-        if (polygon.vertexCount >= maxVertices) throw tooLargeError(`a polygon has more than ${maxVertices} vertices`);
-        const room = polygon.vertexCount < RESERVED_FROM ? 2 * polygon.vertexCount : maxVertices;
-        polygon.xy = growArray(polygon.xy, allocateVertices(room));
+      if (polygon.vertexCount >= maxVertices) throw tooLargeError(`a polygon has more than ${maxVertices} vertices`);
+      if (plain === PLAIN_VERTICES) {
+        polygon.blocks.push(...packBlocks(polygon.xy));
+        plain = 0;
       }
-      polygon.xy[at] = longitude;
-      polygon.xy[at + 1] = latitude;
+      if (polygon.vertexCount === ringStart) ringFirst.set(position);
+      polygon.xy[plain * 2] = longitude;
+      polygon.xy[plain * 2 + 1] = latitude;
+      plain++;
       polygon.vertexCount++;
     },
     endRing() {
-      const { xy } = polygon;
-      const last = polygon.vertexCount - 1;
       const length = polygon.vertexCount - ringStart;
       if (length < MIN_RING_POSITIONS)
         throw new MalformedError(
           `a ring has ${formatCount(length, 'position')}, at least ${MIN_RING_POSITIONS} are needed`,
         );
+      const last = polygon.xy.subarray(plain * 2 - 2, plain * 2);
       const openBy = Math.max(
-        Math.abs((xy[ringStart * 2] as number) - (xy[last * 2] as number)),
-        Math.abs((xy[ringStart * 2 + 1] as number) - (xy[last * 2 + 1] as number)),
+        Math.abs((ringFirst[0] as number) - (last[0] as number)),
+        Math.abs((ringFirst[1] as number) - (last[1] as number)),
       );
-      if (openBy === 0) polygon.vertexCount = last;
-      else if (openBy <= MAX_CLOSED_GAP) closedRings++;
+      if (openBy === 0) {
+        polygon.vertexCount--;
+        plain--;
+      } else if (openBy <= MAX_CLOSED_GAP) closedRings++;
       else gap = Math.max(gap ?? 0, openBy);
     },
   };

@@ -1,6 +1,5 @@
 /** Restricts rings to a cell without computing a coordinate: the answer for every point of the closed cell stays the same. */
 
-import type { PolygonRings } from '../geojson/ring-buffer.ts';
 import { type GridBox, toDegrees } from './cell-grid.ts';
 
 /** Marks the first vertex of a ring in a list of vertex numbers. */
@@ -61,14 +60,21 @@ const createClipState = (at: number): ClipState => ({
   isRunLong: false,
 });
 
-/** Clips further entries of the rings; any number of calls may follow each other. */
-function clipEntries(state: ClipState, { xy, list, from, to }: RingList, cell: Cell, out: Uint32Array): void {
+/** Clips further entries of the rings, the first position being that of vertex `offset`; any number of calls may follow each other. */
+function clipEntries(
+  state: ClipState,
+  { xy, list, from, to }: RingList,
+  cell: Cell,
+  out: Uint32Array,
+  offset: number,
+): void {
   let { end, ring, common, runCommon, runLast, isRunLong } = state;
 
   for (let i = from; i < to; i++) {
     const entry = list[i] as number;
-    const vertex = entry & VERTEX_MASK;
-    const beyond = computeOutcode(cell, xy[vertex * 2] as number, xy[vertex * 2 + 1] as number);
+    const position = (entry & VERTEX_MASK) * 2;
+    const vertex = (entry & VERTEX_MASK) + offset;
+    const beyond = computeOutcode(cell, xy[position] as number, xy[position + 1] as number);
     if (entry >= RING_START) {
       if (isRunLong) out[end++] = runLast;
       if (common !== 0) end = ring;
@@ -117,50 +123,51 @@ function finishClip({ end, ring, common, runLast, isRunLong }: ClipState, out: U
  */
 export function clipRings(rings: RingList, cell: Cell, out: Uint32Array, at: number): number {
   const state = createClipState(at);
-  clipEntries(state, rings, cell, out);
+  clipEntries(state, rings, cell, out, 0);
   return finishClip(state, out);
 }
 
-const BLOCK_VERTICES = 1 << 12;
+/** Room that a clip needs behind `at` to keep `most` entries, when it is given `step` of them at a time. */
+export const getClipRoom = (most: number, step: number) => most + 2 * step;
 
-/** A polygon's rings as lists of vertex numbers, one block after the other in the same array. */
-function* listBlocks({ xy, vertexCount, ringStarts, ringCount }: PolygonRings): Generator<RingList, void, void> {
-  const list = new Uint32Array(BLOCK_VERTICES);
-  let nextRing = 0;
-  for (let start = 0; start < vertexCount; start += BLOCK_VERTICES) {
-    const to = Math.min(BLOCK_VERTICES, vertexCount - start);
-    for (let i = 0; i < to; i++) list[i] = start + i;
-    for (; nextRing < ringCount && (ringStarts[nextRing] as number) < start + to; nextRing++) {
-      const first = ringStarts[nextRing] as number;
-      list[first - start] = (first | RING_START) >>> 0;
-    }
-    yield { xy, list, from: 0, to };
+interface ClipSpace {
+  readonly out: Uint32Array;
+  readonly at: number;
+  readonly most: number;
+}
+
+/** Clips rings that arrive in parts to one cell: `count` entries remain; they are in `out[at…)` unless they are more than `most`. */
+export class CellClip {
+  readonly cell: Cell;
+  readonly #space: ClipSpace;
+  readonly #state: ClipState;
+  #dropped = 0;
+
+  constructor(cell: Cell, space: ClipSpace) {
+    this.cell = cell;
+    this.#space = space;
+    this.#state = createClipState(space.at);
+  }
+
+  /** Further entries; `first` is the number of the vertex at position 0. */
+  add(rings: RingList, first: number): void {
+    const { out, at, most } = this.#space;
+    clipEntries(this.#state, rings, this.cell, out, first);
+    if (this.#dropped === 0 && this.#state.end - at <= most) return;
+    this.#dropped += this.#state.end - at;
+    this.#state.end = at;
+    this.#state.ring = at;
+  }
+
+  /** The count. */
+  finish(): number {
+    return this.#dropped + finishClip(this.#state, this.#space.out) - this.#space.at;
   }
 }
 
-/** Room that `clipPolygon` needs behind `at` to keep `most` entries. */
-export const getClipRoom = (most: number) => most + 2 * BLOCK_VERTICES;
-
-/**
- * Clips a whole polygon, of which there is no list: one of its vertices alone would take as much memory again as the index of the map.
- * `count` entries remain; they are in `out[at…)` unless they are more than `most`.
- */
-export function clipPolygon(
-  polygon: PolygonRings,
-  cell: Cell,
-  { out, at, most }: { readonly out: Uint32Array; readonly at: number; readonly most: number },
-): number {
-  const state = createClipState(at);
-  let dropped = 0;
-  for (const block of listBlocks(polygon)) {
-    clipEntries(state, block, cell, out);
-    if (dropped === 0 && state.end - at <= most) continue;
-    dropped += state.end - at;
-    state.end = at;
-    state.ring = at;
-  }
-  return dropped + finishClip(state, out) - at;
-}
+/** Whether all of the box lies strictly beyond one side of the cell. */
+export const isBeyond = (box: Cell, cell: Cell): boolean =>
+  box.east < cell.west || box.west > cell.east || box.north < cell.south || box.south > cell.north;
 
 /** Area units: far above the rounding of the products below (720² · 2^-52), far below any cell. */
 const AREA_MARGIN = 1e-8;

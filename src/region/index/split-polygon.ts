@@ -1,10 +1,10 @@
 /** Splits a polygon into pieces of few vertices that answer exactly like the whole within their cells. */
 
-import type { PolygonRings } from '../geojson/ring-buffer.ts';
 import { tooLargeError } from '../map-failure.ts';
 import { ceilToGrid, floorToGrid, type GridBox } from './cell-grid.ts';
-import { clipPolygon, clipRings, getClipRoom, mayTouchCell, RING_START, type RingList, toCell } from './clip.ts';
+import { CellClip, clipRings, getClipRoom, mayTouchCell, RING_START, type RingList, toCell } from './clip.ts';
 import { createPointTest } from './point-test.ts';
+import { BLOCK_VERTICES, computeExtent, PolygonReader, type PolygonRings } from './polygon-rings.ts';
 import { MAX_PIECE_VERTICES } from './vertex-codec.ts';
 
 /** One cell of a polygon with the rings clipped to it, valid until the next piece. */
@@ -19,8 +19,8 @@ const PIECE_VERTICES = 72;
 /** Two halves with more than this share of the whole are not worth having: long parallel edges, or many at one point. */
 const MAX_SPLIT_GROWTH = 1.5;
 
-/** From here on a cell has no list of its own: the rings of its halves are clipped from the polygon itself. */
-const MAX_LISTED_VERTICES = 1 << 17;
+/** From here on a cell of a packed polygon has no list of its own: the rings of its halves are clipped from the polygon itself. */
+const MAX_LISTED_VERTICES = 1 << 15;
 
 interface PendingCell {
   readonly box: GridBox;
@@ -31,16 +31,8 @@ interface PendingCell {
   readonly unlisted?: number;
 }
 
-function computeBox({ xy, vertexCount }: PolygonRings): GridBox {
-  let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (let i = 0; i < vertexCount * 2; i += 2) {
-    const x = xy[i] as number;
-    const y = xy[i + 1] as number;
-    if (x < west) west = x;
-    if (x > east) east = x;
-    if (y < south) south = y;
-    if (y > north) north = y;
-  }
+function toGridBox(polygon: PolygonRings): GridBox {
+  const { west, south, east, north } = computeExtent(polygon);
   return { west: floorToGrid(west), south: floorToGrid(south), east: ceilToGrid(east), north: ceilToGrid(north) };
 }
 
@@ -75,6 +67,9 @@ function halveBox(box: GridBox, axis: Axis): readonly [GridBox, GridBox] {
 /** Splits one polygon after the other in a list of vertex numbers that is used again: the cells not yet finished, one after the other. */
 class PolygonSplitter {
   #list = new Uint32Array(1 << 14);
+  /** Those of the listed vertices of a packed polygon, at the places of their entries. */
+  #positions = new Float64Array(0);
+  readonly #reader = new PolygonReader();
   readonly #covers = createPointTest();
 
   #reserve(size: number): void {
@@ -113,22 +108,36 @@ class PolygonSplitter {
     return undefined;
   }
 
-  /** The halves of a cell without a list: with one each as soon as that is short enough. */
+  /** The halves of a cell without a list: with one each, and the positions for it, as soon as that is short enough. */
   #halveUnlisted(polygon: PolygonRings, { box, from, unlisted = 0 }: PendingCell): readonly PendingCell[] {
     const most = MAX_LISTED_VERTICES;
-    this.#reserve(from + most + getClipRoom(most));
+    const room = getClipRoom(most, BLOCK_VERTICES);
+    this.#reserve(from + 2 * room);
     const out = this.#list;
     for (const axis of listAxes(box)) {
       const [low, high] = halveBox(box, axis);
-      const lowCount = clipPolygon(polygon, toCell(low), { out, at: from, most });
-      const middle = lowCount > most ? from : from + lowCount;
-      const highCount = clipPolygon(polygon, toCell(high), { out, at: middle, most });
+      const lowClip = new CellClip(toCell(low), { out, at: from, most });
+      const highClip = new CellClip(toCell(high), { out, at: from + room, most });
+      this.#reader.clip(polygon, [lowClip, highClip]);
+      const [lowCount, highCount] = [lowClip.finish(), highClip.finish()];
       if (lowCount + highCount > MAX_SPLIT_GROWTH * unlisted) continue;
-      const makeCell = (half: GridBox, at: number, count: number): PendingCell =>
-        count > most ? { box: half, from: at, to: at, unlisted: count } : { box: half, from: at, to: at + count };
-      return [makeCell(low, from, lowCount), makeCell(high, middle, highCount)];
+      const middle = lowCount > most ? from : from + lowCount;
+      if (highCount <= most) out.copyWithin(middle, from + room, from + room + highCount);
+      return [this.#makeHalf(polygon, low, from, lowCount), this.#makeHalf(polygon, high, middle, highCount)];
     }
     throw indivisibleError();
+  }
+
+  #makeHalf(polygon: PolygonRings, box: GridBox, from: number, count: number): PendingCell {
+    if (count > MAX_LISTED_VERTICES) return { box, from, to: from, unlisted: count };
+    const to = from + count;
+    if (to * 2 > this.#positions.length) {
+      const larger = new Float64Array((to + MAX_LISTED_VERTICES) * 2);
+      larger.set(this.#positions);
+      this.#positions = larger;
+    }
+    this.#reader.copyListed(polygon, this.#list, { from, to }, this.#positions);
+    return { box, from, to };
   }
 
   /** Undefined outside of the polygon. */
@@ -144,9 +153,9 @@ class PolygonSplitter {
   }
 
   #startCell(polygon: PolygonRings): PendingCell {
-    const box = computeBox(polygon);
-    const { vertexCount } = polygon;
-    if (vertexCount > MAX_LISTED_VERTICES) return { box, from: 0, to: 0, unlisted: vertexCount };
+    const box = toGridBox(polygon);
+    const { blocks, vertexCount } = polygon;
+    if (blocks.length > 0) return { box, from: 0, to: 0, unlisted: vertexCount };
     this.#fill(polygon);
     return { box, from: 0, to: vertexCount };
   }
@@ -159,10 +168,11 @@ class PolygonSplitter {
         continue;
       }
       if (cell.to === cell.from) continue;
-      const halves = this.#halve(polygon.xy, cell);
+      const xy = polygon.blocks.length > 0 ? this.#positions : polygon.xy;
+      const halves = this.#halve(xy, cell);
       if (halves !== undefined) pending.push(...halves);
       else {
-        const piece = this.#makePiece(polygon.xy, cell);
+        const piece = this.#makePiece(xy, cell);
         if (piece !== undefined) yield piece;
       }
     }
