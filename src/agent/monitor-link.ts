@@ -22,6 +22,7 @@ const SILENT_MONITOR: Monitor = {
   publishControl() {},
   publishForecast() {},
   publishHistory() {},
+  publishPrices() {},
   publishTotals() {},
   publishCounters() {},
   publishHealth() {},

@@ -1,7 +1,16 @@
-/** Publishes the rates ahead with each new forecast, and the rates seen since yesterday every quarter of an hour. */
+/** Publishes the prices that are known, the rates ahead with each new forecast, and the rates seen since yesterday every quarter of an hour. */
 
 import { createDayFormatter, findDayStart } from '../domain/local-day.ts';
-import { type Duration, floorTo, hours, type Instant, minutes, subtractDuration } from '../domain/units.ts';
+import type { Prices } from '../domain/tariff.ts';
+import {
+  addDuration,
+  type Duration,
+  floorTo,
+  hours,
+  type Instant,
+  minutes,
+  subtractDuration,
+} from '../domain/units.ts';
 import type { Monitor } from '../mqtt/monitor.ts';
 import type { SeenValues } from '../mqtt/watcher-payloads.ts';
 import type { SignalData } from '../signal/signal-store.ts';
@@ -17,13 +26,21 @@ export interface SeriesPublisherParts {
 }
 
 const HISTORY_INTERVAL = minutes(15);
+/** A file may hold a year. */
+const PRICES_AHEAD = hours(72);
 
 export function createSeriesPublisher({ monitor, clock, timezone, data }: SeriesPublisherParts) {
   const formatDay = createDayFormatter(timezone);
   let publishedForecast = '';
   let publishedHistory = '';
+  /** The same document is not sent twice. */
+  const publishPrices = ({ currency, spans }: Prices): void => {
+    const end = addDuration(clock.now().wall, PRICES_AHEAD);
+    monitor.publishPrices({ currency, spans: spans.filter(({ from }) => from < end) });
+  };
   return {
-    publish({ region, horizon }: SignalView): void {
+    publish({ region, horizon, prices }: SignalView): void {
+      if (prices !== undefined) publishPrices(prices);
       if (horizon !== undefined) {
         const { generatedAt, basis, units } = horizon;
         const issue = `${region} ${generatedAt} ${basis} ${units}`;

@@ -3,6 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { Decision } from '../control/control-types.ts';
 import type { Broker, BrokerMessage, BrokerState, Cancel, Clock, Log, Random } from '../domain/ports.ts';
+import type { Prices } from '../domain/tariff.ts';
 import { addDuration, type Duration, formatInstant, minutes, seconds } from '../domain/units.ts';
 import type { DeviceStatus } from '../outputs/output.ts';
 import type { Horizon, SignalView } from '../signal/signal-view.ts';
@@ -19,6 +20,7 @@ import {
   buildForecastPayload,
   buildHistoryPayload,
   buildPlanPayload,
+  buildPricesPayload,
   buildTotalsPayload,
   type ControlFacts,
   type SeenValues,
@@ -56,6 +58,7 @@ export interface Monitor {
   publishControl(load: string, facts: ControlFacts): void;
   publishForecast(horizon: Horizon, region: string | undefined): void;
   publishHistory(seen: SeenValues): void;
+  publishPrices(prices: Prices): void;
   /** The energy of the day is published with each load too. */
   publishTotals(facts: TotalsFacts): void;
   publishCounters(counters: { readonly requests: number; readonly logins: number }): void;
@@ -156,6 +159,7 @@ function createPublishers(
     publishForecast: (horizon: Horizon, region: string | undefined) =>
       publishRetained(topics.forecast, buildForecastPayload(horizon, region, unit)),
     publishHistory: (seen: SeenValues) => publishRetained(topics.history, buildHistoryPayload(seen, unit)),
+    publishPrices: (prices: Prices) => publishRetained(topics.prices, buildPricesPayload(prices)),
     publishTotals(facts: TotalsFacts) {
       const names = config.loads.map(({ name }) => name);
       const document = buildTotalsPayload(facts, names);

@@ -55,6 +55,12 @@ export const TOPICS = {
     'every quarter of an hour',
     'the rates seen since yesterday 00:00 local time, in the shape of `forecast`',
   ),
+  prices: row(
+    'prices',
+    'retained',
+    'with a tariff, when other prices are known',
+    'what a kilowatt-hour costs in `currency`: `spans` with `start`, `end` and `price`; valid until `validUntil`, the end of the last',
+  ),
   totals: row(
     'totals',
     'retained',
@@ -118,6 +124,7 @@ export function buildTopics({ device }: Device) {
     signal: one(TOPICS.signal),
     forecast: one(TOPICS.forecast),
     history: one(TOPICS.history),
+    prices: one(TOPICS.prices),
     totals: one(TOPICS.totals),
     health: one(TOPICS.health),
     events: one(TOPICS.events),

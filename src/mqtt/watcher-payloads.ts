@@ -2,6 +2,7 @@
 
 import type { LoadPlan, LoadState } from '../control/state/control-state.ts';
 import { convertRate, type RateUnit } from '../domain/rate-units.ts';
+import type { Prices } from '../domain/tariff.ts';
 import { type Duration, formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/units.ts';
 import type { Total } from '../ledger/totals.ts';
 import type { Horizon } from '../signal/signal-view.ts';
@@ -50,6 +51,20 @@ export function buildHistoryPayload({ region, units, from, period, values }: See
     from: formatInstant(from),
     periodSeconds: period / 1_000,
     ...convertSeries(values, units, unit),
+  };
+}
+
+/** `…/prices` */
+export function buildPricesPayload({ currency, spans }: Prices) {
+  const last = spans.at(-1);
+  return {
+    currency,
+    validUntil: last === undefined ? null : formatInstant(last.to),
+    spans: spans.map(({ from, to, price }) => ({
+      start: formatInstant(from),
+      end: formatInstant(to),
+      price: roundTo(price, 5),
+    })),
   };
 }
 

@@ -56,8 +56,9 @@ export function createHouseFeed(parts: HouseFeedParts): HouseFeed {
     waiting.get(`${id}`)?.({ ok: ok === true, message: typeof message === 'string' ? message : '' });
   };
   const subscribe = async (): Promise<void> => {
-    const { availability, signal, forecast, history, totals, health, counters, info, load, plan, result } = topics;
-    const single = [availability, signal, forecast, history, totals, health, counters, info];
+    const { availability, signal, forecast, history, prices, totals, health, counters, info, load, plan, result } =
+      topics;
+    const single = [availability, signal, forecast, history, prices, totals, health, counters, info];
     await broker.subscribe(result('+'), receiveResult, { wantsRetained: false });
     for (const topic of [...single, load('+'), plan('+')])
       await broker.subscribe(topic, receiveDocument, { wantsRetained: true });

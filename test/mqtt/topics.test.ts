@@ -59,6 +59,7 @@ describeWithMosquitto('the tree on a broker with MQTT 5', () => {
     monitor.publishHistory({
       ...{ region: 'CAISO_NORTH', units: 'lbs_co2_per_mwh', from: NOON, period: minutes(5), values: [500] },
     });
+    monitor.publishPrices({ currency: 'EUR', spans: [{ from: NOON, to: at(60), price: 0.3 }] });
     monitor.publishTotals(NO_TOTALS);
     monitor.publishCounters({ requests: 3, logins: 1 });
     const first = stopAfterTest(await startMqttSpy(url));
@@ -92,6 +93,10 @@ describeWithMosquitto('the tree on a broker with MQTT 5', () => {
       { start: '2026-03-01T21:00:00+00:00', end: '2026-03-02T01:00:00+00:00', kw: 7.2 },
     ]);
     expect(read('forecast')).toMatchObject({ units: 'lb/MWh', values: [500], validUntil: expect.any(String) });
+    expect(read('prices')).toEqual({
+      ...{ currency: 'EUR', validUntil: '2026-03-01T21:00:00+00:00' },
+      spans: [{ start: '2026-03-01T20:00:00+00:00', end: '2026-03-01T21:00:00+00:00', price: 0.3 }],
+    });
     expect(read('totals').today).toMatchObject({ energyKwh: 0, savedKg: 0 });
   });
 

@@ -23,6 +23,8 @@ export interface LoadDocument {
   readonly override: string;
   /** Absent from a document of an older agent. */
   readonly paused?: boolean;
+  readonly onBelow?: number;
+  readonly offAbove?: number;
   readonly until: string | null;
   readonly nextStart: string | null;
   readonly nextEnd: string | null;
@@ -71,6 +73,10 @@ export interface House {
   };
   forecast?: Series;
   history?: Series;
+  prices?: {
+    readonly currency: string;
+    readonly spans: readonly { readonly start: string; readonly end: string; readonly price: number }[];
+  };
   totals?: {
     readonly today: Sum;
     readonly month: Sum;
@@ -207,9 +213,18 @@ export function findTrouble(house: House, now: number, format: ClockFormat): str
   return undefined;
 }
 
+/** The price of each moment (seconds); null where none is known. */
+export function findPrices({ prices }: House, at: readonly number[]): (number | null)[] {
+  const spans = (prices?.spans ?? []).map(({ start, end, price }) => ({
+    ...{ from: Date.parse(start) / 1_000, to: Date.parse(end) / 1_000, price },
+  }));
+  return at.map((moment) => spans.find(({ from, to }) => from <= moment && moment < to)?.price ?? null);
+}
+
 /** Past, present and future rates on one time axis. */
 export interface Timeline {
   readonly at: number[];
+  readonly price: (number | null)[];
   readonly rate: (number | null)[];
   readonly index: (number | null)[];
   readonly units: string;
@@ -235,9 +250,11 @@ function rankValues(values: readonly (number | null)[], period: number): (number
   });
 }
 
-export function buildTimeline({ history, forecast }: House): Timeline {
+export function buildTimeline(house: House): Timeline {
+  const { history, forecast } = house;
   const first = history ?? forecast;
-  if (first === undefined) return { at: [], rate: [], index: [], units: '', profileFrom: Number.POSITIVE_INFINITY };
+  if (first === undefined)
+    return { at: [], price: [], rate: [], index: [], units: '', profileFrom: Number.POSITIVE_INFINITY };
   const period = first.periodSeconds * 1_000;
   const from = Date.parse(first.from);
   const rate: (number | null)[] = [];
@@ -247,8 +264,10 @@ export function buildTimeline({ history, forecast }: House): Timeline {
     for (const [i, value] of series.values.entries()) if (value !== null && offset + i >= 0) rate[offset + i] = value;
   }
   const filled = Array.from(rate, (value) => value ?? null);
+  const at = filled.map((_, i) => (from + i * period) / 1_000);
   return {
-    at: filled.map((_, i) => (from + i * period) / 1_000),
+    at,
+    price: findPrices(house, at),
     rate: filled,
     index: rankValues(filled, period),
     units: first.units,

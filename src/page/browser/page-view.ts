@@ -40,6 +40,8 @@ const describeMoment = (at: number): string => {
   if (index !== null && index !== undefined) parts.push(`index ${formatNumber(index)}`);
   if (rate !== null && rate !== undefined) parts.push(`${formatNumber(rate)} ${timeline.units}`);
   if (at * 1_000 >= timeline.profileFrom) parts.push('own estimate');
+  const price = timeline.price[i];
+  if (price !== null && price !== undefined) parts.push(`${price} ${house.prices?.currency ?? ''}/kWh`);
   for (const { name } of house.info?.loads ?? []) {
     const ran = house.runs?.[name]?.some((run) => run.from <= at * 1_000 && at * 1_000 < (run.to ?? getNow()));
     const planned = getPlannedRuns(house, name).some((run) => run.from <= at * 1_000 && at * 1_000 < run.to);
@@ -212,6 +214,7 @@ let lastSentence = '';
 function update(): void {
   const format = getFormat();
   const now = getNow();
+  find('price-key').hidden = !timeline.price.some((price) => price !== null);
   const sentence = buildSentence(house, now, format);
   const trouble = isConnected ? findTrouble(house, now, format) : 'No link to the page server; trying again.';
   setText('device', house.page?.device ?? '');
@@ -243,7 +246,8 @@ function update(): void {
 function receive(changed: House, isAll: boolean): void {
   house = isAll ? changed : { ...house, ...changed };
   if (changed.page !== undefined) receivedAt = performance.now();
-  if (isAll || changed.history !== undefined || changed.forecast !== undefined) timeline = buildTimeline(house);
+  if (isAll || changed.history !== undefined || changed.forecast !== undefined || changed.prices !== undefined)
+    timeline = buildTimeline(house);
   update();
 }
 

@@ -42,7 +42,10 @@ function createHatch(colour: string): CanvasPattern | string {
 function findThresholds({ house }: ChartView): readonly [number, number] {
   const loads = house.info?.loads ?? [];
   const load = loads.find(({ hasGoal }) => !hasGoal) ?? loads[0];
-  return load === undefined ? [33, 43] : [load.onBelow, load.offAbove];
+  if (load === undefined) return [33, 43];
+  // Those in use are in the document of the load.
+  const { onBelow = load.onBelow, offAbove = load.offAbove } = getLoad(house, load.name) ?? {};
+  return [onBelow, offAbove];
 }
 
 function drawTints(plot: uPlot, view: ChartView): void {
@@ -150,6 +153,7 @@ function splitSeries({ timeline, mode, now }: ChartView): uPlot.AlignedData {
     pick((from) => from <= now),
     pick((from, to) => to > now && from < profileFrom),
     pick((_, to) => to >= profileFrom && to > now),
+    timeline.price,
   ] as uPlot.AlignedData;
 }
 
@@ -184,6 +188,8 @@ function buildOptions(
     dash,
     points: { show: false },
   });
+  const hasPrices = getView().timeline.price.some((price) => price !== null);
+  const priceLine = { ...line('--price', []), width: 1.5, scale: 'price', paths: uPlot.paths.stepped?.({ align: 1 }) };
   return {
     width: element.clientWidth,
     height: PLOT_HEIGHT + AXIS_HEIGHT + lanes * LANE_HEIGHT,
@@ -194,12 +200,14 @@ function buildOptions(
     scales: {
       x: { range: (plot, from, to) => (plot.width < NARROW ? findNarrowRange(getView().now, from, to) : [from, to]) },
       ...(mode === 'index' ? { y: { range: [0, 100] } } : {}),
+      price: { range: (_, from, to) => [Math.min(0, from), to * 1.1] },
     },
     axes: [
       { ...axis, size: AXIS_HEIGHT, space: 60, values: createTimeLabels(timezone) },
       { ...axis, size: 46 },
+      ...(hasPrices ? [{ ...axis, scale: 'price', side: 1, size: 46, grid: { show: false } }] : []),
     ],
-    series: [{}, line('--ink', []), line('--ink', [6, 4]), line('--quiet', [2, 4])],
+    series: [{}, line('--ink', []), line('--ink', [6, 4]), line('--quiet', [2, 4]), priceLine],
     hooks: {
       drawClear: [(plot) => drawTints(plot, getView())],
       draw: [
@@ -231,7 +239,8 @@ export function createChart(element: HTMLElement, onCursor: (at: number | undefi
   const draw = (): void => {
     if (view === undefined || view.timeline.at.length === 0) return;
     const data = splitSeries(view);
-    const wanted = `${view.mode} ${view.timezone} ${view.house.info?.loads.length}`;
+    const hasPrices = view.timeline.price.some((price) => price !== null);
+    const wanted = `${view.mode} ${view.timezone} ${view.house.info?.loads.length} ${hasPrices}`;
     if (plot !== undefined && wanted === shape) {
       plot.setData(data);
       return;
