@@ -37,7 +37,7 @@ const MAGIC = new TextEncoder().encode('gtrelay1');
 const SIGNATURE_BYTES = 64;
 const BODY_START = MAGIC.length + SIGNATURE_BYTES;
 /** A forecast of 72 hours takes about 2 kB, a history of 8 days about 6. */
-export const MAX_SEALED_BYTES = 48 * 1024;
+const MAX_SEALED_BYTES = 48 * 1024;
 const MAX_BODY_BYTES = 512 * 1024;
 /** Points far beyond all others are a mistake. */
 const MAX_SLOTS = 10_000;

@@ -30,7 +30,9 @@ export interface SignalChannelParts<Kind extends SignalKind> {
 export interface SignalChannel<Kind extends SignalKind> {
   /** Of the newest signal; undefined when it is not valid now. */
   newestIssuedAt(): Instant | undefined;
-  /** The newest signal, if it is valid now; the broker is asked again where nothing has come in the present round of this length. */
+  /** The newest signal, if it is valid now. */
+  latest(): RelayedSignal<Kind> | undefined;
+  /** As `latest`; the broker is asked first where nothing has come in the present round of this length. */
   read(round: Duration): Promise<RelayedSignal<Kind> | undefined>;
   /** When a valid message came last, stored ones of the broker aside. */
   lastPublishedAt(): Uptime | undefined;
@@ -46,9 +48,8 @@ const ROUND_DELAY = seconds(45);
 /** NATS denies subscriptions for some seconds after one of its nodes has died. */
 const DENIED_WAIT = seconds(10);
 
-type Inbox<Kind extends SignalKind> = Pick<SignalChannel<Kind>, 'newestIssuedAt' | 'lastPublishedAt'> & {
+type Inbox<Kind extends SignalKind> = Pick<SignalChannel<Kind>, 'newestIssuedAt' | 'latest' | 'lastPublishedAt'> & {
   receive(message: BrokerMessage): void;
-  latest(): RelayedSignal<Kind> | undefined;
   /** Whether a valid message has come since, the stored one counts too. */
   hasHeardSince(start: Instant): boolean;
   /** Resolves at the next valid message. */
@@ -134,6 +135,7 @@ export function createSignalChannel<Kind extends SignalKind>(parts: SignalChanne
 
   return {
     newestIssuedAt: inbox.newestIssuedAt,
+    latest: inbox.latest,
     lastPublishedAt: inbox.lastPublishedAt,
     async read(round) {
       if (!inbox.hasHeardSince(findRoundStart(clock.now().wall, round))) {

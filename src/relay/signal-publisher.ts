@@ -89,6 +89,9 @@ const createStreams = (service: SignalPublisherParts['service']): { [Kind in Sig
 /** The start of the period whose values are published by now. */
 const findIssueRound = (now: Instant, period: Duration) => floorTo(subtractDuration(now, PUBLICATION_DELAY), period);
 
+const readPeriod = <Kind extends SignalKind>(stream: Stream<Kind>, answer: RelayedAnswers[Kind]): Duration =>
+  milliseconds(Math.max(minutes(1), stream.period(answer)));
+
 const getTurn = (random: Random, spread: Duration) => milliseconds(Math.floor(random.fraction() * spread));
 
 function computeWaitForNextRound({ clock, random }: SignalPublisherParts, period: Duration): Duration {
@@ -122,16 +125,34 @@ interface StreamRequest<Kind extends SignalKind> {
   readonly stream: Stream<Kind>;
 }
 
-/** Retained until it is no longer valid. False when the broker has not taken it. */
-function publishSealed(
+interface Publication {
+  readonly topic: string;
+  readonly kind: SignalKind;
+  readonly signal: RelayedSignal;
+  /** Of what is stored on the topic. */
+  readonly storedIssuedAt: Instant | undefined;
+}
+
+/** Publishes it retained until it is no longer valid, unless something newer is there. `isDone` is false when the broker has not taken it. */
+async function publishSealed(
   { broker, clock, signingKey }: SignalPublisherParts,
-  { topic, kind, signal }: { readonly topic: string; readonly kind: SignalKind; readonly signal: RelayedSignal },
-): Promise<boolean> {
+  { topic, kind, signal, storedIssuedAt = 0 as Instant }: Publication,
+): Promise<{ readonly isDone: boolean; readonly problem?: string }> {
+  const { issuedAt, validUntil } = signal;
+  const { wall } = clock.now();
+  if (issuedAt < storedIssuedAt) return { isDone: true };
+  if (validUntil <= wall) {
+    const problem = `the newest ${kind} of the service was valid until ${formatInstant(validUntil)}: not published`;
+    return { isDone: true, problem };
+  }
   // Version 4 stores no message that is to expire: there the date in the signed body ends it.
   const canExpire = broker.state.kind === 'online' && broker.state.version === 5;
-  const expiresSeconds = Math.ceil((signal.validUntil - clock.now().wall) / 1_000);
-  const options = { retain: true, ...(canExpire ? { expiresSeconds } : {}) };
-  return broker.publish(topic, sealSignal(kind, signal, signingKey), options);
+  const options = { retain: true, ...(canExpire ? { expiresSeconds: Math.ceil((validUntil - wall) / 1_000) } : {}) };
+  if (await broker.publish(topic, sealSignal(kind, signal, signingKey), options)) return { isDone: true };
+  return {
+    isDone: false,
+    problem: `${topic} was not published: check the broker, and let this user write and read it`,
+  };
 }
 
 function startStream<Kind extends SignalKind>(
@@ -151,33 +172,32 @@ function startStream<Kind extends SignalKind>(
 
   /** Returns the wait until the next try. */
   const publish = async (signal: RelayedSignal<Kind>): Promise<Duration> => {
-    unpublished = undefined;
-    if (signal.issuedAt < (channel.newestIssuedAt() ?? 0)) return getWaitForNextRound();
-    if (signal.validUntil <= clock.now().wall) {
-      report(`the newest ${kind} of the service was valid until ${formatInstant(signal.validUntil)}: not published`);
-      return getWaitForNextRound();
-    }
-    if (await publishSealed(parts, { topic, kind, signal })) {
-      report(undefined);
-      return getWaitForNextRound();
-    }
-    unpublished = signal;
-    report(`${topic} was not published: check the broker, and let this user write and read it`);
-    return PUBLISH_RETRY;
+    const storedIssuedAt = channel.newestIssuedAt();
+    const { isDone, problem } = await publishSealed(parts, { topic, kind, signal, storedIssuedAt });
+    unpublished = isDone ? undefined : signal;
+    report(problem);
+    return isDone ? getWaitForNextRound() : PUBLISH_RETRY;
+  };
+
+  /** In the rhythm of the service, which may be known by its signal alone. */
+  const followOtherRelay = (): Duration => {
+    const signal = channel.latest();
+    if (signal !== undefined) period = readPeriod(stream, signal.answer);
+    return getWaitForNextRound();
   };
 
   const poller = createPoller({
     clock,
     name: topic,
     async poll() {
-      if (isRoundDone(channel, clock, period)) return getWaitForNextRound();
+      if (isRoundDone(channel, clock, period)) return followOtherRelay();
       if (unpublished !== undefined) return publish(unpublished);
       const now = clock.now().wall;
       const outcome = await stream.ask(query, now);
       if (poller.signal.aborted) return undefined;
       failures = outcome.ok ? 0 : failures + 1;
       if (outcome.ok) {
-        period = milliseconds(Math.max(minutes(1), stream.period(outcome.value)));
+        period = readPeriod(stream, outcome.value);
         return publish({ answer: outcome.value, ...stream.describe(outcome.value, now) });
       }
       report(failureText(outcome.failure));

@@ -3,11 +3,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'vitest';
+import { freePort } from './free-port.ts';
+
+export { freePort };
 
 const BINARY_PATHS = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/opt/homebrew/sbin/mosquitto'];
 const binary = BINARY_PATHS.find((path) => existsSync(path));
@@ -50,15 +52,6 @@ export function describeWithMosquitto(name: string, body: () => void): void {
   }
   console.warn(`\n*** SKIPPED: ${name}: mosquitto is not installed (apt install mosquitto) ***\n`);
   describe.skip(name, body);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  await new Promise<void>((closed) => server.close(() => closed()));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }
 
 export async function startMosquitto({

@@ -21,12 +21,12 @@ export function readSigningKey(): KeyObject {
 
 const COMMON = { ...QUERY, period: minutes(5), warnings: [], refusedPoints: 0, model: '2024-01-01' };
 
-export const buildForecastAt = (now: Instant): Forecast => ({
+export const buildForecastAt = (now: Instant, length = 36): Forecast => ({
   ...COMMON,
   units: 'lbs_co2_per_mwh',
   generatedAt: floorTo(now, minutes(5)),
   generatedPeriod: minutes(5),
-  points: Array.from({ length: 36 }, (_, i) => {
+  points: Array.from({ length }, (_, i) => {
     const at = addDuration(floorTo(now, minutes(5)), minutes(5 * i));
     return { at, value: 500 + 300 * Math.sin((at / minutes(1440)) * 2 * Math.PI) };
   }),

@@ -1,7 +1,7 @@
 /** The relay in virtual time: how often it asks, alone and beside another, and what it makes of silence, failure and foreign messages. */
 
 import { describe, expect, it } from 'vitest';
-import { addDuration, hours, minutes } from '../../src/domain/units.ts';
+import { addDuration, floorTo, hours, minutes } from '../../src/domain/units.ts';
 import { openSignal, sealSignal } from '../../src/relay/sealed-signal.ts';
 import { buildForecastAt, createRelayWorld, EVENING, QUERY, readSigningKey } from './relay-fixture.ts';
 
@@ -59,6 +59,28 @@ describe('how often a relay asks', () => {
     }
     expect(world.countAsked('forecast')).toBe(ROUNDS);
     second.stop();
+  });
+});
+
+describe('a service of another rhythm', () => {
+  it('a relay learns it from what the other publishes, and takes over in time', async () => {
+    const world = createRelayWorld();
+    const everyMinute = async () => {
+      world.asked.push({ kind: 'forecast', at: world.clock.now().wall });
+      const forecast = buildForecastAt(world.clock.now().wall);
+      const generatedAt = floorTo(world.clock.now().wall, minutes(1));
+      return { ok: true, value: { ...forecast, generatedAt, generatedPeriod: minutes(1) } } as const;
+    };
+    const stopped = async () => ({ ok: false, failure: { kind: 'stopped' } }) as const;
+    const service = { forecast: everyMinute, signalIndex: stopped, history: stopped };
+    const [first, second] = [0.1, 0.9].map((turn) => world.startRelay({ service, random: { fraction: () => turn } }));
+    await world.clock.runUntil(addDuration(EVENING, minutes(11)));
+    expect(world.countAsked('forecast')).toBe(11);
+    first?.stop();
+    await first?.link.stop();
+    await world.clock.runUntil(addDuration(EVENING, minutes(20)));
+    expect(world.countAsked('forecast')).toBe(20);
+    second?.stop();
   });
 });
 
