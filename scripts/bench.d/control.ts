@@ -182,8 +182,8 @@ function rolling(name: string, site: Site, days: number) {
 
 const quick = process.argv.includes('--quick');
 againstEverySchedule(quick ? 2_000 : 30_000);
-speed('plan of 288 slots, N = 48, at most 4 starts', 5, job(288, 48, 4), 2_000);
-speed('plan of 864 slots, N = 288, K = 12', 150, job(864, 288, 12), quick ? 20 : 100);
+speed('plan of 288 slots, N = 48, at most 4 starts', 1, job(288, 48, 4), 2_000);
+speed('plan of 864 slots, N = 288, K = 12', 15, job(864, 288, 12), quick ? 20 : 100);
 const { window: _window, ...pump } = heatingLoad();
 rolling(
   'three loads, rolling plan on every forecast',
