@@ -7,10 +7,10 @@ import { translateParser } from './javascript-parser.mjs';
 
 const require = createRequire(import.meta.url);
 
-/** What large packages carry and this program never calls: WebSockets, proxies, browsers' timers, threads. */
+/** What large packages carry and this program never calls: WebSockets, proxies, browsers' timers, threads, a file writer. */
 const UNUSED = [
   { by: /\/mqtt\/build\//, path: /^(ws|socks|worker-timers)$/ },
-  { by: /\/pino\//, path: /^(thread-stream|worker_threads|\.\/transport)$/ },
+  { by: /\/pino\//, path: /^(thread-stream|worker_threads|sonic-boom|\.(\/lib)?\/transport)$/ },
 ];
 
 /** Node's TLS takes 2 MiB, and a broker at home often speaks without: loaded when the first connection asks for it. */
@@ -75,7 +75,10 @@ export const lean = {
         ? { path, namespace: 'unused' }
         : null,
     );
-    build.onLoad({ filter: /./, namespace: 'unused' }, () => ({ contents: 'module.exports = {};' }));
+    build.onLoad({ filter: /./, namespace: 'unused' }, () => ({
+      // A class, because pino asks of its options whether they are an instance of sonic-boom.
+      contents: 'module.exports = class {};',
+    }));
     build.onLoad({ filter: /\/mqtt\/build\/lib\/connect\/tls\.js$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
       if (!text.includes(EAGER_TLS)) throw new Error(`${path} loads node's tls in another way: see scripts/lean.mjs`);

@@ -1,6 +1,5 @@
 /** Writes lines to a file descriptor without waiting for its reader: stores a bounded amount, drops and counts the rest. */
 
-import { Socket } from 'node:net';
 import { type Duration, milliseconds } from '../domain/units.ts';
 
 /** As for the disk: an import of node:fs would load its streams too. */
@@ -25,14 +24,28 @@ const NO_ROOM_CODES = new Set(['EAGAIN', 'EINTR', 'ENOSPC', 'EDQUOT']);
 function openNonblocking(fd: number): number {
   try {
     const kind = fstatSync(fd);
-    // A stream made of a pipe or a socket (the journal is one) sets it so, and is not used for anything else.
-    if (kind.isFIFO() || kind.isSocket()) new Socket({ fd, readable: false, writable: true }).unref();
     // A terminal stops too, at Ctrl-S or with the line it hangs on; others may share its descriptor.
-    if (!kind.isCharacterDevice()) return fd;
-    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+    if (kind.isCharacterDevice() || kind.isFIFO()) return reopenNonblocking(fd) ?? setNonblocking(fd, kind.isFIFO());
+    return setNonblocking(fd, kind.isSocket());
   } catch {
     return fd;
   }
+}
+
+/** Undefined where it may not be opened: a pipe belongs to the user who made it. */
+function reopenNonblocking(fd: number): number | undefined {
+  try {
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A stream made of a socket (the journal is one) or a pipe sets it so, and is not used for anything else. */
+function setNonblocking(fd: number, isStream: boolean): number {
+  // Loaded here alone: it costs a start a tenth of its time.
+  if (isStream) new (process.getBuiltinModule('node:net').Socket)({ fd, readable: false, writable: true }).unref();
+  return fd;
 }
 
 /** Calls `lost` with the number of dropped lines once the reader is back. */

@@ -33,7 +33,7 @@ export interface SimulatedTrack {
   readonly repeatedCommands: number;
 }
 
-export interface SimulatedSite {
+interface SimulatedSite {
   readonly site: Site;
   /** What is before only teaches. */
   readonly measureFrom: Instant;
