@@ -1,9 +1,10 @@
 /** Loads, signals and a small world for the tests of control: outputs that obey, a clock that moves when told. */
 
+import { buildMqttOutput } from '../../src/config/presets.ts';
 import type { ControlEvent, Decision, LoadCommand, Site } from '../../src/control/control-types.ts';
 import { explainDecision } from '../../src/control/explain.ts';
 import { type ControlState, initialState, step } from '../../src/control/step.ts';
-import type { Level, LoadConfig } from '../../src/domain/load-types.ts';
+import type { Level, LoadConfig, MqttOutputConfig } from '../../src/domain/load-types.ts';
 import type { ClockReading } from '../../src/domain/ports.ts';
 import {
   type Duration,
@@ -94,6 +95,13 @@ export const carLoad = (over: Partial<LoadConfig> = {}): LoadConfig => ({
 });
 
 export const daily = everyDay;
+
+/** A charger that a power budget may lower from 16 A down to 6 A. */
+export function buildCharger(serial: string): MqttOutputConfig {
+  const output = buildMqttOutput({ preset: 'go-e', topic: `go-eCharger/${serial}`, amps: 16 });
+  if (typeof output === 'string') throw new Error(output);
+  return output;
+}
 
 export const buildSite = (...loads: LoadConfig[]): Site => ({ device: 'cellar', timezone: ZONE, loads });
 

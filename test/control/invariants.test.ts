@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Duration, hours, type Instant, type Kilowatt, minutes } from '../../src/domain/units.ts';
 import {
+  buildCharger,
   buildHorizon,
   buildIndex,
   buildSite,
@@ -112,8 +113,12 @@ describe(`the invariants of control, over ${RUNS} histories of ${EVENTS} events`
       .array(fc.integer({ min: 5, max: 600 }), { minLength: 2, maxLength: 3 })
       .filter((all) => all.reduce((sum, need) => sum + need, 0) <= 600);
     fc.assert(
-      fc.property(news, delays, needs, fc.boolean(), (events, delay, all, withTank) => {
-        const loads = all.map((need, i) => carLoad({ name: `car${i}`, goal: goalOf(need), startSpread: minutes(5) }));
+      fc.property(news, delays, needs, fc.boolean(), fc.boolean(), (events, delay, all, withTank, takesAmps) => {
+        const loads = all.map((need, i) => {
+          const name = `car${i}`;
+          const output = takesAmps ? { output: buildCharger(name) } : {};
+          return carLoad({ name, goal: goalOf(need), startSpread: minutes(5), ...output });
+        });
         const site = { ...buildSite(...loads, ...(withTank ? [tankLoad()] : [])), budget: 8 as Kilowatt };
         const bench = new ControlBench(site, DUSK);
         night(bench, events, delay);

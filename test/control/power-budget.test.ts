@@ -1,27 +1,21 @@
 /** How a power budget is divided: who is lowered, who waits, and that no moment draws more than there is. */
 
 import { describe, expect, it } from 'vitest';
-import { buildMqttOutput } from '../../src/config/presets.ts';
 import { explainDecision } from '../../src/control/explain.ts';
 import { getPowerPortion } from '../../src/domain/currents.ts';
-import type { Goal, LoadConfig, MqttOutputConfig } from '../../src/domain/load-types.ts';
+import type { Goal, LoadConfig } from '../../src/domain/load-types.ts';
 import { hours, type Kilowatt, minutes, seconds } from '../../src/domain/units.ts';
-import { buildSite, ControlBench, carLoad, daily, instantFrom, tankLoad } from './control-setup.ts';
+import { buildCharger, buildSite, ControlBench, carLoad, daily, instantFrom, tankLoad } from './control-setup.ts';
 
 const NOON = instantFrom('2026-06-01T19:00:00Z');
 
-function goe(serial: string): MqttOutputConfig {
-  const output = buildMqttOutput({ preset: 'go-e', topic: `go-eCharger/${serial}`, amps: 16 });
-  if (typeof output === 'string') throw new Error(output);
-  return output;
-}
 /** 16 A draw 11 kW, 6 A 4.125 kW. */
 function charger(name: string, more: Partial<LoadConfig> = {}): LoadConfig {
   const {
     goal: _,
     window: __,
     ...bare
-  } = carLoad({ name, output: goe(name), powerKw: 11 as Kilowatt, failSafe: 'off' });
+  } = carLoad({ name, output: buildCharger(name), powerKw: 11 as Kilowatt, failSafe: 'off' });
   return { ...bare, ...more };
 }
 const car = charger('car');

@@ -5,7 +5,16 @@ import { expect } from 'vitest';
 import type { Site } from '../../src/control/control-types.ts';
 import type { LoadConfig } from '../../src/domain/load-types.ts';
 import { hours, type Kilowatt, minutes } from '../../src/domain/units.ts';
-import { asPercentile, buildSite, carLoad, daily, heatingLoad, instantFrom, tankLoad } from './control-setup.ts';
+import {
+  asPercentile,
+  buildCharger,
+  buildSite,
+  carLoad,
+  daily,
+  heatingLoad,
+  instantFrom,
+  tankLoad,
+} from './control-setup.ts';
 import type { SimulatedSite, SiteAction } from './simulated-site.ts';
 
 const HOUR = hours(1) as number;
@@ -34,6 +43,14 @@ export const historySites: readonly Site[] = [
     budget: 9 as Kilowatt,
   },
   buildSite(tankLoad({ minOn: minutes(0), minOff: minutes(0), maxStartsPerHour: 2, maxStartsPerDay: 5 }), barePump),
+  {
+    ...buildSite(
+      carLoad({ startSpread: minutes(5), output: buildCharger('car') }),
+      carLoad({ name: 'van', startSpread: minutes(5), alsoBelow: asPercentile(20), output: buildCharger('van') }),
+      tankLoad(),
+    ),
+    budget: 8 as Kilowatt,
+  },
 ];
 
 const length = fc.oneof(

@@ -8,8 +8,9 @@ import {
   initialState,
   step,
 } from '../../src/control/step.ts';
+import { getPowerPortion } from '../../src/domain/currents.ts';
 import { isRunning } from '../../src/domain/levels.ts';
-import type { Level, LoadConfig } from '../../src/domain/load-types.ts';
+import type { Level, LoadConfig, LoadCurrent } from '../../src/domain/load-types.ts';
 import type { ClockReading } from '../../src/domain/ports.ts';
 import { type Duration, hours, type Instant, type Uptime } from '../../src/domain/units.ts';
 import type { SignalView } from '../../src/signal/signal-view.ts';
@@ -52,11 +53,20 @@ interface LevelChange {
 interface SimulatedDevice {
   readonly load: LoadConfig;
   level: Level;
+  /** Of a charger that is lowered. */
+  current: LoadCurrent | undefined;
   changes: LevelChange[];
   /** In true time. */
   starts: number[];
   failuresLeft: number;
-  pendingSwitch: { readonly level: Level; readonly at: number; readonly safety: boolean } | undefined;
+  pendingSwitch:
+    | {
+        readonly level: Level;
+        readonly current: LoadCurrent | undefined;
+        readonly at: number;
+        readonly safety: boolean;
+      }
+    | undefined;
 }
 
 /** Chance that does not come from the generator: which moments are probed. */
@@ -91,6 +101,7 @@ export class SimulatedSite {
     this.devices = site.loads.map((load) => ({
       load,
       level: load.output.kind === 'sg-ready' ? 'normal' : 'off',
+      current: undefined,
       changes: [],
       starts: [],
       failuresLeft: 0,
@@ -219,6 +230,7 @@ export class SimulatedSite {
       this.send({ kind: 'failed', load: load.name, disagreements: 1 + (device.failuresLeft % 4) });
       return;
     }
+    device.current = underway.current;
     this.changeLevel(device, underway.level, underway.safety ? 'safety' : 'command');
     this.send({ kind: 'confirmed', load: load.name, level: underway.level });
   }
@@ -248,6 +260,7 @@ export class SimulatedSite {
       for (const device of this.devices) {
         device.pendingSwitch = undefined;
         device.level = device.load.output.kind === 'sg-ready' ? 'normal' : 'off';
+        device.current = undefined;
         device.changes = [
           ...device.changes,
           { at: this.trueTime, level: device.level, cause: 'power', switches: true },
@@ -270,8 +283,9 @@ export class SimulatedSite {
   private completePendingSwitch(device: SimulatedDevice) {
     const { pendingSwitch: underway } = device;
     device.pendingSwitch = undefined;
-    if (underway !== undefined && device.failuresLeft === 0)
-      this.changeLevel(device, underway.level, underway.safety ? 'safety' : 'command');
+    if (underway === undefined || device.failuresLeft > 0) return;
+    device.current = underway.current;
+    this.changeLevel(device, underway.level, underway.safety ? 'safety' : 'command');
   }
 
   private send(event: ControlEvent, how: { readonly jump?: boolean } = {}) {
@@ -305,17 +319,17 @@ export class SimulatedSite {
   }
 
   private carryOutCommands(next: StepResult<ControlState>, before: ControlState) {
-    for (const { load, level } of next.commands) {
+    for (const { load, level, current } of next.commands) {
       const device = this.devices.find((one) => one.load.name === load);
       const state = before.loads.find(({ name }) => name === load);
       if (device === undefined || state === undefined) return this.reportViolation(3, `a command for ${load}`);
       const after = next.state.loads.find(({ name }) => name === load);
-      if (after?.level === level && state.pending === undefined)
+      if (after?.level === level && state.pending === undefined && state.current?.amps === current?.amps)
         this.reportViolation(6, `${load} is told ${level}, which it has`);
       const levels = load === 'heating' ? ['block', 'normal', 'recommend', 'force'] : ['off', 'on'];
       if (!levels.includes(level)) this.reportViolation(3, `${load} does not know ${level}`);
       const safety = after?.decision?.why === 'safety';
-      device.pendingSwitch = { level, at: this.trueTime + this.lag, safety };
+      device.pendingSwitch = { level, current, at: this.trueTime + this.lag, safety };
     }
     this.checkPower();
   }
@@ -338,7 +352,13 @@ export class SimulatedSite {
       ({ level, pendingSwitch: underway, load }) =>
         !load.observeOnly && (isRunning(level) || isRunning(underway?.level)),
     );
-    const power = drawing.reduce((sum, { load }) => sum + load.powerKw, 0);
+    const power = drawing.reduce((sum, { load, level, current, pendingSwitch: underway }) => {
+      const portions = [
+        isRunning(level) ? getPowerPortion(current) : 0,
+        isRunning(underway?.level) ? getPowerPortion(underway?.current) : 0,
+      ];
+      return sum + load.powerKw * Math.max(...portions);
+    }, 0);
     if (power > budget + 1e-9) this.reportViolation(9, `${power} kW are granted`);
   }
 

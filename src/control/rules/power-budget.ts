@@ -7,7 +7,7 @@ import type { Instant, Kilowatt } from '../../domain/units.ts';
 import type { LoadState } from '../state/control-state.ts';
 import type { Permitted } from './interlocks.ts';
 import { hasNoPauseLeft, remainingNeed } from './jobs.ts';
-import { minimumTimeEnd, presentLevel, type StepContext } from './step-context.ts';
+import { minimumTimeEnd, presentCurrent, presentLevel, type StepContext } from './step-context.ts';
 
 interface PowerClaim {
   readonly index: number;
@@ -53,7 +53,8 @@ export function applyPowerBudget(
   const result = [...permitted];
   for (const group of groupClaims(requesting)) {
     const admitted = group.filter((claim) => keepRunning.includes(claim) || account.admit(claim));
-    for (const claim of group) {
+    // Who runs already is admitted first, and not raised first: else each start would change the order.
+    for (const claim of [...group].sort((a, b) => compareByDeadline(a, b, states))) {
       const power = admitted.includes(claim) ? account.raise(claim, keepRunning.includes(claim)) : undefined;
       result[claim.index] = power === undefined ? refuse(claim) : lower(claim.permitted, power.current);
     }
@@ -103,7 +104,8 @@ function openAccount(budget: Kilowatt, claims: readonly PowerClaim[], keepRunnin
       const best = fitting[0] ?? listChoices(claim).at(-1);
       if (best === undefined) return undefined;
       granted += best.power - leastPower(claim);
-      const isFree = ({ power }: PowerChoice) => power <= own || drawn - own + power <= limit;
+      const isFree = ({ power }: PowerChoice) =>
+        power <= sentPower(claim) || drawn - own + Math.max(own, power) <= limit;
       const free = [best, ...fitting].find(isFree) ?? (isKept ? listChoices(claim).at(-1) : undefined);
       if (free !== undefined) drawn += Math.max(0, free.power - own);
       return free;
@@ -128,20 +130,26 @@ const listChoices = (claim: PowerClaim): readonly PowerChoice[] =>
 
 const leastPower = (claim: PowerClaim) => powerAt(claim, listLowerCurrents(claim.load)[0]);
 
+/** What it was told last, which is no news to the budget; a load that takes all or nothing may go on with what it may draw. */
+function sentPower(claim: PowerClaim): number {
+  if (listLowerCurrents(claim.load).length === 0) return drawnPower(claim);
+  return isRunning(presentLevel(claim.state)) ? powerAt(claim, presentCurrent(claim.state)) : 0;
+}
+
 /** By the highest of the currents that it may have. */
 function drawnPower(claim: PowerClaim): number {
   const { state, draws } = claim;
   if (!draws) return 0;
   const { level, current, pending } = state;
-  if (pending?.mayDraw) return powerAt(claim, undefined);
   return Math.max(
+    claim.load.powerKw * (pending?.mayDrawPortion ?? 0),
     isRunning(level) ? powerAt(claim, current) : 0,
     isRunning(pending?.level) ? powerAt(claim, pending?.current) : 0,
   );
 }
 
 const mayDraw = ({ level, pending }: LoadState) =>
-  isRunning(level) || isRunning(pending?.level) || pending?.mayDraw === true;
+  isRunning(level) || isRunning(pending?.level) || (pending?.mayDrawPortion ?? 0) > 0;
 
 /** Kept running by its least running time, whether it still wants to or not. */
 const mustKeepRunning = ({ now }: StepContext, load: LoadConfig, state: LoadState | undefined): boolean =>
@@ -169,13 +177,20 @@ const sortClaims = (claims: readonly PowerClaim[], states: readonly LoadState[])
 
 /** Negative when `a` comes first. */
 function compareClaims(a: PowerClaim, b: PowerClaim, states: readonly LoadState[]): number {
-  const deadline = ({ index }: PowerClaim) => states[index]?.job?.by ?? Infinity;
   return (
     a.permitted.request.priority - b.permitted.request.priority ||
-    compareNumbers(deadline(a), deadline(b)) ||
+    compareDeadlines(a, b, states) ||
     Number(b.draws) - Number(a.draws) ||
     a.index - b.index
   );
+}
+
+const compareByDeadline = (a: PowerClaim, b: PowerClaim, states: readonly LoadState[]) =>
+  compareDeadlines(a, b, states) || a.index - b.index;
+
+function compareDeadlines(a: PowerClaim, b: PowerClaim, states: readonly LoadState[]): number {
+  const deadline = ({ index }: PowerClaim) => states[index]?.job?.by ?? Infinity;
+  return compareNumbers(deadline(a), deadline(b));
 }
 
 const compareNumbers = (a: number, b: number) => (a === b ? 0 : a - b);

@@ -51,6 +51,7 @@ function rebaseUptimes(last: ClockReading | undefined, state: LoadState, now: Cl
   const rebaseOverride = (one: ActiveOverride | undefined) => one && { ...one, until: toThisBoot(one.until) };
   const rebased: LoadState = {
     ...booted,
+    current: undefined,
     pending: undefined,
     starts: state.starts.map(toThisBoot),
     blocks: state.blocks.map(toThisBoot),
@@ -64,7 +65,9 @@ function rebaseUptimes(last: ClockReading | undefined, state: LoadState, now: Cl
 
 /** A command given just before the process ended counts as carried out now; the output's own report comes after. */
 const assumeApplied = (state: LoadState, now: ClockReading): LoadState =>
-  state.pending === undefined ? state : confirmLevel({ ...state, pending: undefined }, state.pending.level, now);
+  state.pending === undefined
+    ? state
+    : confirmLevel({ ...state, current: state.pending.current, pending: undefined }, state.pending.level, now);
 
 type LoadEvent = Extract<ControlEvent, { readonly load: string }>;
 

@@ -21,8 +21,8 @@ export interface ActiveOverride {
 interface PendingCommand {
   readonly level: Level;
   readonly at: Uptime;
-  /** Replaced a command to run that may have been carried out. */
-  readonly mayDraw: boolean;
+  /** The part of its power that it may draw by a command that this one replaced; 0 for none. */
+  readonly mayDrawPortion: number;
   /** Undefined: the charger's own. */
   readonly current: LoadCurrent | undefined;
 }

@@ -73,7 +73,7 @@ const load = objectOf({
   name: text,
   level: optionalOf(level),
   current,
-  pending: optionalOf(objectOf({ level, at: number, mayDraw: boolean, current })),
+  pending: optionalOf(objectOf({ level, at: number, mayDrawPortion: number, current })),
   runningSince: number,
   levelSince: number,
   starts: arrayOf(number, MAX_EVENTS),

@@ -1,5 +1,6 @@
 /** Applies a command to a load, and its answer, to the load's state: levels, starts, retries. */
 
+import { getPowerPortion } from '../../domain/currents.ts';
 import { isRunning } from '../../domain/levels.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
@@ -27,10 +28,11 @@ export function applyLevel(load: LoadConfig, state: LoadState, permitted: Permit
   if (load.observeOnly) return presentLevel(state) === level ? state : confirmLevel(state, level, now);
   if (!needsCommand(load, state, permitted)) return state;
   const { pending } = state;
-  const mayDraw = pending !== undefined && (pending.mayDraw || isRunning(pending.level));
+  const sentPortion = isRunning(pending?.level) ? getPowerPortion(pending?.current) : 0;
+  const mayDrawPortion = Math.max(pending?.mayDrawPortion ?? 0, sentPortion);
   return {
     ...replacePending(state, now.uptime),
-    pending: { level, at: now.uptime, mayDraw, current: permitted.current },
+    pending: { level, at: now.uptime, mayDrawPortion, current: permitted.current },
   };
 }
 
