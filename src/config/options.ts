@@ -7,7 +7,7 @@ import { days, hours, minutes } from '../domain/units.ts';
 import { buildMqttOutput, presetNames } from './presets.ts';
 import { buildSectionSchema, isRawMap, readSection, sectionType, sectionVariantsType } from './read-section.ts';
 import { tariffType } from './tariff-type.ts';
-import { brokerUrlType, serviceUrlType } from './url-types.ts';
+import { brokerUrlType, pageUrlType, serviceUrlType } from './url-types.ts';
 import {
   type DefaultContext,
   defaulted,
@@ -126,6 +126,7 @@ export const MQTT = {
     'Topic prefix of Home Assistant discovery; none: the agent publishes no discovery.',
     () => 'homeassistant',
   ),
+  page: optional(pageUrlType, 'Address of gridtide page as browsers reach it; Home Assistant links its devices to it.'),
 };
 
 const activeLow = defaulted(booleanType, false, 'True for relay boards that close at a low line.');

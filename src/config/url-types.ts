@@ -80,6 +80,14 @@ export const deviceUrlType = createUrlType({
   normalize: (url) => url.href,
 });
 
+export const pageUrlType = createUrlType({
+  expects: 'an address such as http://cellar.local:7080',
+  credentialFiles: 'the password in the browser',
+  protocols: ['https', 'http'],
+  findMistake: () => undefined,
+  normalize: (url) => url.href,
+});
+
 export const homeAssistantUrlType = createUrlType({
   expects: 'an address such as http://homeassistant.local:8123',
   credentialFiles: 'tokenFile',

@@ -77,8 +77,9 @@ function buildMessage(config: Config, version: string, { device, entities, load 
     // Releases before 2025.10 drop the second without a word.
     return [name, { ...entity, unique_id: id, default_entity_id: `${entity.platform}.${id.replaceAll('-', '_')}` }];
   });
+  const pageUrl = config.mqtt?.page;
   const payload = {
-    device,
+    device: { ...device, ...(pageUrl === undefined ? {} : { configuration_url: pageUrl }) },
     origin: { name: 'gridtide', sw_version: version },
     availability: [{ topic: buildTopics(config).availability }],
     qos: 1,

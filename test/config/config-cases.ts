@@ -78,6 +78,7 @@ export const VALID_CONFIGS: readonly (readonly [string, string])[] = [
   ],
   ['a NATS server', withOutput({ kind: 'mqtt', topic: 'a/b' }, { mqtt: { url: 'mqtt://localhost', nats: true } })],
   ['a broker over TLS', toYaml({ mqtt: { url: 'mqtts://broker.example:8883' } })],
+  ['the address of the page', toYaml({ mqtt: { url: 'mqtt://localhost', page: 'http://cellar.local:7080' } })],
   ['no discovery', toYaml({ mqtt: { url: 'mqtt://localhost', discovery: 'none' } })],
   ['the south-west', withPlace({ latitude: -90, longitude: -180 })],
   ['durations of all units', withLoad({ minOn: '90s', minOff: '1h30m', overrideFor: '1d' })],

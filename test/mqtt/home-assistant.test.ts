@@ -174,6 +174,16 @@ describe('the discovery message', () => {
     expect(made[1]?.override?.options).toContain('recommend 2h');
   });
 
+  it('links each device to the page, where its address is known', () => {
+    const links = (page?: string) => {
+      const mqtt = { url: 'mqtt://127.0.0.1', commands: 'auto', discovery: 'homeassistant' } as const;
+      const config = buildMonitorConfig(mqtt.url, { mqtt: { ...mqtt, ...(page === undefined ? {} : { page }) } });
+      return buildDiscovery(config, '0.1.0', true).map(({ payload }) => JSON.parse(payload).device.configuration_url);
+    };
+    expect(links('http://cellar.local:7080/')).toEqual(Array(3).fill('http://cellar.local:7080/'));
+    expect(links()).toEqual([undefined, undefined, undefined]);
+  });
+
   it('pauses a load, and moves its thresholds where no goal decides', () => {
     const number = components().find(([id]) => id === 'gridtide_cellar_load_heating_on_below')?.[1];
     expect(number).toMatchObject({ min: 0, max: 100, value_template: '{{ value_json.onBelow }}' });
