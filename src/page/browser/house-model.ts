@@ -214,7 +214,7 @@ export function findTrouble(house: House, now: number, format: ClockFormat): str
 }
 
 /** The price of each moment (seconds); null where none is known. */
-export function findPrices({ prices }: House, at: readonly number[]): (number | null)[] {
+function findPrices({ prices }: House, at: readonly number[]): (number | null)[] {
   const spans = (prices?.spans ?? []).map(({ start, end, price }) => ({
     ...{ from: Date.parse(start) / 1_000, to: Date.parse(end) / 1_000, price },
   }));
