@@ -130,7 +130,7 @@ describe.skipIf(process.env.GRIDTIDE_NATS_TEST === undefined)('a cluster of thre
     );
     const [first, second] = [houses[0], houses[1]];
     expect(await first?.link.publish(TOPIC, forged, { retain: true })).toBe(true);
-    const visitor = startHouse(2);
+    const visitor = startHouse(HOUSES);
     await awaitForecasts([visitor], clock.now().wall - 2 * ROUND);
     for (const house of [first, second, visitor]) expect(house?.heard.at(-1)).toBeLessThan(future);
   }, 60_000);
