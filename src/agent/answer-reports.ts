@@ -26,11 +26,17 @@ export function createAnswerReports({ config, clock, log, problems }: AgentConte
     config.service.model === undefined ||
     (entitlements.entitlements()?.models.length ?? 0) > 0;
 
-  const reportProblem = (source: SignalSource, { failure, note }: SignalAnswer): void => {
+  /** A relay whose account has no index publishes none: the index is that of the forecast. */
+  const isNeeded = (source: SignalSource, { failure, data }: SignalAnswer) =>
+    isEntitledTo(source) &&
+    !(source === 'live-index' && failure?.kind === 'no-relayed-signal' && failure.isAbsent && data.forecast);
+
+  const reportProblem = (source: SignalSource, answer: SignalAnswer): void => {
+    const { failure, note } = answer;
     const subject = `service:${source}`;
     const lacking = `no ${source === 'forecast' ? 'forecast' : 'live index'}`;
     // What the plan does not have is part of the plan's text, and no problem.
-    if (failure !== undefined && isEntitledTo(source)) {
+    if (failure !== undefined && isNeeded(source, answer)) {
       const text = formatServiceFailure(failure, clock.now().trusted);
       problems.raise(subject, `${lacking}: ${text}`, getFailureKind(failure));
     } else if (note !== undefined && note.kind !== 'older' && note.kind !== 'model-seam') {

@@ -33,11 +33,13 @@ export interface RelayedServiceParts {
 /** Of the relay. */
 const ROUND = minutes(5);
 
-const fail = (cause: string): { readonly ok: false; readonly failure: Failure } => ({
+type Explanation = ReturnType<SignalChannel<SignalKind>['explain']>;
+
+const fail = (explanation: Explanation): { readonly ok: false; readonly failure: Failure } => ({
   ok: false,
-  failure: { kind: 'no-relayed-signal', cause },
+  failure: { kind: 'no-relayed-signal', ...explanation },
 });
-const NO_ACCOUNT = fail('this device has a relay and no account');
+const NO_ACCOUNT = fail({ cause: 'this device has a relay and no account' });
 
 export function createRelayedService(parts: RelayedServiceParts): SignalService {
   const { broker, clock, random, account, onNews, onRefusal } = parts;
@@ -68,8 +70,8 @@ export function createRelayedService(parts: RelayedServiceParts): SignalService 
     const answer = (await channel.read(ROUND))?.answer;
     const isOtherModel = model !== undefined && answer?.model !== undefined && answer.model !== model;
     if (answer !== undefined && !isOtherModel) return { ok: true, value: answer };
-    const cause = isOtherModel ? `the relay publishes the model ${answer.model}; expected ${model}` : channel.explain();
-    return askAccount() ?? fail(cause);
+    const otherModel = { cause: `the relay publishes the model ${answer?.model}; expected ${model}` };
+    return askAccount() ?? fail(isOtherModel ? otherModel : channel.explain());
   }
 
   return {

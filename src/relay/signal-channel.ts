@@ -36,8 +36,8 @@ export interface SignalChannel<Kind extends SignalKind> {
   read(round: Duration): Promise<RelayedSignal<Kind> | undefined>;
   /** When a valid message came last, stored ones of the broker aside. */
   lastPublishedAt(): Uptime | undefined;
-  /** Why there is none, for people. */
-  explain(): string;
+  /** Why there is none, for people; `isAbsent`: the broker stores none and none has come. */
+  explain(): { readonly cause: string; readonly isAbsent?: true };
   stop(): void;
 }
 
@@ -63,6 +63,8 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
   const { clock, topic, open, onNews, onRefusal } = parts;
   /** Kept as it came, a few kilobytes: decoded it takes twenty times as much. */
   let newest: (Omit<RelayedSignal, 'answer'> & { readonly payload: Uint8Array }) | undefined;
+  /** The newest once more, decoded, until it is first asked for. */
+  let unread: RelayedSignal<Kind> | undefined;
   let heardAt: Uptime | undefined;
   let publishedAt: Uptime | undefined;
   let refusal: string | undefined;
@@ -72,12 +74,16 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
     refusal = `the message on ${topic} ${problem}`;
     onRefusal?.(refusal);
   };
-  const accept = ({ issuedAt, validUntil }: RelayedSignal, { payload, retained }: BrokerMessage): void => {
+  const accept = (signal: RelayedSignal<Kind>, { payload, retained }: BrokerMessage): void => {
+    const { issuedAt, validUntil } = signal;
     heardAt = clock.now().uptime;
     if (!retained) publishedAt = heardAt;
     refusal = undefined;
     const isNewer = newest === undefined || issuedAt > newest.issuedAt;
-    if (isNewer) newest = { payload: payload.slice(), issuedAt, validUntil };
+    if (isNewer) {
+      newest = { payload: payload.slice(), issuedAt, validUntil };
+      unread = signal;
+    }
     finishWait?.('came');
     if (isNewer) onNews?.();
   };
@@ -92,6 +98,9 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
       else accept(opened.signal, message);
     },
     latest() {
+      const signal = unread;
+      unread = undefined;
+      if (signal !== undefined && clock.now().wall < signal.validUntil) return signal;
       const opened = newest && open(newest.payload);
       return opened?.ok ? opened.signal : undefined;
     },
@@ -146,12 +155,13 @@ export function createSignalChannel<Kind extends SignalKind>(parts: SignalChanne
     },
     explain() {
       const refusal = inbox.refusal();
-      if (refusal !== undefined) return refusal;
-      if (broker.state.kind !== 'online') return 'there is no link to the broker that the relay publishes to';
-      if (isDenied) return `the broker denies reading ${topic}: let this user read it`;
+      if (refusal !== undefined) return { cause: refusal };
+      if (broker.state.kind !== 'online')
+        return { cause: 'there is no link to the broker that the relay publishes to' };
+      if (isDenied) return { cause: `the broker denies reading ${topic}: let this user read it` };
       return inbox.hasHeardSince(0 as Instant)
-        ? `no relay has published ${topic} lately: check that the relay runs`
-        : `no relay has published ${topic}: check the region, and that the relay runs`;
+        ? { cause: `no relay has published ${topic} lately: check that the relay runs` }
+        : { cause: `no relay has published ${topic}: check the region, and that the relay runs`, isAbsent: true };
     },
     stop() {
       unwatch();

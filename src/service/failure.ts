@@ -47,8 +47,8 @@ type FailureKind =
   | { readonly kind: 'invalid-response'; readonly where: string; readonly expected: string; readonly received: string }
   /** The configuration requires something forbidden, such as plain HTTP off loopback. */
   | { readonly kind: 'forbidden'; readonly cause: string }
-  /** A relay is asked in place of an account, and has no valid signal; `cause` is for people. */
-  | { readonly kind: 'no-relayed-signal'; readonly cause: string }
+  /** A relay is asked in place of an account, and has no valid signal; `cause` is for people. `isAbsent`: none was ever published. */
+  | { readonly kind: 'no-relayed-signal'; readonly cause: string; readonly isAbsent?: boolean }
   /** The caller ended it. */
   | { readonly kind: 'stopped' };
 

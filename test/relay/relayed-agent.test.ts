@@ -110,6 +110,17 @@ describe('an agent behind a relay', () => {
     expect(problemOf(home)).toBe('');
   });
 
+  it('computes the index itself where the relay publishes none, which is no problem', async () => {
+    const world = await createNeighbourhood();
+    const relay = world.startRelay();
+    await world.pass(minutes(1));
+    await relay.stop();
+    world.bus.publish(FORECAST_TOPIC.replace('forecast', 'index'), '');
+    const home = await world.startAgent();
+    await world.pass(minutes(6));
+    expect([home.agent.snapshot().view?.index?.basis, problemOf(home)]).toEqual(['fresh-forecast', '']);
+  });
+
   it('runs on by its last forecast when the relay ends, and says so', async () => {
     const world = await createNeighbourhood();
     const relay = world.startRelay();
