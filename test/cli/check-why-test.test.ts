@@ -54,6 +54,7 @@ interface ConfigOptions {
   readonly password?: string;
   readonly ca?: string;
   readonly mqtt?: string;
+  readonly tariff?: string;
   readonly loads?: string;
   readonly state?: string;
 }
@@ -68,6 +69,7 @@ async function writeConfig(options: ConfigOptions = {}): Promise<string> {
     password = 'password',
     ca,
     mqtt,
+    tariff,
     loads = '  lamp: {type: generic, output: {kind: dry-run}, minOn: 0s, minOff: 0s}',
     state = `state-${++configs}`,
   } = options;
@@ -79,6 +81,7 @@ async function writeConfig(options: ConfigOptions = {}): Promise<string> {
     `place: ${place}`,
     `service: {url: "${service}", usernameFile: ${username}, passwordFile: ${password}${ca === undefined ? '' : `, ca: ${ca}`}}`,
     ...(mqtt === undefined ? [] : [`mqtt: {url: "${mqtt}"}`]),
+    ...(tariff === undefined ? [] : [`tariff: ${tariff}`]),
     'loads:',
     loads,
   ];
@@ -128,6 +131,13 @@ describe('gridtide check', () => {
     ['a password file that is missing', { password: 'none' }, 'service.passwordFile', /cannot be read/],
     ['an authority that is none', { ca: 'pro' }, 'service.ca', /holds no certificate/],
     ['a wrong password', { password: 'wrong' }, 'service', /rejected the credentials/],
+    [
+      'a file of prices that is missing',
+      { tariff: '{currency: USD, file: none.csv}' },
+      'tariff.file',
+      /cannot be read/,
+    ],
+    ['a file of prices with none in it', { tariff: '{currency: USD, file: pro}' }, 'tariff.file', /have no line such/],
     ['nobody at the broker', { mqtt: 'mqtt://127.0.0.1:1' }, 'mqtt.url', /no broker answers/],
     ['a state directory in a file', { state: 'pro' }, 'state', /pro is not a directory: give another --state/],
     [
@@ -205,6 +215,10 @@ describe('gridtide check', () => {
     expect((await run(check, config, '--offline')).out).toMatch(
       /^ok +place: CAISO_NORTH, California ISO North\nok +map: of 2026-03-01, requested 0 days ago$/m,
     );
+    // With a map the place does not leave the device.
+    const online = (await run(check, config)).out;
+    expect(online).toMatch(/the account includes the forecast and the live index of CAISO_NORTH$/m);
+    expect(online).not.toContain('according to the service');
     const lost = await writeConfig({ state, place: '{latitude: 38.5, longitude: 122.0, timezone: Asia/Shanghai}' });
     const { code, out } = await run(check, lost, '--offline');
     expect([code, out]).toEqual([1, expect.stringMatching(/longitude -122 would be CAISO_NORTH: is the sign/)]);

@@ -12,6 +12,7 @@ import {
   checkFiles,
   checkLines,
   checkPlace,
+  checkPrices,
   checkState,
   checkTimezone,
   type Finding,
@@ -37,7 +38,15 @@ export const spec = {
 
 type Row = keyof typeof spec.options;
 
-const LOCAL_CHECKS: readonly Check[] = [checkFiles, checkState, checkClock, checkLines, checkTimezone, checkPlace];
+const LOCAL_CHECKS: readonly Check[] = [
+  checkFiles,
+  checkPrices,
+  checkState,
+  checkClock,
+  checkLines,
+  checkTimezone,
+  checkPlace,
+];
 
 /** Why a party is not contacted, if it is not. */
 function explainSilence(party: 'mqtt' | 'service', findings: readonly Finding[], isOffline: boolean) {

@@ -1,7 +1,7 @@
 /** The checks that `gridtide check` makes on the device: files, state directory, clock, GPIO lines, place and map, time zone. */
 
 import { constants } from 'node:fs';
-import { access, stat, statfs } from 'node:fs/promises';
+import { access, readFile, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createDocumentStore } from '../../agent/document-store.ts';
 import { loadRegionCheckedAt } from '../../agent/region-loop.ts';
@@ -17,6 +17,7 @@ import { createSecrets, findSecretProblems } from '../../platform/secret-files.t
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { isCheckOverdue } from '../../region/refresh-policy.ts';
 import type { MapInfo, RegionMap } from '../../region/region-types.ts';
+import { parsePriceFile } from '../../tariff/parse-prices.ts';
 import { holdsCertificate } from '../shared/ca-file.ts';
 import type { Terminal } from '../shared/command.ts';
 import { listConfiguredFiles } from '../shared/load-configuration.ts';
@@ -77,6 +78,22 @@ export const checkFiles: Check = async ({ config, env, isInstalled }) => {
     else findings.push(ok(at, path));
   }
   return findings;
+};
+
+/** The file of prices that plans need; what is wrong with it, as the agent would say. */
+export const checkPrices: Check = async ({ config: { tariff } }) => {
+  if (tariff?.source.kind !== 'file') return [];
+  const { path } = tariff.source;
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  const instead = 'plans go by carbon';
+  if (text === undefined)
+    return [wrong('tariff.file', `${path} cannot be read, so ${instead}: create it, readable by the agent`)];
+  const parsed = parsePriceFile(text, tariff.currency);
+  return [
+    parsed.ok
+      ? ok('tariff.file', path)
+      : wrong('tariff.file', `the prices of ${path} ${parsed.problem}, so ${instead}`),
+  ];
 };
 
 /** The directory, or its nearest existing parent. */

@@ -106,16 +106,18 @@ async function checkAccess(client: ServiceClient, query: SignalQuery): Promise<r
   ];
 }
 
-/** The region of the place by the service; the local map has its own check. */
+/** The region of the place: by the local map, which has its own check; without one the service is asked, as the agent asks it. */
 async function checkRegion(client: ServiceClient, { config }: CheckContext) {
   const { place, service } = config;
+  const stored = service.region ?? (await findStoredRegion(config));
+  if (stored !== undefined) return { region: stored, findings: [] };
   const answer = await client.regionFromLoc({ signalType: service.signalType, place });
   if (answer.ok)
     return {
       region: answer.value.region,
-      finding: ok('place', `${answer.value.region}, ${answer.value.regionFullName}, according to the service`),
+      findings: [ok('place', `${answer.value.region}, ${answer.value.regionFullName}, according to the service`)],
     };
-  return { region: undefined, finding: wrong('place', failureText(answer.failure)) };
+  return { region: undefined, findings: [wrong('place', failureText(answer.failure))] };
 }
 
 /** Whether the present forecast of a relay is signed with the configured key and valid. */
@@ -155,9 +157,9 @@ export const checkService: Check = async (context) => {
     const checkOwnSkew = () => checkSkew(service, isLoopback(new URL(url).hostname));
     const login = await service.login();
     if (!login.ok) return [wrong('service', failureText(login.failure)), ...checkOwnSkew()];
-    const { region, finding } = await checkRegion(service, context);
+    const { region, findings } = await checkRegion(service, context);
     const accessFindings = region === undefined ? [] : await checkAccess(service, { region, signalType });
-    return [ok('service', `${url} accepts the account`), ...accessFindings, finding, ...checkOwnSkew()];
+    return [ok('service', `${url} accepts the account`), ...accessFindings, ...findings, ...checkOwnSkew()];
   } finally {
     await close();
   }
