@@ -42,23 +42,22 @@ export function createCommandListener(parts: CommandListenerParts): CommandListe
   const running = new Map<string, Promise<void>>();
 
   const executeCommand = async (message: BrokerMessage): Promise<void> => {
-    const now = clock.now();
-    const parsed = parse(message.payload, now);
+    const parsed = parse(message.payload, clock.now());
     const { id } = parsed;
-    if (id !== undefined) await running.get(id);
-    const earlierAnswer = id === undefined ? undefined : limiter.findAnswer(id, now.uptime);
-    if (earlierAnswer !== undefined) {
-      sendAnswer(message, { ...earlierAnswer, duplicate: true });
-      return;
-    }
-    if (!parsed.ok) {
-      refuse(message, parsed.message, id);
-      return;
-    }
-    const execution = answerCommand(message, parsed.command, id);
-    if (id !== undefined) running.set(id, execution);
+    if (id === undefined) return answerParsed(message, parsed);
+    // Set before anything is awaited: two of one id may arrive in the same moment.
+    const execution = (running.get(id) ?? Promise.resolve()).then(() => answerParsed(message, parsed));
+    running.set(id, execution);
     await execution;
-    if (id !== undefined) running.delete(id);
+    if (running.get(id) === execution) running.delete(id);
+  };
+
+  const answerParsed = async (message: BrokerMessage, parsed: ParsedCommand): Promise<void> => {
+    const { id } = parsed;
+    const earlierAnswer = id === undefined ? undefined : limiter.findAnswer(id, clock.now().uptime);
+    if (earlierAnswer !== undefined) sendAnswer(message, { ...earlierAnswer, duplicate: true });
+    else if (!parsed.ok) refuse(message, parsed.message, id);
+    else await answerCommand(message, parsed.command, id);
   };
 
   const answerCommand = async (to: BrokerMessage, command: RemoteCommand, id: string | undefined): Promise<void> => {
