@@ -130,9 +130,11 @@ function createPriceLog() {
   };
 }
 
-/** Which loads' levels are only sent: a relay is read back at once, a device confirms by itself or not at all. */
+/** Which loads' levels are only sent: a relay is read back at once, a device confirms by itself or not at all, a dry run never. */
 function createProofs(loads: readonly LoadConfig[]) {
-  const unconfirmed = new Set(loads.flatMap(({ name, output }) => (commandsDevice(output) ? [name] : [])));
+  const unconfirmed = new Set(
+    loads.flatMap(({ name, output }) => (commandsDevice(output) || output.kind === 'dry-run' ? [name] : [])),
+  );
   return {
     read: (load: string): Pick<RunCause, 'unconfirmed'> => (unconfirmed.has(load) ? { unconfirmed: true } : {}),
     /** True when that is news. */

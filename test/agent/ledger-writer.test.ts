@@ -108,4 +108,15 @@ describe('writing the ledger', () => {
     second.decide(eight);
     expect(await second.listJobs()).toEqual(['2026-03-01T19:00:00+00:00', '2026-03-01T20:00:00+00:00']);
   });
+
+  it('counts what a dry run would have drawn as unconfirmed, so that nothing is claimed for it', async () => {
+    const { disk, clock, keeper } = setUp();
+    keeper.recordLevel('car', 'on', clock.now());
+    await clock.runUntil(addDuration(NOON, minutes(10)));
+    keeper.recordLevel('car', 'off', clock.now());
+    await keeper.stop();
+    const { entries } = parseLedger(new TextDecoder().decode(await disk.read(FILE)));
+    const slots = entries.filter((entry) => entry.kind === 'slot');
+    expect(slots.map(({ unconfirmed }) => unconfirmed)).toEqual([true, true]);
+  });
 });
