@@ -224,6 +224,14 @@ describe('a relay with a feedback contact and a button', () => {
     expect(under.reports).toEqual(['unconfirmed']);
   });
 
+  it('is confirmed by the contact also where nobody listens to its inputs', async () => {
+    const under = wire();
+    under.output.watchDevice?.({ onStatus() {}, onPress() {}, onMeter() {} });
+    under.weld(true);
+    expect(await under.output.open()).toEqual({ level: 'on' });
+    expect(await under.apply('off')).toMatchObject({ kind: 'unconfirmed' });
+  });
+
   it('is found as its contact is, whatever the line', async () => {
     const under = wire(false);
     under.lines.setInput(FEEDBACK, false);
