@@ -40,10 +40,7 @@ export function createRelayOutput(parts: RelayOutputParts): Output {
     createButton(config.button, pins, () => handlers?.onButton?.((feedback?.level() ?? sent) === 'on' ? 'off' : 'on'));
   const inputs = [feedback, button].filter((input) => input !== undefined);
   /** Where one cannot be opened, the load is switched without it. */
-  const openInputs = async (): Promise<void> => {
-    const failure = await openAll(inputs);
-    handlers?.onInputs?.(failure);
-  };
+  const openInputs = () => openAll(inputs).then((failure) => handlers?.onInputs?.(failure));
   /** The contact is nearer to the load than the line. */
   const read = async () => {
     const level = await coil.read();
