@@ -33,6 +33,14 @@ function copyPackage(name: string, into: string): void {
   for (const one of Object.keys(dependencies)) copyPackage(one, into);
 }
 
+/** The holder of the lines, beside the bundled sources as it is in a build. */
+function compileLineProgram(app: string): void {
+  const program = join(app, `gridtide-lines-${process.arch}`);
+  const source = join(PROJECT, 'native/gridtide-lines.c');
+  const { status, stderr } = spawnSync('cc', ['-O2', '-static', '-o', program, source], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`gridtide-lines: ${stderr}`);
+}
+
 /** Lays the built program into a root directory as `scripts/install` does, with these settings. */
 function installInto(root: string, settings: Readonly<Record<string, string>>): void {
   mkdirSync(root, { recursive: true });
@@ -130,6 +138,7 @@ export async function runInRig(
     });
     mkdirSync(join(app, 'node_modules'));
     copyPackage('onoff', app);
+    compileLineProgram(app);
     writeFileSync(join(app, 'start'), `#!/bin/sh\n${start}\n`);
     chmodSync(join(app, 'start'), 0o755);
     return await bootMachine('run', app);

@@ -1,8 +1,7 @@
 /** In the machine: plays the scenes of the pins test and says what a meter on the wire would have seen. */
 
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { startLineHolder } from './line-holder.ts';
 import { measureLine as measuredAt, playScene } from './scene.ts';
 
 const [, , outside = '', base = ''] = process.argv;
@@ -11,37 +10,6 @@ const GPIO = '/sys/class/gpio';
 const measured = (line: number) => measuredAt(outside, line);
 const gpioFile = (line: number, name: string) => `${GPIO}/gpio${Number(base) + line}/${name}`;
 
-interface Holder {
-  readonly first: unknown;
-  ask(word: string): Promise<unknown>;
-  end(signal?: NodeJS.Signals): Promise<void>;
-}
-
-async function startHolder(
-  line: number,
-  level: 'high' | 'low',
-  options: { directory?: string; user?: number } = {},
-): Promise<Holder> {
-  const program = `${options.directory ?? '/app'}/line.mjs`;
-  const child: ChildProcessWithoutNullStreams = spawn('node', [program, `${line}`, level, `${options.user ?? 0}`]);
-  child.stderr.pipe(process.stderr);
-  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const next = async () => JSON.parse((await answers.next()).value ?? '"nothing"');
-  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  return {
-    first: await next(),
-    ask: (word) => {
-      child.stdin.write(`${word}\n`);
-      return next();
-    },
-    end: (signal) => {
-      if (signal === undefined) child.stdin.end('end\n');
-      else child.kill(signal);
-      return exited;
-    },
-  };
-}
-
 await playScene('first level', async () => {
   const lines = [
     [17, 'low'],
@@ -49,7 +17,7 @@ await playScene('first level', async () => {
   ] as const;
   const found: unknown[] = [];
   for (const [line, level] of lines) {
-    const holder = await startHolder(line, level);
+    const holder = await startLineHolder(line, level);
     found.push(holder.first, measured(line));
     await holder.end();
   }
@@ -57,7 +25,7 @@ await playScene('first level', async () => {
 });
 
 await playScene('switched', async () => {
-  const holder = await startHolder(17, 'low');
+  const holder = await startLineHolder(17, 'low');
   const answers = [];
   // Changes and repeats.
   const words = Array.from({ length: 40 }, (_, n) => ((n * 7) % 5 < 2 ? 'high' : 'low'));
@@ -67,30 +35,30 @@ await playScene('switched', async () => {
 });
 
 await playScene('restart', async () => {
-  const first = await startHolder(17, 'low');
+  const first = await startLineHolder(17, 'low');
   await first.ask('high');
   await first.end();
   return { after: measured(17) };
 });
 
 await playScene('restarted', async () => {
-  const again = await startHolder(17, 'low'); // would rather have it low, but it runs
+  const again = await startLineHolder(17, 'low'); // would rather have it low, but it runs
   const before = measured(17);
   await again.end();
   return { first: again.first, before, after: measured(17) };
 });
 
 await playScene('killed', async () => {
-  const holder = await startHolder(17, 'low');
+  const holder = await startLineHolder(17, 'low');
   await holder.end('SIGKILL');
   const after = measured(17);
-  const again = await startHolder(17, 'low');
+  const again = await startLineHolder(17, 'low');
   await again.end();
   return { after, again: again.first };
 });
 
 await playScene('meddled with', async () => {
-  const holder = await startHolder(18, 'high');
+  const holder = await startLineHolder(18, 'high');
   writeFileSync(gpioFile(18, 'direction'), 'in');
   const said = await holder.ask('high');
   const direction = readFileSync(gpioFile(18, 'direction'), 'utf8').trim();
@@ -100,7 +68,7 @@ await playScene('meddled with', async () => {
 
 await playScene('inverted', async () => {
   writeFileSync(gpioFile(18, 'active_low'), '1');
-  const holder = await startHolder(18, 'low');
+  const holder = await startLineHolder(18, 'low');
   const before = measured(18);
   const said = await holder.ask('low');
   await holder.end();
@@ -111,11 +79,11 @@ await playScene('refused', async () => {
   mkdirSync('/tmp/bare');
   for (const name of readdirSync('/app').filter((one) => one.endsWith('.mjs')))
     copyFileSync(`/app/${name}`, `/tmp/bare/${name}`);
-  const bare = await startHolder(21, 'low', { directory: '/tmp/bare' });
-  const busy = await startHolder(7, 'low');
-  const missing = await startHolder(60, 'low');
-  const forbidden = await startHolder(20, 'low', { user: 1000 });
-  const notOurs = await startHolder(17, 'low', { user: 1000 });
+  const bare = await startLineHolder(21, 'low', { directory: '/tmp/bare' });
+  const busy = await startLineHolder(7, 'low');
+  const missing = await startLineHolder(60, 'low');
+  const forbidden = await startLineHolder(20, 'low', { user: 1000 });
+  const notOurs = await startLineHolder(17, 'low', { user: 1000 });
   return {
     bare: bare.first,
     busy: busy.first,

@@ -1,14 +1,15 @@
-/** In the machine: holds one line through the project's pins and does what its input says, one JSON answer a word. */
+/** In the machine: holds one line through an interface of the project and does what its input says, one JSON answer a word. */
 
 import { createInterface } from 'node:readline';
-import { createOnoffLines } from '../../../src/platform/onoff-lines.ts';
+import { createGpio, type GpioInterface } from '../../../src/platform/gpio-interface.ts';
 
-const [, , line = '', level = '', user = '0'] = process.argv;
+const [, , line = '', level = '', user = '0', chosen = 'onoff'] = process.argv;
 if (user !== '0') process.setuid?.(Number(user));
 
 const printAnswer = (answer: unknown) => process.stdout.write(`${JSON.stringify(answer ?? null)}\n`);
 
-const pin = await createOnoffLines().open(Number(line), { initiallyHigh: level === 'high' });
+const { pins, failsafe } = createGpio(chosen as GpioInterface, `/tmp/lines-${user}/socket`);
+const pin = await pins.open(Number(line), { initiallyHigh: level === 'high' });
 if ('kind' in pin) {
   printAnswer(pin);
 } else {
@@ -16,6 +17,7 @@ if ('kind' in pin) {
   for await (const word of createInterface({ input: process.stdin })) {
     if (word === 'end') break;
     if (word === 'read') printAnswer(await pin.read());
+    if (word === 'safe low') printAnswer(await failsafe?.save([{ line: Number(line), high: false }]));
     if (word === 'high' || word === 'low') printAnswer(await pin.write(word === 'high'));
   }
   await pin.close();

@@ -1,0 +1,66 @@
+/** The board's lines through the character device on a real kernel without /sys/class/gpio: each step that the kernel traced. */
+
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { formatSteps, isRigReady, type RigRun, runInRig, writtenLevels } from './emulated-machine.ts';
+
+const guest = (name: string) => join(import.meta.dirname, 'guest', name);
+
+const HEADER = 520;
+const START = `
+chip expander raspberrypi-exp-gpio ${HEADER - 512} >/dev/null
+outside=$(chip header pinctrl-bcm2835 54 7 "spi0 CS1")
+mount -t tmpfs none /sys/class/gpio
+timeout 120 node held.mjs "$outside" || exit 1
+cat /sys/kernel/tracing/trace`;
+
+describe.skipIf(!isRigReady())('lines of the character device, without /sys/class/gpio', () => {
+  let run: RigRun;
+  beforeAll(async () => {
+    run = await runInRig({ line: guest('hold-line.ts'), held: guest('held-scenes.ts') }, START);
+  }, 700_000);
+
+  const driven = (name: string) =>
+    formatSteps(run.eventsOf(name)).map((step) => step.replace(/^\d+/, (n) => `${Number(n) - HEADER}`));
+
+  it('the first level is right at once: one step sets level and direction', () => {
+    expect(run.part('held first level')).toMatchObject({ found: [false, '0', true, '1'] });
+    expect(driven('held first level')).toEqual(['22 0', '22 out', '23 1', '23 out', '22 1']);
+  });
+
+  it('a running relay does not notice a restart, nor a kill that has left no safe level: 0 edges', () => {
+    expect(run.part('held restarted')).toMatchObject({ first: true, second: true, wire: '1' });
+    expect(driven('held restarted')).toEqual(['22 0']); // the last one left without taking its safe level back
+  });
+
+  it('killed, a line is at its safe level within 2 s, without Node', () => {
+    expect(run.part('held killed')).toMatchObject({ before: '1', after: '0' });
+    expect(driven('held killed')).toEqual(['23 0']);
+    const [event] = run.eventsOf('held killed').filter((one) => one.kind === 'value' && one.set);
+    const after = (event?.at ?? Number.POSITIVE_INFINITY) - run.markedAt('held kill');
+    console.log(`killed: the line of the character device was safe after ${(after * 1000).toFixed(0)} ms`);
+    expect(after).toBeLessThan(2);
+  });
+
+  //  trouble       kind         what is said
+  const refused = [
+    ['busy', 'busy', /^line 7 is in use by "spi0 CS1": end that, or wire the load to another line$/],
+    ['missing', 'missing', /^line 60 is not on pinctrl-bcm2835: it has 0 to 53; correct the pin/],
+    ['forbidden', 'forbidden', /^\/dev\/gpiochip\d may not be written \(EACCES\), so the line cannot be switched: add/],
+  ] as const;
+  it.each(refused)('%s: the line is refused with its cure, and not touched', (name, kind, detail) => {
+    const answer = run.part('held refused')[name] as { kind: string; detail: string };
+    expect(answer.kind).toBe(kind);
+    expect(answer.detail).toMatch(detail);
+    expect(driven('held refused')).toEqual([]);
+  });
+
+  it('a welded contact is trouble within 2 s and is not switched again; a press of the button is told', () => {
+    const part = run.part('held contact');
+    expect(part).toMatchObject({ found: { level: 'off' }, on: null, level: 'on', again: 'unconfirmed', wire: '0' });
+    expect(part.welded).toMatch(/^the relay on GPIO 27 was switched off and its contact \(GPIO 24\) is closed/);
+    expect(part.seconds).toBeLessThan(2);
+    expect(part.presses).toEqual(['off']);
+    expect(writtenLevels(run.eventsOf('held contact'), HEADER + 27)).toEqual([0, 1, 0]);
+  });
+});
