@@ -37,6 +37,9 @@ describe.skipIf(!isRigReady())('the commands of one who tries it by hand, on a r
       ['loads.held.output.pin', 'wrong'],
       ['loads.absent.output.pin', 'wrong'],
     ]);
+    expect(found[0]?.text).toBe('GPIO 17 = header pin 11: exists and may be driven');
+    const [gpio] = said.findings.filter(({ at }) => at === 'gpio');
+    expect(gpio).toMatchObject({ state: 'ok', text: 'onoff, over /sys/class/gpio (chosen by probing as this user)' });
     expect(found[3]?.text).toBe('line 7 is in use by "spi0 CS1": end that, or wire the load to another line');
     expect(found[4]?.text).toMatch(/line 25 is not on pinctrl-bcm2835: it has 0 to 23/);
     expect(formatSteps(run.eventsOf('checked'))).toEqual([]);
