@@ -54,5 +54,6 @@ await bundler.watch();
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, async () => {
     await bundler.dispose();
-    child?.kill(signal);
+    // Ctrl-C reaches the child from the terminal; a second signal would end it in the middle of its stop.
+    if (signal === 'SIGTERM') child?.kill(signal);
   });

@@ -2,6 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import {
+  chmodSync,
   cpSync,
   existsSync,
   lstatSync,
@@ -10,6 +11,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -188,6 +190,7 @@ describe('systemd/guard-settings', () => {
       'both.pem': '-----BEGIN PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\n',
       password: 'canary-4711\n',
       'mqtt/my password': 'canary-4712\n',
+      'prices.csv': 'start,price\n',
     };
     expect(guard(files, '65534').status).toBe(0);
     const rights = ['.', ...Object.keys(files)].map((file) => {
@@ -201,7 +204,26 @@ describe('systemd/guard-settings', () => {
       ['600', expect.anything()],
       ['600', expect.anything()],
       ['600', expect.anything()],
+      ['640', true],
     ]);
+  });
+
+  it('leaves alone what a link leads to, a file or a directory', () => {
+    const others = mkdtempSync(join(tmpdir(), 'gridtide-others-'));
+    try {
+      writeFileSync(join(others, 'authority.crt'), '-----BEGIN CERTIFICATE-----\n');
+      writeFileSync(join(others, 'hosts'), '');
+      for (const file of readdirSync(others)) chmodSync(join(others, file), 0o644);
+      symlinkSync(join(others, 'authority.crt'), join(base, 'ca.pem'));
+      symlinkSync(others, join(base, 'others'));
+      expect(guard({ 'own/password': '' }, `${process.getgid?.()}`).status).toBe(0);
+      symlinkSync(others, join(base, 'own/others'));
+      expect(guard({}, `${process.getgid?.()}`).status).toBe(0);
+      const modes = readdirSync(others).map((file) => lstatSync(join(others, file)).mode & 0o777);
+      expect(modes).toEqual([0o644, 0o644]);
+    } finally {
+      rmSync(others, { recursive: true });
+    }
   });
 });
 
