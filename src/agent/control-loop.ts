@@ -28,7 +28,7 @@ export interface ControlLoopParts<State> {
 }
 
 export interface ControlLoop<State> {
-  /** The first event: the levels found at the outputs. A load that cannot be read, and a device that may leave its level, gets it once more. */
+  /** The first event: the levels found at the outputs. A load that cannot be read, and one whose output reports by itself, gets it once more. */
   start(state: State, levels: Readonly<Record<string, Level>>): void;
   /** Without effect before `start` and after `stop`. */
   feed(event: ControlEvent): void;

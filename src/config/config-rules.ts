@@ -104,34 +104,46 @@ function checkPlug({ goal, output }: LoadDraft, report: ReportMistake): void {
   );
 }
 
-/** The lines and topics that a load uses, each with its keys. */
-function listResources({ output }: LoadDraft): readonly (readonly [string, ...string[]])[] {
+/** A line, topic, entity or request that a load uses. */
+interface Resource {
+  readonly text: string;
+  readonly keys: readonly string[];
+  /** Where the text does not show all: an address or a body may hold a secret. */
+  readonly identity?: string;
+}
+
+function listResources({ output }: LoadDraft): readonly Resource[] {
   if (output === undefined) return [];
   const lines = listOutputLines(output).map(
-    (line) => [`GPIO ${line}`, output.kind === 'relay' ? 'pin' : 'pins'] as const,
+    (line): Resource => ({ text: `GPIO ${line}`, keys: [output.kind === 'relay' ? 'pin' : 'pins'] }),
   );
-  const inputs = listInputs(output).map(([key, { pin }]) => [`GPIO ${pin}`, key, 'pin'] as const);
+  const inputs = listInputs(output).map(([key, { pin }]): Resource => ({ text: `GPIO ${pin}`, keys: [key, 'pin'] }));
   const topics = listMqttDevices(output).map(
-    ({ commandTopic }) => [`the command topic ${commandTopic}`, output.kind === 'mqtt' ? 'topic' : 'switches'] as const,
+    ({ commandTopic }): Resource => ({
+      text: `the command topic ${commandTopic}`,
+      keys: [output.kind === 'mqtt' ? 'topic' : 'switches'],
+    }),
   );
   return [...lines, ...inputs, ...topics, ...listWebResources(output)];
 }
 
-const listWebResources = (output: OutputConfig): readonly (readonly [string, string])[] => {
-  if (output.kind === 'home-assistant') return [[`the entity ${output.entity} of ${output.url}`, 'entity']];
+const listWebResources = (output: OutputConfig): readonly Resource[] => {
+  if (output.kind === 'home-assistant')
+    return [{ text: `the entity ${output.entity} of ${output.url}`, keys: ['entity'] }];
   if (output.kind !== 'http') return [];
   const { method, url, body = '' } = output.on;
-  return [[`the request ${method} ${url} ${body}`.trim(), 'on']];
+  const text = `a request ${method} to ${new URL(url).origin}`;
+  return [{ text, keys: ['on'], identity: `${method} ${url} ${body}` }];
 };
 
 function checkSharedResources(loads: readonly LoadDraft[], report: ReportMistake): void {
   const owners = new Map<string, string>();
   for (const load of loads)
-    for (const [resource, ...keys] of listResources(load)) {
-      const owner = owners.get(resource);
+    for (const { text, keys, identity = text } of listResources(load)) {
+      const owner = owners.get(identity);
       if (owner !== undefined)
-        report(`loads.${owner} uses ${resource} already; choose another`, 'loads', load.name, 'output', ...keys);
-      else owners.set(resource, load.name);
+        report(`loads.${owner} uses ${text} already; choose another`, 'loads', load.name, 'output', ...keys);
+      else owners.set(identity, load.name);
     }
 }
 

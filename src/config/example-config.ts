@@ -115,7 +115,7 @@ const EXAMPLE: ConfigTree = {
       powerKw: 7.2,
       goal: { need: '4h', by: { 'mon-fri': '07:00', 'sat-sun': '09:00' } },
     },
-    heating: { type: 'heat-pump', output: { kind: 'sg-ready', pins: [17, 27], activeLow: true }, powerKw: 2 },
+    heating: { type: 'heat-pump', output: { kind: 'sg-ready', pins: [5, 6], activeLow: true }, powerKw: 2 },
     water: { type: 'tank', output: { kind: 'relay', pin: 22 }, powerKw: 2 },
   },
 };

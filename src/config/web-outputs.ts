@@ -149,7 +149,7 @@ function findEntityMistakes(values: Omit<HomeAssistantValues, 'allowPlainHttp'>)
   return [...missing, ...noNumbers, ...same];
 }
 
-/** Plain HTTP shows everything to the network: it needs the owner's word, and stays off the internet. */
+/** Plain HTTP shows everything to the network: it needs the owner's word, and never goes to a public address in digits. */
 function findPlainHttp(
   addresses: readonly (readonly [string, { readonly url: string } | undefined])[],
   isAllowed: boolean,

@@ -99,7 +99,7 @@ export type WebOutputConfig = HttpOutputConfig | HomeAssistantOutputConfig;
 
 /** How a device is reached over HTTP. */
 export interface HttpAccess {
-  /** The file of its token; read again for each request. */
+  /** The file of its token; read again for each request. An installed agent has systemd's copy, made at its start. */
   readonly tokenFile?: string;
   /** Plain HTTP on the network of the house, by the word of its owner. */
   readonly allowsPlainHttp: boolean;

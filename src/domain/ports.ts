@@ -82,7 +82,7 @@ export class DiskError extends Error {
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
-  /** Absolute; `https:` everywhere, `http:` on loopback only: anything else is the failure `insecure`. */
+  /** Absolute; `https:` everywhere, `http:` on loopback only, or where `allowsPlainHttp`: anything else is the failure `insecure`. */
   readonly url: string;
   /** The owner allows `http:` to this device, which is on the network of the house. */
   readonly allowsPlainHttp?: boolean;

@@ -36,15 +36,17 @@ export function createBoardContact({ name, config, pins, debounce, onChange }: B
     isClosed: () => isClosed,
     async open() {
       if (input !== undefined) return undefined;
+      isClosed = undefined;
       const opened = await pins.watch(pin, { pull: activeLow ? 'up' : 'down', debounce, onLevel: receive });
       if ('kind' in opened) return describeFailure(opened);
       const high = await opened.read();
       if (typeof high !== 'boolean') {
         await opened.close();
+        isClosed = undefined;
         return describeFailure(high);
       }
       input = opened;
-      isClosed = high !== activeLow;
+      isClosed ??= high !== activeLow; // an edge meanwhile is newer than what was read
       return undefined;
     },
     async close() {

@@ -22,6 +22,8 @@ export interface ContactFeedbackParts {
   readonly clock: Clock;
   /** The contact moved without a command, or agrees again. */
   readonly report: (update: Level | OutputFailure) => void;
+  /** Switches the relay off whose contact stayed open. */
+  readonly switchOff: () => Promise<OutputFailure | undefined>;
   /** After each change of the contact. */
   readonly onContact: () => void;
 }
@@ -33,13 +35,13 @@ export interface ContactFeedback {
   open(): Promise<OutputFailure | undefined>;
   /** Why `level` may not be tried now: the contact failed at it, or is welded. */
   findRefusal(level: Level): OutputFailure | undefined;
-  /** After the relay was switched: waits for the contact to follow. */
+  /** After the relay was switched: waits for the contact to follow; a relay whose contact stays open is switched off again. */
   awaitContact(level: Level): Promise<OutputFailure | undefined>;
   close(): Promise<void>;
 }
 
 export function createContactFeedback(parts: ContactFeedbackParts): ContactFeedback {
-  const { load, line, config, pins, clock, report, onContact } = parts;
+  const { load, line, config, pins, clock, report, switchOff, onContact } = parts;
   let sent: Level | undefined;
   let isWaiting = false;
   let onFollow: (() => void) | undefined;
@@ -65,6 +67,13 @@ export function createContactFeedback(parts: ContactFeedbackParts): ContactFeedb
     if (level() !== sent) report(fault.raise(sent));
     else if (fault.resolve(sent)) report(sent);
   };
+  /** The load is off for all who ask, so it must not start by itself later. */
+  const dropRelay = async (failure: OutputFailure, wanted: Level): Promise<OutputFailure> => {
+    if (wanted === 'off') return failure;
+    const offFailure = await switchOff();
+    if (offFailure === undefined) sent = 'off';
+    return offFailure ?? failure;
+  };
 
   return {
     level,
@@ -80,7 +89,7 @@ export function createContactFeedback(parts: ContactFeedbackParts): ContactFeedb
         });
       onFollow = undefined;
       isWaiting = false;
-      if (level() !== wanted) return fault.raise(wanted);
+      if (level() !== wanted) return dropRelay(fault.raise(wanted), wanted);
       fault.resolve(wanted);
       return undefined;
     },

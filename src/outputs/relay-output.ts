@@ -21,23 +21,27 @@ export interface RelayOutputParts {
 export function createRelayOutput(parts: RelayOutputParts): Output {
   const { load, config, pins, clock } = parts;
   const coil = createCoil(parts);
-  let sent: Level | undefined;
   let handlers: DeviceHandlers | undefined;
   let report: Parameters<Output['watch']>[0] = () => {};
 
+  const watchDevice = (given: DeviceHandlers): void => {
+    handlers = given;
+  };
   const reportStatus = (): void => {
-    const confirmed = feedback?.level();
+    const [sent, confirmed] = [coil.sent(), feedback?.level()];
     if (sent !== undefined && confirmed !== undefined) handlers?.onStatus({ sent, confirmed });
   };
   const feedback =
     config.feedback &&
     createContactFeedback({
       ...{ load, line: config.pin, config: config.feedback, pins, clock, onContact: reportStatus },
-      report: (update) => report(update),
+      ...{ report: (update) => report(update), switchOff: () => coil.write('off') },
     });
   const button =
     config.button &&
-    createButton(config.button, pins, () => handlers?.onButton?.((feedback?.level() ?? sent) === 'on' ? 'off' : 'on'));
+    createButton(config.button, pins, () =>
+      handlers?.onButton?.((feedback?.level() ?? coil.sent()) === 'on' ? 'off' : 'on'),
+    );
   const inputs = [feedback, button].filter((input) => input !== undefined);
   /** Where one cannot be opened, the load is switched without it. */
   const openInputs = () => openAll(inputs).then((failure) => handlers?.onInputs?.(failure));
@@ -46,12 +50,10 @@ export function createRelayOutput(parts: RelayOutputParts): Output {
     const level = await coil.read();
     return typeof level === 'string' ? (feedback?.level() ?? level) : level;
   };
-
   return {
     async open() {
       const level = await coil.read();
       if (typeof level !== 'string') return level;
-      sent = level;
       await openInputs();
       reportStatus();
       return { level: feedback?.level() ?? level };
@@ -59,7 +61,6 @@ export function createRelayOutput(parts: RelayOutputParts): Output {
     async apply(level) {
       const failure = feedback?.findRefusal(level) ?? (await coil.write(level));
       if (failure !== undefined) return failure;
-      sent = level;
       await openInputs();
       const contactFailure = await feedback?.awaitContact(level);
       reportStatus();
@@ -69,9 +70,7 @@ export function createRelayOutput(parts: RelayOutputParts): Output {
     watch(onReport) {
       report = onReport;
     },
-    watchDevice(given) {
-      handlers = given;
-    },
+    ...(inputs.length === 0 ? {} : { watchDevice }),
     release: async () => false,
     async close() {
       await Promise.all([coil, ...inputs].map((one) => one.close()));
@@ -98,6 +97,8 @@ function createCoil({ load, config, initialLevel, pins }: RelayOutputParts) {
   const { pin: line, activeLow } = config;
   const isHigh = (level: Level) => isRelayOn(load, level) !== activeLow;
   let pin: GpioLine | undefined;
+  /** The level found first, then the one written last. */
+  let sent: Level | undefined;
 
   const openPin = async (): Promise<GpioLine | OutputFailure> => {
     if (pin !== undefined) return pin;
@@ -116,9 +117,13 @@ function createCoil({ load, config, initialLevel, pins }: RelayOutputParts) {
     const openedPin = await openPin();
     if ('kind' in openedPin) return openedPin;
     const high = await openedPin.read();
-    if (typeof high === 'boolean') return high !== activeLow ? 'on' : 'off';
-    await close();
-    return high;
+    if (typeof high !== 'boolean') {
+      await close();
+      return high;
+    }
+    const level = high !== activeLow ? 'on' : 'off';
+    sent ??= level;
+    return level;
   };
   const write = async (level: Level): Promise<OutputFailure | undefined> => {
     const wanted = isHigh(level);
@@ -130,10 +135,11 @@ function createCoil({ load, config, initialLevel, pins }: RelayOutputParts) {
       return failure;
     }
     const found = await read();
-    if (found === level) return undefined;
-    return typeof found === 'string' ? buildStuckFailure(line, level) : found;
+    if (found !== level) return typeof found === 'string' ? buildStuckFailure(line, level) : found;
+    sent = level;
+    return undefined;
   };
-  return { read, write, close };
+  return { read, write, close, sent: () => sent };
 }
 
 export const buildStuckFailure = (line: number, level: Level): OutputFailure => ({

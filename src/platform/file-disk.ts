@@ -147,11 +147,17 @@ async function appendOrTruncate(file: FileHandle, bytes: Uint8Array, sync: boole
   }
 }
 
-/** A new file is read by the group that may read its directory, and belongs to the owner of the directory. */
-async function matchDirectory(file: FileHandle, directory: string): Promise<void> {
-  const { uid, gid, mode } = await stat(directory);
-  if (process.getuid?.() === 0 && uid !== 0) await file.chown(uid, gid);
-  if ((mode & READABLE_BY_GROUP) !== 0) await file.chmod(FILE_MODE | READABLE_BY_GROUP);
+/** A new file is read by the group that may read its directory; root gives it to the owner of the directory. Removed where that fails. */
+async function matchDirectory(file: FileHandle, path: string): Promise<void> {
+  try {
+    const { uid, gid, mode } = await stat(dirname(path));
+    if (process.getuid?.() === 0 && uid !== 0) await file.chown(uid, gid);
+    if ((mode & READABLE_BY_GROUP) !== 0) await file.chmod(FILE_MODE | READABLE_BY_GROUP);
+  } catch (error) {
+    await file.close().catch(() => {});
+    await unlink(path).catch(() => {});
+    throw error;
+  }
 }
 
 /** A file under a temporary name until `commit`. */
@@ -170,7 +176,7 @@ async function createUnfinished(directory: string, name: string): Promise<NewFil
   };
   const file = await withDiskErrors(async () => {
     const created = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
-    await matchDirectory(created, directory);
+    await matchDirectory(created, path);
     return created;
   });
 
@@ -284,7 +290,7 @@ async function appendTo(directory: string, name: string, bytes: Uint8Array, sync
   const isNew = (await lstat(path).catch(() => undefined)) === undefined;
   const file = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
   try {
-    if (isNew) await matchDirectory(file, directory);
+    if (isNew) await matchDirectory(file, path);
     await appendOrTruncate(file, bytes, sync);
   } finally {
     await file.close();

@@ -84,7 +84,10 @@ function findInsecurity({ url: address, allowsPlainHttp = false }: HttpRequest):
     return { kind: 'insecure', cause: `the address of ${url.host} holds a user name or password` };
   if (url.protocol === 'https:' || (url.protocol === 'http:' && (allowsPlainHttp || isLoopback(url.hostname))))
     return undefined;
-  return { kind: 'insecure', cause: `${url.origin} is not https, and plain http is for loopback only` };
+  return {
+    kind: 'insecure',
+    cause: `${url.origin} is not https, and plain http is for loopback and devices with allowPlainHttp only`,
+  };
 }
 
 function parseHead({ statusCode, headers: received }: Dispatcher.ResponseData): HttpResponseHead {

@@ -50,7 +50,8 @@ function listSecretEncodings(secret: string): string[] {
 }
 
 export async function createLogging({ level, interactive, isJournal, fd = 1, now }: LogOptions): Promise<Logging> {
-  const hidden = new Set<string>();
+  /** The longest first: a form may hold another. */
+  let hidden: readonly string[] = [];
   const removeSecrets = (line: string) => {
     let text = line;
     for (const secret of hidden) text = text.replaceAll(secret, HIDDEN_TEXT);
@@ -77,7 +78,7 @@ export async function createLogging({ level, interactive, isJournal, fd = 1, now
     log,
     flush: lines.flush,
     hideSecret: (secret) => {
-      for (const text of listSecretEncodings(secret)) hidden.add(text);
+      hidden = [...new Set([...hidden, ...listSecretEncodings(secret)])].sort((a, b) => b.length - a.length);
     },
   };
 }
@@ -93,12 +94,21 @@ async function createPrettyStream(destination: DestinationStream): Promise<Desti
 const PRIORITIES: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 6 };
 const DEBUG_PRIORITY = 7;
 
+/** A secret that was hidden may have had a part of an escape sequence: then the line stays as it is. */
+function parseLine(line: string): { readonly level: string; readonly texts: readonly string[] } {
+  try {
+    const { level, msg, err } = JSON.parse(line);
+    return { level, texts: [msg, ...(typeof err?.stack === 'string' ? err.stack.split('\n') : [])] };
+  } catch {
+    return { level: /^\{"level":"(\w+)"/.exec(line)?.[1] ?? '', texts: [line.trimEnd()] };
+  }
+}
+
 function createJournalStream(destination: DestinationStream): DestinationStream {
   const formatLine = (line: string) => {
-    const { level, msg, err } = JSON.parse(line);
-    const stack: readonly string[] = typeof err?.stack === 'string' ? err.stack.split('\n') : [];
+    const { level, texts } = parseLine(line);
     const prefix = `<${PRIORITIES[level] ?? DEBUG_PRIORITY}>`;
-    return [msg, ...stack].map((text) => `${prefix}${text}\n`).join('');
+    return texts.map((text) => `${prefix}${text}\n`).join('');
   };
   return { write: (line) => destination.write(formatLine(line)) };
 }

@@ -134,6 +134,7 @@ export const VALID_CONFIGS: readonly (readonly [string, string])[] = [
     }),
   ],
   ['a switch of Home Assistant', entity({ allowPlainHttp: true })],
+  ['one at a private address of IPv6', entity({ url: 'http://[::ffff:192.168.0.5]:8123', allowPlainHttp: true })],
   ['Home Assistant over HTTPS', entity({ url: 'https://ha.example/' })],
   [
     'a number and a plug of Home Assistant',
@@ -346,6 +347,11 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
     'loads.heater.output.off.url: is not encrypted; write https://, or allowPlainHttp: true on your own network',
   ),
   unfit(
+    'plain HTTP to the internet, as an address of IPv6',
+    entity({ url: 'http://[::ffff:203.0.113.7]:8123', allowPlainHttp: true }),
+    'loads.heater.output.url: [::ffff:cb00:7107] is an address of the internet, where http:// is never sent; write https://',
+  ),
+  unfit(
     'plain HTTP to the internet',
     entity({ url: 'http://203.0.113.7:8123', allowPlainHttp: true }),
     'loads.heater.output.url: 203.0.113.7 is an address of the internet, where http:// is never sent; write https://',
@@ -421,6 +427,18 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
       ),
     }),
     'loads.b.output.entity: loads.a uses the entity switch.x of https://ha.example already; choose another',
+  ),
+  unfit(
+    'two loads with one request, whose secrets are not repeated',
+    toYaml({
+      loads: Object.fromEntries(
+        ['a', 'b'].map((name) => {
+          const on = { url: 'https://plug.example/on?key=canary', body: 'canary' };
+          return [name, { type: 'tank', output: { kind: 'http', on, off: { url: 'https://plug.example/off' } } }];
+        }),
+      ),
+    }),
+    'loads.b.output.on: loads.a uses a request POST to https://plug.example already; choose another',
   ),
   unfit(
     'the unit of a counter that is nowhere',

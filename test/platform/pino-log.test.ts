@@ -42,6 +42,21 @@ describe('the log', () => {
     );
     expect(text).toBe('<6>car on: clean\n<4>no forecast of [hidden]\n<3>it ends\n<3>Error: x\n<3>    at y\n');
   });
+  it.each(['"quoted-4711', 'slashed-4711\\', '\\begun-4711', 'n    at y-4711'])(
+    'is still written to the journal when the secret %j is hidden in it',
+    async (secret) => {
+      const text = await written(
+        ({ log, hideSecret }) => {
+          hideSecret(secret);
+          log('error', `of ${secret}`, {
+            err: Object.assign(new Error('x'), { stack: `Error: ${secret}\n    at y-4711` }),
+          });
+        },
+        { isJournal: true },
+      );
+      expect(text).toMatch(/^<3>.*of \[hidden\]/);
+    },
+  );
   it('takes a stream for the journal only when it is the one that systemd names', () => {
     const { dev, ino } = fstatSync(1);
     const [own, other] = [{ JOURNAL_STREAM: `${dev}:${ino}` }, { JOURNAL_STREAM: `${dev}:${ino + 1}` }];

@@ -106,7 +106,7 @@ function buildStatusFailure(
     const cure =
       tokenFile === undefined
         ? 'it wants a token: give tokenFile'
-        : `write a valid token into ${toSafeText(tokenFile, 200)}; the same token is sent again after an hour`;
+        : `write a valid token into ${toSafeText(tokenFile, 200)} and restart an installed agent, which reads it at its start; the same token is sent again after an hour`;
     return { kind: 'forbidden', detail: `${address} was refused (${status}): ${cure}` };
   }
   if (explained !== undefined) return { kind: 'missing', detail: explained };
