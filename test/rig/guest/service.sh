@@ -59,6 +59,33 @@ systemctl stop gridtide
 mark end stopped
 part stopped
 
+# The same without /sys/class/gpio: each load at a level that is not safe until a signal comes, and one held over a stop.
+for line in 17 18 22 23; do echo $((512 + line)) >/sys/class/gpio/unexport; done
+mount -t tmpfs none /sys/class/gpio
+sed -i 's/initialLevel: on, output/initialLevel: off, output/
+  s/water: {/&initialLevel: on, onStop: hold, /
+  s/heating: {/&initialLevel: recommend, /' /etc/gridtide/gridtide.yaml
+mark begin held started
+systemctl start gridtide || { journalctl -b --no-pager -u gridtide | tail -40; exit 1; }
+await 60 are 0000
+mark end held started
+part held-started
+mark begin held restarted
+systemctl restart gridtide
+mark end held restarted
+part held-restarted
+mark begin held killed
+mark held kill
+kill -9 "$(property MainPID)"
+await 10 are $SAFE
+mark end held killed
+part held-killed
+systemctl stop gridtide
+printf '{"part":"holder","memory":"%s","rss":"%s"}\n' "$(systemctl show gridtide-lines -P MemoryCurrent)" \
+  "$(sed -n 's/^VmRSS:[^0-9]*//p' "/proc/$(systemctl show gridtide-lines -P MainPID)/status")"
+journalctl -b --no-pager -u gridtide-lines -o cat | sed 's/^/journal: /'
+umount /sys/class/gpio
+
 echo 'device: [' >/etc/gridtide/gridtide.yaml
 systemctl start gridtide
 await 60 is_not_running
