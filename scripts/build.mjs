@@ -148,7 +148,7 @@ async function buildPage(out) {
 function buildLineProgram(out) {
   const program = join(out, `gridtide-lines-${process.arch}`);
   const flags = ['-O2', '-Wall', '-Wextra', '-static', '-s', '-o', program];
-  const { status, stderr, error } = spawnSync('cc', [...flags, join(ROOT, 'native/gridtide-lines.c')], {
+  const { status, stderr, error } = spawnSync('cc', [...flags, join(ROOT, 'src/native/gridtide-lines.c')], {
     encoding: 'utf8',
   });
   if (status === 0) return;

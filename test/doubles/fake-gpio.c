@@ -1,5 +1,5 @@
 /*
- * The part of the kernel's GPIO interface that native/gridtide-lines.c uses, over a directory, linked in place of ioctl.
+ * The part of the kernel's GPIO interface that src/native/gridtide-lines.c uses, over a directory, linked in place of ioctl.
  * A chip is a file `LABEL LINES`, a line a file `in|out 0|1 [HOLDER]`; `events` gets each change as the kernel traces it. An edge of
  * an input comes through the pipe `edgesN`.
  */

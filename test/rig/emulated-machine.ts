@@ -36,7 +36,7 @@ function copyPackage(name: string, into: string): void {
 /** The holder of the lines, beside the bundled sources as it is in a build. */
 function compileLineProgram(app: string): void {
   const program = join(app, `gridtide-lines-${process.arch}`);
-  const source = join(PROJECT, 'native/gridtide-lines.c');
+  const source = join(PROJECT, 'src/native/gridtide-lines.c');
   const { status, stderr } = spawnSync('cc', ['-O2', '-static', '-o', program, source], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`gridtide-lines: ${stderr}`);
 }
