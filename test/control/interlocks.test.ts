@@ -40,6 +40,26 @@ describe('an output that does not obey', () => {
     expect(gaps).toEqual([0, 5_000, 10_000]);
   });
 
+  it('is told to be off after a failed "on", which may reach it late, until it confirms that', () => {
+    const bench = tankBench({ failSafe: 'off' });
+    bench.runFor(minutes(6));
+    const signal = (value: number) => ({
+      kind: 'signal' as const,
+      view: { changesAt: 8e15 as Instant, index: { ...lastingIndex(bench), value: value as never } },
+    });
+    const tick = { kind: 'tick' as const };
+    const sent = [bench.sendUnanswered(signal(5))];
+    bench.sendUnanswered({ kind: 'failed', load: 'tank', disagreements: 1 });
+    bench.sendUnanswered(signal(95));
+    bench.skip(seconds(6));
+    sent.push(bench.sendUnanswered(tick), bench.sendUnanswered({ kind: 'failed', load: 'tank', disagreements: 2 }));
+    bench.skip(seconds(11));
+    sent.push(bench.sendUnanswered(tick), bench.sendUnanswered({ kind: 'confirmed', load: 'tank', level: 'off' }));
+    bench.skip(seconds(400));
+    sent.push(bench.sendUnanswered(tick));
+    expect(sent.map((commands) => commands.map(({ level }) => level).join())).toEqual(['on', 'off', '', 'off', '', '']);
+  });
+
   it('at the third disagreement is left at its fail-safe level for ten minutes', () => {
     const bench = tankBench({ failSafe: 'off' });
     bench.runFor(minutes(6));

@@ -59,6 +59,8 @@ interface SimulatedDevice {
   /** In true time. */
   starts: number[];
   failuresLeft: number;
+  /** Of the last command, where it failed. */
+  failedLevel: Level | undefined;
   pendingSwitch:
     | {
         readonly level: Level;
@@ -105,6 +107,7 @@ export class SimulatedSite {
       changes: [],
       starts: [],
       failuresLeft: 0,
+      failedLevel: undefined,
       pendingSwitch: undefined,
     }));
     this.state = initialState(site, undefined, false);
@@ -226,11 +229,13 @@ export class SimulatedSite {
     device.pendingSwitch = undefined;
     if (device.failuresLeft > 0) {
       device.failuresLeft -= 1;
+      if (underway.level !== device.level) device.failedLevel = underway.level;
       this.restartBlockTime(device);
       this.send({ kind: 'failed', load: load.name, disagreements: 1 + (device.failuresLeft % 4) });
       return;
     }
     device.current = underway.current;
+    device.failedLevel = undefined;
     this.changeLevel(device, underway.level, underway.safety ? 'safety' : 'command');
     this.send({ kind: 'confirmed', load: load.name, level: underway.level });
   }
@@ -254,7 +259,10 @@ export class SimulatedSite {
   private restart(sameBoot: boolean, away: number) {
     if (sameBoot) for (const device of this.devices) this.completePendingSwitch(device);
     this.trueTime += away;
-    for (const device of this.devices) this.restartBlockTime(device);
+    for (const device of this.devices) {
+      this.restartBlockTime(device);
+      device.failedLevel = undefined;
+    }
     if (!sameBoot) {
       this.bootedAt = this.trueTime;
       for (const device of this.devices) {
@@ -324,7 +332,9 @@ export class SimulatedSite {
       const state = before.loads.find(({ name }) => name === load);
       if (device === undefined || state === undefined) return this.reportViolation(3, `a command for ${load}`);
       const after = next.state.loads.find(({ name }) => name === load);
-      if (after?.level === level && state.pending === undefined && state.current?.amps === current?.amps)
+      // After a failed command for another level the device may have taken that one.
+      const isSure = device.failedLevel === undefined || device.failedLevel === level;
+      if (isSure && after?.level === level && state.pending === undefined && state.current?.amps === current?.amps)
         this.reportViolation(6, `${load} is told ${level}, which it has`);
       const levels = load === 'heating' ? ['block', 'normal', 'recommend', 'force'] : ['off', 'on'];
       if (!levels.includes(level)) this.reportViolation(3, `${load} does not know ${level}`);

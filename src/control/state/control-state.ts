@@ -87,6 +87,8 @@ export interface LoadState {
   /** Undefined where no device has reported one. */
   readonly vehicle: VehiclePresence | undefined;
   readonly retryAt: Uptime | undefined;
+  /** Another level than `level`, whose command failed last: the device may have taken it, or take it late. */
+  readonly failedLevel: Level | undefined;
   readonly faultUntil: Uptime | undefined;
   /** An `arm` that waits for a trusted clock. */
   readonly pendingArm: { readonly need: Duration | undefined; readonly by: Instant | undefined } | undefined;
@@ -144,6 +146,7 @@ const createLoadState = (name: string): LoadState => ({
   tripped: false,
   vehicle: undefined,
   retryAt: undefined,
+  failedLevel: undefined,
   faultUntil: undefined,
   pendingArm: undefined,
   job: undefined,
@@ -180,6 +183,7 @@ export function initialState(site: Site, saved: ControlState | undefined, sameBo
       ...load,
       level: keepsUptimes ? load.level : undefined,
       retryAt: undefined,
+      failedLevel: undefined,
       decision: undefined,
     };
   });

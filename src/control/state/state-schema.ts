@@ -86,6 +86,7 @@ const load = objectOf({
   tripped: boolean,
   vehicle: optionalOf(oneOf('away', 'connected', 'full')),
   retryAt: optionalOf(number),
+  failedLevel: optionalOf(level),
   faultUntil: optionalOf(number),
   pendingArm: optionalOf(objectOf({ need: optionalOf(number), by: optionalOf(number) })),
   job: optionalOf(job),

@@ -15,12 +15,14 @@ const FAULT_DURATION = hours(1 / 6);
 const FIRST_SWITCH_RETRY = 5_000;
 const MAX_SWITCH_RETRY = 300_000;
 
-/** Whether to send a command: the load neither has the level nor is about to. A safety trip does not wait for a retry. */
+/** Whether to send a command: the load neither has the level nor is about to, or a failed command may still reach its device. A safety trip does not wait for a retry. */
 export const needsCommand = (load: LoadConfig, state: LoadState, permitted: Permitted): boolean =>
   !hasLevel(state, permitted) && !load.observeOnly && (state.retryAt === undefined || permitted.request.priority === 1);
 
 const hasLevel = (state: LoadState, { level, current }: Permitted) =>
-  presentLevel(state) === level && (!isRunning(level) || presentCurrent(state)?.amps === current?.amps);
+  presentLevel(state) === level &&
+  (state.pending !== undefined || (state.failedLevel ?? level) === level) &&
+  (!isRunning(level) || presentCurrent(state)?.amps === current?.amps);
 
 /** The state after a command that was due; a load with `observeOnly` follows at once. */
 export function applyLevel(load: LoadConfig, state: LoadState, permitted: Permitted, now: ClockReading): LoadState {
@@ -54,8 +56,9 @@ export function confirmLevel(state: LoadState, level: Level, { uptime }: ClockRe
   const { level: before, blocks } = state;
   const pending = state.pending?.level === level ? undefined : state.pending;
   const settled = pending === undefined ? { retryAt: undefined, faultUntil: undefined } : {};
+  const failedLevel = state.pending?.level === level ? undefined : state.failedLevel;
   const current = !isRunning(level) ? undefined : pending === state.pending ? state.current : state.pending?.current;
-  const confirmed: LoadState = { ...state, current, pending, ...settled };
+  const confirmed: LoadState = { ...state, current, pending, failedLevel, ...settled };
   if (before === level) return confirmed;
   const changed: LoadState = {
     ...confirmed,
@@ -72,9 +75,11 @@ export function confirmLevel(state: LoadState, level: Level, { uptime }: ClockRe
 export function recordFailure(state: LoadState, disagreements: number, { uptime }: ClockReading): LoadState {
   const pause = Math.min(MAX_SWITCH_RETRY, FIRST_SWITCH_RETRY * 2 ** Math.max(0, Math.min(10, disagreements - 1)));
   const isFaulty = disagreements >= FAULT_AFTER_DISAGREEMENTS;
+  const failed = state.pending?.level;
   return {
     ...state,
     pending: undefined,
+    failedLevel: failed === state.level ? state.failedLevel : failed,
     retryAt: (uptime + pause) as Uptime,
     faultUntil: isFaulty ? ((uptime + FAULT_DURATION) as Uptime) : state.faultUntil,
   };
