@@ -155,6 +155,16 @@ async function publishSealed(
   };
 }
 
+/** What the broker has not taken yet, and the round in which it was asked for. */
+interface Unpublished<Kind extends SignalKind> {
+  readonly signal: RelayedSignal<Kind>;
+  readonly round: Instant;
+}
+
+/** In a later round the service has a newer one. */
+const isOfRound = <Kind extends SignalKind>({ signal, round }: Unpublished<Kind>, present: Instant) =>
+  Math.max(round, signal.issuedAt) >= present;
+
 function startStream<Kind extends SignalKind>(
   parts: SignalPublisherParts,
   { kind, query, stream }: StreamRequest<Kind>,
@@ -165,22 +175,23 @@ function startStream<Kind extends SignalKind>(
   const open = (payload: Uint8Array) => openSignal(payload, { kind, query, keys, now: clock.now().wall });
   const channel = createSignalChannel({ broker, clock, random, topic, open, onRefusal: report });
   let period = kind === 'history' ? HISTORY_PERIOD : ASSUMED_PERIOD;
-  let unpublished: RelayedSignal<Kind> | undefined;
+  let unpublished: Unpublished<Kind> | undefined;
   let failures = 0;
 
   const getWaitForNextRound = () => computeWaitForNextRound(parts, period);
 
   /** Returns the wait until the next try. */
-  const publish = async (signal: RelayedSignal<Kind>): Promise<Duration> => {
+  const publish = async (one: Unpublished<Kind>): Promise<Duration> => {
     const storedIssuedAt = channel.newestIssuedAt();
-    const { isDone, problem } = await publishSealed(parts, { topic, kind, signal, storedIssuedAt });
-    unpublished = isDone ? undefined : signal;
+    const { isDone, problem } = await publishSealed(parts, { topic, kind, signal: one.signal, storedIssuedAt });
+    unpublished = isDone ? undefined : one;
     report(problem);
     return isDone ? getWaitForNextRound() : PUBLISH_RETRY;
   };
 
   /** In the rhythm of the service, which may be known by its signal alone. */
   const followOtherRelay = (): Duration => {
+    unpublished = undefined;
     const signal = channel.latest();
     if (signal !== undefined) period = readPeriod(stream, signal.answer);
     return getWaitForNextRound();
@@ -191,14 +202,15 @@ function startStream<Kind extends SignalKind>(
     name: topic,
     async poll() {
       if (isRoundDone(channel, clock, period)) return followOtherRelay();
-      if (unpublished !== undefined) return publish(unpublished);
       const now = clock.now().wall;
+      const round = findIssueRound(now, period);
+      if (unpublished !== undefined && isOfRound(unpublished, round)) return publish(unpublished);
       const outcome = await stream.ask(query, now);
       if (poller.signal.aborted) return undefined;
       failures = outcome.ok ? 0 : failures + 1;
       if (outcome.ok) {
         period = readPeriod(stream, outcome.value);
-        return publish({ answer: outcome.value, ...stream.describe(outcome.value, now) });
+        return publish({ signal: { answer: outcome.value, ...stream.describe(outcome.value, now) }, round });
       }
       report(failureText(outcome.failure));
       return computeRetryDelay(outcome.failure, failures, random.fraction());

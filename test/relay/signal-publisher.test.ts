@@ -93,7 +93,7 @@ describe('what a relay publishes', () => {
     relay.stop();
   });
 
-  it('nothing while the service fails; the log has one line', async () => {
+  it('nothing while the service fails; the log has one line for each kind of signal', async () => {
     const world = createRelayWorld();
     world.service.failure = { kind: 'no-credentials' };
     const relay = world.startRelay();
@@ -136,6 +136,34 @@ describe('what a relay publishes', () => {
       expect(openStored(world).ok).toBe(true);
     }
     expect(world.logLines.join('\n')).toMatch(/is no signed signal; .*\n.*is not signed with the key/s);
+    relay.stop();
+  });
+
+  it('what the service has now, after a round in which only the other relay reached the broker', async () => {
+    const world = createRelayWorld();
+    const [first, second] = [0.1, 0.9].map((turn) => world.startRelay({ random: { fraction: () => turn } }));
+    first?.link.setOnline(false);
+    await world.clock.runUntil(addDuration(EVENING, minutes(2)));
+    first?.link.setOnline(true);
+    await world.clock.runUntil(addDuration(EVENING, minutes(4)));
+    second?.stop();
+    await second?.link.stop();
+    await world.clock.runUntil(addDuration(EVENING, minutes(5.7)));
+    const opened = openStored(world);
+    expect(opened.ok && opened.signal.issuedAt).toBe(addDuration(EVENING, minutes(5)));
+    first?.stop();
+  });
+
+  it('the newest after rounds without a broker', async () => {
+    const world = createRelayWorld();
+    const relay = world.startRelay();
+    relay.link.setOnline(false);
+    await world.clock.runUntil(addDuration(EVENING, minutes(14)));
+    expect(world.countAsked('forecast')).toBe(3);
+    relay.link.setOnline(true);
+    await world.clock.runUntil(addDuration(EVENING, minutes(14.5)));
+    const opened = openStored(world);
+    expect(opened.ok && opened.signal.issuedAt).toBe(addDuration(EVENING, minutes(10)));
     relay.stop();
   });
 
