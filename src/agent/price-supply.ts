@@ -133,7 +133,7 @@ function createFileReader(
     clock,
     name: 'tariff file',
     async poll() {
-      onText(await world.secrets.read(path));
+      onText(await world.secrets.read(path, 'public'));
       return FILE_INTERVAL;
     },
   });

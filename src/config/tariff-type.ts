@@ -48,7 +48,10 @@ const TARIFF = {
   currency: required(currencyType, 'Currency of the prices and of every sum.'),
   rates: optional(listType(tariffRateType, MAX_RATES), 'The table: each rate with its hours, days and months.'),
   otherwise: optional(priceType, 'Price of every hour that no rate names.'),
-  file: optional(pathType, 'CSV file of start,price lines with ISO 8601 times; read again every hour.'),
+  file: optional(
+    pathType,
+    'CSV file of start,price lines with ISO 8601 times; read again every hour. In /etc/gridtide its name must end in .csv for that.',
+  ),
   topic: optional(topicType, 'MQTT topic with prices ahead, as evcc or Home Assistant integrations publish them.'),
 };
 

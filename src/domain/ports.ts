@@ -293,10 +293,13 @@ type LogFields = Readonly<Record<string, unknown>> & {
 /** One event a line; `message` is for people, `fields` for machines. Secrets never enter. */
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
-/** Files outside the state directory that the configuration names: credentials, certificates. Read anew each time. */
+/** Files outside the state directory that the configuration names: credentials, certificates, prices. Read anew each time. */
 export interface Secrets {
-  /** Without the trailing line break; undefined when it cannot be read. */
-  read(path: string): Promise<string | undefined>;
+  /**
+   * Without the trailing line break; undefined when it cannot be read. One that is `public` is read where its owner keeps it, and only
+   * where that fails from the copy of the service manager, which stays as it was at the start.
+   */
+  read(path: string, kind?: 'public'): Promise<string | undefined>;
 }
 
 /** All of it, as the agent is given it. */

@@ -1,8 +1,8 @@
-/** Reads credentials and certificates, each time anew; the copy of the service manager comes first. */
+/** Reads credentials, certificates and public files, each time anew; of what is not public the copy of the service manager comes first. */
 
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { listCredentialNames } from '../domain/credential-names.ts';
+import { findOriginalPath, listCredentialNames } from '../domain/credential-names.ts';
 import type { Secrets } from '../domain/ports.ts';
 
 const MAX_SECRET_BYTES = 256 * 1024;
@@ -80,7 +80,10 @@ export interface SecretsOptions {
 
 export function createSecrets({ credentials, onRead }: SecretsOptions = {}): Secrets {
   return {
-    async read(path) {
+    async read(path, kind) {
+      const original = credentials === undefined ? path : findOriginalPath(credentials, path);
+      const present = kind === 'public' ? await readSecretFile(original) : undefined;
+      if (present !== undefined) return present;
       const [file = path, other] = await findSecretFiles(credentials, path);
       const text = other === undefined ? await readSecretFile(file) : undefined;
       if (text !== undefined) onRead?.(text, path);

@@ -36,7 +36,7 @@ function createBench(source: TariffSource, readFile: () => string | undefined = 
     log,
     problems,
     version: 'test',
-    world: { secrets: { read: async () => readFile() } },
+    world: { secrets: { read: async (_: string, kind?: 'public') => (kind === 'public' ? readFile() : undefined) } },
   };
   let changes = 0;
   const supply = createPriceSupply(context as unknown as AgentContext, { broker, onPrices: () => changes++ });

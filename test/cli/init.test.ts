@@ -170,9 +170,11 @@ describe('with answers', () => {
   });
 
   it('asks for an entity of Home Assistant and for addresses, and takes plain HTTP by that answer', async () => {
-    const number = ['ev', 'home-assistant', 'http://ha.local:8123', '', 'car', 'number.car', '16', '0', '', ''];
-    const relay = ['tank', 'http', 'http://192.168.1.20/on', 'http://192.168.1.20/off', '', ''];
-    const answers = [...HOUSE, '', 'car', ...number, 'water', ...relay, ''];
+    const number = ['ev', 'home-assistant', 'http://ha.local:8123', '', 'token-4711', 'car', 'number.car'];
+    const second = ['tank', 'home-assistant', 'https://ha.local', '', 'switch.tank', '', ''];
+    const relay = ['tank', 'http', 'https://192.168.1.20/on', 'http://192.168.1.20/off', '', ''];
+    const loads = ['car', ...number, '16', '0', '', '', 'pool', ...second, 'water', ...relay];
+    const answers = [...HOUSE, '', ...loads, ''];
     const { said: printed } = await init(['--output', file], typed(answers));
     expect(printed).toContain('"car" is not an entity such as switch.car_charger');
     const access = { allowsPlainHttp: true };
@@ -181,16 +183,18 @@ describe('with answers', () => {
       {
         kind: 'home-assistant',
         url: 'http://ha.local:8123',
-        tokenFile: '/etc/gridtide/home-assistant-token',
+        tokenFile: 'home-assistant-token',
         ...{ entity: 'number.car', onState: '16', offState: '0', ...access },
       },
+      expect.objectContaining({ tokenFile: 'home-assistant-token', entity: 'switch.tank' }),
       {
         kind: 'http',
-        on: call('http://192.168.1.20/on'),
+        on: call('https://192.168.1.20/on'),
         off: call('http://192.168.1.20/off'),
         ...{ headers: {}, ...access },
       },
     ]);
+    expect(await readFile(join(directory, 'home-assistant-token'), 'utf8')).toBe('token-4711\n');
   });
 
   it('writes the credentials that are typed, for their owner alone, and asks for none that is there', async () => {
@@ -232,6 +236,14 @@ describe('with answers', () => {
       /^the account was not registered: .*; then gridtide account register --config/,
     );
     expect(await readdir(again)).toEqual(['password', 'username', 'x.yaml']);
+  });
+
+  it('offers no registration where the password file is there', async () => {
+    await writeFile(join(directory, 'password'), 'there\n');
+    const answers = ['', '38.5', '-122', '', 'https://signal.example', '', 'me', '', '', 'car', 'ev', '', '', '', ''];
+    const { said: printed } = await init(['--output', file], typed(answers));
+    expect(printed).not.toContain('Register this account');
+    expect(await readFile(join(directory, 'password'), 'utf8')).toBe('there\n');
   });
 
   it('goes back a question at <, keeps the answers before it, and asks for a broker when a load needs one', async () => {

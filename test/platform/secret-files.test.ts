@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findOriginalPath } from '../../src/domain/credential-names.ts';
 import { createSecrets, findSecretProblems } from '../../src/platform/secret-files.ts';
 
 let directory: string;
@@ -106,10 +107,18 @@ describe('secrets', () => {
     expect(await secrets.read('/etc/gridtide/service-password')).toBe('handed over');
     expect(await secrets.read('/etc/gridtide/mqtt-password')).toBe('of a directory');
     expect(await secrets.read(join(directory, 'other'))).toBe('plain');
+    await writeFile(join(credentials, 'other'), 'of the start\n');
+    await writeFile(join(directory, 'other'), 'later\n');
+    expect(await secrets.read(join(directory, 'other'), 'public')).toBe('later');
+    expect(await secrets.read('/etc/gridtide/service-password', 'public')).toBe('handed over');
+    expect(findOriginalPath('/run/credentials/x', '/run/credentials/x/own/prices.csv')).toBe(
+      '/etc/gridtide/own/prices.csv',
+    );
     expect(readSecrets).toEqual([
       ['handed over', '/etc/gridtide/service-password'],
       ['of a directory', '/etc/gridtide/mqtt-password'],
       ['plain', join(directory, 'other')],
+      ['handed over', '/etc/gridtide/service-password'],
     ]);
   });
 });

@@ -1,7 +1,7 @@
 /** The checks that `gridtide check` makes on the device: files, state directory, clock, GPIO lines, place and map, time zone. */
 
 import { constants } from 'node:fs';
-import { access, readFile, stat, statfs } from 'node:fs/promises';
+import { access, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createDocumentStore } from '../../agent/document-store.ts';
 import { loadRegionCheckedAt } from '../../agent/region-loop.ts';
@@ -81,10 +81,10 @@ export const checkFiles: Check = async ({ config, env, isInstalled }) => {
 };
 
 /** The file of prices that plans need; what is wrong with it, as the agent would say. */
-export const checkPrices: Check = async ({ config: { tariff } }) => {
+export const checkPrices: Check = async ({ config: { tariff }, env }) => {
   if (tariff?.source.kind !== 'file') return [];
   const { path } = tariff.source;
-  const text = await readFile(path, 'utf8').catch(() => undefined);
+  const text = await createSecrets({ credentials: env.CREDENTIALS_DIRECTORY }).read(path, 'public');
   const instead = 'plans go by carbon';
   if (text === undefined)
     return [wrong('tariff.file', `${path} cannot be read, so ${instead}: create it, readable by the agent`)];

@@ -47,11 +47,18 @@ export const fileExists = (file: string) =>
     () => false,
   );
 
+interface SecretQuestion {
+  readonly what: string;
+  readonly fallback?: string;
+  /** Files whose content was typed before, which will be written. */
+  readonly known?: readonly SecretFile[];
+}
+
 /** Asks for a file, and for its content where it is not there. Relative paths start at the configuration. */
 async function askSecretFile(
   { ask }: Prompt,
   directory: string,
-  { what, fallback }: { readonly what: string; readonly fallback?: string },
+  { what, fallback, known = [] }: SecretQuestion,
 ): Promise<SecretFile | undefined> {
   const file = await ask({
     text: `File that holds the ${what}`,
@@ -60,8 +67,8 @@ async function askSecretFile(
   });
   if (file === undefined) return undefined;
   const path = String(file);
-  if (await fileExists(resolve(directory, path))) return { path };
-  const seen = /password/.test(what) ? '; you see what you type' : '';
+  if (known.some((one) => one.path === path) || (await fileExists(resolve(directory, path)))) return { path };
+  const seen = /password|token/.test(what) ? '; you see what you type' : '';
   const content = await ask({ text: `The ${what} to write into it${seen}`, kind: textType, isOptional: true });
   return content === undefined ? { path } : { path, content: String(content) };
 }
@@ -76,8 +83,14 @@ const EMAIL_KIND: typeof textType = {
 };
 
 /** A name without a password may be a new account. */
-async function askRegistration({ ask }: Prompt, username: SecretFile, password: SecretFile) {
+async function askRegistration(
+  { ask }: Prompt,
+  directory: string,
+  { username, password }: { readonly username: SecretFile; readonly password: SecretFile },
+) {
   if (username.content === undefined || password.content !== undefined) return undefined;
+  // The password that is made for it would have to replace one that is there.
+  if (await fileExists(resolve(directory, password.path))) return undefined;
   const isWanted = await ask({
     text: 'Register this account now, with a password made for it (yes, no)',
     kind: booleanType,
@@ -99,7 +112,7 @@ async function askService(prompt: Prompt, directory: string) {
   return {
     service: dropUndefined({ url, usernameFile: username.path, passwordFile: password.path }),
     secrets: [username, password],
-    registration: await askRegistration(prompt, username, password),
+    registration: await askRegistration(prompt, directory, { username, password }),
   };
 }
 
@@ -115,10 +128,15 @@ async function askBroker(prompt: Prompt, directory: string, isOptional = true) {
   };
 }
 
-/** Asks for a broker where none was given. */
-type RequireBroker = () => Promise<void>;
+/** What an output needs of the house. */
+interface HouseQuestions {
+  /** Asks for a broker where none was given. */
+  requireBroker(): Promise<void>;
+  /** Asks for the file of a Home Assistant token. */
+  askToken(): Promise<string>;
+}
 
-async function askOutput({ ask }: Prompt, requireBroker: RequireBroker): Promise<ConfigTree> {
+async function askOutput({ ask }: Prompt, { requireBroker, askToken }: HouseQuestions): Promise<ConfigTree> {
   const kinds = ['dry-run', 'relay', 'sg-ready', 'mqtt', 'home-assistant', 'http'];
   const kind = String(
     await ask({ text: `How is it switched (${kinds.join(', ')})`, kind: enumType(...kinds), fallback: 'dry-run' }),
@@ -139,7 +157,7 @@ async function askOutput({ ask }: Prompt, requireBroker: RequireBroker): Promise
       topic: await ask({ text: `Its topic, such as ${presets[known].topic}`, kind: topic }),
     });
   }
-  if (kind === 'home-assistant') return askEntity(ask, rows);
+  if (kind === 'home-assistant') return askEntity(ask, rows, askToken);
   if (kind === 'http') return askAddresses(ask, rows);
   const lines = rows.pin ?? rows.pins;
   if (lines === undefined || rows.activeLow === undefined) return { kind };
@@ -157,17 +175,17 @@ async function askOutput({ ask }: Prompt, requireBroker: RequireBroker): Promise
 
 /** Plain HTTP is the owner's word: the address was typed in answer to a question that says so. */
 const PLAIN_HINT = '(http:// only on your own network)';
-const allowPlain = (url: ConfigTreeValue | undefined): ConfigTree =>
-  `${url}`.startsWith('http:') ? { allowPlainHttp: true } : {};
+const allowPlain = (...urls: readonly (ConfigTreeValue | undefined)[]): ConfigTree =>
+  urls.some((url) => `${url}`.startsWith('http:')) ? { allowPlainHttp: true } : {};
 
-async function askEntity(ask: Prompt['ask'], rows: ConfigRows): Promise<ConfigTree> {
+async function askEntity(
+  ask: Prompt['ask'],
+  rows: ConfigRows,
+  askToken: HouseQuestions['askToken'],
+): Promise<ConfigTree> {
   const kindOf = (key: string) => rows[key]?.valueType ?? nameType;
   const url = await ask({ text: `Address of Home Assistant ${PLAIN_HINT}`, kind: kindOf('url') });
-  const tokenFile = await ask({
-    text: 'File that holds its long-lived access token',
-    kind: kindOf('tokenFile'),
-    fallback: '/etc/gridtide/home-assistant-token',
-  });
+  const tokenFile = await askToken();
   const entity = await ask({ text: 'Entity, such as switch.car_charger', kind: kindOf('entity') });
   const hasValues = !/^(switch|input_boolean)\./.test(`${entity}`);
   const askState = async (key: string, level: string) =>
@@ -184,7 +202,7 @@ async function askAddresses(ask: Prompt['ask'], rows: ConfigRows): Promise<Confi
   const kind = rows.on?.valueType.rows?.url?.valueType ?? nameType;
   const on = await ask({ text: `Address that switches it on ${PLAIN_HINT}`, kind });
   const off = await ask({ text: 'Address that switches it off', kind });
-  return { kind: 'http', on: dropUndefined({ url: on }), off: dropUndefined({ url: off }), ...allowPlain(on) };
+  return { kind: 'http', on: dropUndefined({ url: on }), off: dropUndefined({ url: off }), ...allowPlain(on, off) };
 }
 
 const NEED_KIND = LOAD.goal.valueType.rows?.need?.valueType ?? nameType;
@@ -200,11 +218,11 @@ async function askGoal({ ask }: Prompt, type: string): Promise<ConfigTree | unde
   });
 }
 
-async function askLoad(prompt: Prompt, requireBroker: RequireBroker): Promise<ConfigTree> {
+async function askLoad(prompt: Prompt, house: HouseQuestions): Promise<ConfigTree> {
   const type = String(await prompt.ask({ text: `What is it (${loadTypes.join(', ')})`, kind: LOAD.type.valueType }));
   return dropUndefined({
     type,
-    output: await askOutput(prompt, requireBroker),
+    output: await askOutput(prompt, house),
     powerKw: await prompt.ask({
       text: 'Its power in kW',
       kind: LOAD.powerKw.valueType,
@@ -215,7 +233,7 @@ async function askLoad(prompt: Prompt, requireBroker: RequireBroker): Promise<Co
 }
 
 /** Asks for loads until an empty name, and again for a load that does not fit the rest. */
-async function askLoads(prompt: Prompt, base: () => ConfigTree, requireBroker: RequireBroker): Promise<ConfigTree> {
+async function askLoads(prompt: Prompt, base: () => ConfigTree, house: HouseQuestions): Promise<ConfigTree> {
   let loads: ConfigTree = {};
   while (Object.keys(loads).length < MAX_LOADS) {
     const isFirst = Object.keys(loads).length === 0;
@@ -229,7 +247,7 @@ async function askLoads(prompt: Prompt, base: () => ConfigTree, requireBroker: R
       prompt.say(`  the load ${String(load)} exists; choose another name\n`);
       continue;
     }
-    const more = { ...loads, [String(load)]: await askLoad(prompt, requireBroker) };
+    const more = { ...loads, [String(load)]: await askLoad(prompt, house) };
     const read = parseConfig(formatCommentedConfig({ ...base(), loads: more }));
     if (read.ok) loads = more;
     else for (const mistake of read.mistakes) prompt.say(`  ${mistake}\n`);
@@ -255,10 +273,21 @@ export async function askHouse(prompt: Prompt, directory: string): Promise<Inter
   const { service, secrets, registration } = await askService(prompt, directory);
   let broker = await askBroker(prompt, directory);
   const base = () => dropUndefined({ device, place, service, mqtt: broker?.mqtt });
-  const loads = await askLoads(prompt, base, async () => {
-    if (broker !== undefined) return;
-    prompt.say('  a device on MQTT needs a broker, and none was given\n');
-    broker = await askBroker(prompt, directory, false);
+  const tokens: SecretFile[] = [];
+  const loads = await askLoads(prompt, base, {
+    async requireBroker() {
+      if (broker !== undefined) return;
+      prompt.say('  a device on MQTT needs a broker, and none was given\n');
+      broker = await askBroker(prompt, directory, false);
+    },
+    async askToken() {
+      const fallback = 'home-assistant-token';
+      const question = { what: 'long-lived access token of Home Assistant', fallback, known: tokens };
+      const file = (await askSecretFile(prompt, directory, question)) ?? { path: fallback };
+      tokens.push(file);
+      return file.path;
+    },
   });
-  return { config: { ...base(), loads }, secrets: [...secrets, ...(broker?.secrets ?? [])], registration };
+  const allSecrets = [...secrets, ...(broker?.secrets ?? []), ...tokens];
+  return { config: { ...base(), loads }, secrets: allSecrets, registration };
 }

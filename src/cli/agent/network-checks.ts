@@ -135,12 +135,15 @@ export const checkRelay: Check = async ({ config, env, stop }) => {
     ...{ broker: link.broker, clock: createSystemClock(), random: createSystemRandom(), publicKeys: publicKey },
     ...{ account: undefined, onNews() {}, onRefusal() {} },
   });
-  const forecast = await service.forecast({ region, signalType });
-  service.stop();
-  await link.close();
-  if (!forecast.ok) return [wrong('service.relay', failureText(forecast.failure))];
-  const { generatedAt } = forecast.value;
-  return [ok('service.relay', `a signed forecast of ${region}, generated at ${formatInstant(generatedAt)}`)];
+  try {
+    const forecast = await service.forecast({ region, signalType });
+    if (!forecast.ok) return [wrong('service.relay', failureText(forecast.failure))];
+    const { generatedAt } = forecast.value;
+    return [ok('service.relay', `a signed forecast of ${region}, generated at ${formatInstant(generatedAt)}`)];
+  } finally {
+    service.stop();
+    await link.close();
+  }
 };
 
 const findStoredRegion = ({ state, service: { signalType }, place }: LocatedConfig) =>

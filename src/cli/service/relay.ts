@@ -4,11 +4,12 @@ import type { KeyObject } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { SERVICE } from '../../config/options.ts';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
-import type { BrokerState, Log } from '../../domain/ports.ts';
+import type { BrokerOptions, BrokerState, Log } from '../../domain/ports.ts';
 import { formatCount } from '../../domain/units.ts';
 import { formatBrokerProblem } from '../../mqtt/health.ts';
 import { buildClientId } from '../../mqtt/topics.ts';
-import { createLogging } from '../../platform/pino-log.ts';
+import { isJournal } from '../../platform/journal.ts';
+import { createLogging, type Logging } from '../../platform/pino-log.ts';
 import { createSystemRandom } from '../../platform/random.ts';
 import { createSecrets, findSecretProblems } from '../../platform/secret-files.ts';
 import { startSignalPublisher } from '../../relay/signal-publisher.ts';
@@ -120,6 +121,17 @@ const createBrokerLog =
     else if (state.kind === 'online') log('info', 'connected to the broker');
   };
 
+/** Each password that is read is hidden from the log. */
+function hidePassword({ credentials, ...options }: BrokerOptions, { hideSecret }: Logging): BrokerOptions {
+  if (credentials === undefined) return options;
+  const readHidden = async () => {
+    const read = await credentials();
+    if (read?.password !== undefined) hideSecret(read.password);
+    return read;
+  };
+  return { ...options, credentials: readHidden };
+}
+
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const newKey = args.text('new-key');
   if (newKey !== undefined) return writeNewKey(newKey, terminal);
@@ -133,13 +145,16 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   };
   const clientId = buildClientId({ device: 'relay' });
   const flags = { url: args.text('broker'), config: args.text('config'), files, clientId };
-  const broker = createNamedBroker(await resolveBrokerOptions(flags, terminal));
-  const { service, clock, close, username, password } = await openService(args, terminal);
+  const { interactive, env } = terminal;
+  const logging = await createLogging({ level: 'info', interactive, isJournal: isJournal(1, env) });
+  const { log, flush } = logging;
+  const broker = createNamedBroker(hidePassword(await resolveBrokerOptions(flags, terminal), logging));
+  const access = await openService(args, terminal, { onPassword: logging.hideSecret });
+  const { service, clock, close, username, password } = access;
   if ((await username()) === undefined || (await password()) === undefined) {
     await close();
     throw new UsageError('a relay needs an account; give --username-file and --password-file, or --config');
   }
-  const { log, flush } = await createLogging({ level: 'info', interactive: terminal.interactive });
   broker.watchState(createBrokerLog(log));
   const publicKeys = [signingKey, ...peerKeys];
   const random = createSystemRandom();

@@ -137,15 +137,26 @@ export function openServiceLink(
   };
 }
 
+interface ServiceAccessOptions {
+  readonly allowsHalf?: boolean;
+  /** Called with each password that is read, so that a log can hide it. */
+  readonly onPassword?: (text: string) => void;
+}
+
 /** Throws `UsageError`, also for half of the credentials unless the caller needs no more. The caller closes it. */
 export async function openService(
   args: Arguments<ServiceRow>,
   terminal: Terminal,
-  { allowsHalf = false }: { readonly allowsHalf?: boolean } = {},
+  { allowsHalf = false, onPassword }: ServiceAccessOptions = {},
 ): Promise<ServiceAccess> {
   const { url, ca, username: name, usernameFile, passwordFile, fleet = 1 } = await resolveTarget(args, terminal);
   const username = name === undefined ? createSecretReader(usernameFile, 'user name', terminal) : async () => name;
-  const password = createSecretReader(passwordFile, 'password', terminal);
+  const readPassword = createSecretReader(passwordFile, 'password', terminal);
+  const password = async () => {
+    const text = await readPassword();
+    if (text !== undefined) onPassword?.(text);
+    return text;
+  };
   const readPair = async () => pairCredentials(await username(), await password());
   if (!allowsHalf) await readPair();
   const link = openServiceLink(
