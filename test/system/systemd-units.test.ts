@@ -414,6 +414,12 @@ esac`,
     expect(tree()).toEqual([]);
   });
 
+  it('prints the whole of its head at --help', () => {
+    const { stdout, status } = install('--help');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^Installs gridtide .*\n {2}--purge .*at the broker\n$/s);
+  });
+
   it('wants a build', () => {
     rmSync(join(checkout, 'dist'), { recursive: true });
     const { status, stderr } = install();
