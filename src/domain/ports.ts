@@ -242,6 +242,12 @@ export interface InputOptions {
   readonly onLevel: (high: boolean) => void;
 }
 
+export interface OutputOptions {
+  readonly initiallyHigh: boolean;
+  /** Called where the line was lost and opened again, and has another level than the one written last. */
+  readonly onLevel?: (high: boolean) => void;
+}
+
 /** One line that is only read; levels are physical. */
 export interface GpioInput {
   read(): Promise<boolean | GpioFailure>;
@@ -252,7 +258,7 @@ export interface GpioLines {
   /** Opens a line that is read, by its number on the header's chip. */
   watch(line: number, options: InputOptions): Promise<GpioInput | GpioFailure>;
   /** Opens a line by its number on the header's chip. A line that is already an output keeps its level, which `read` returns. */
-  open(line: number, options: { readonly initiallyHigh: boolean }): Promise<GpioLine | GpioFailure>;
+  open(line: number, options: OutputOptions): Promise<GpioLine | GpioFailure>;
 }
 
 /** A line of the header and the level on the wire that is safe for its load. */

@@ -37,6 +37,8 @@ export interface ContactFeedback {
   findRefusal(level: Level): OutputFailure | undefined;
   /** After the relay was switched: waits for the contact to follow; a relay whose contact stays open is switched off again. */
   awaitContact(level: Level): Promise<OutputFailure | undefined>;
+  /** The relay was found at this level: the contact is to agree with it. */
+  expect(level: Level): void;
   close(): Promise<void>;
 }
 
@@ -56,10 +58,7 @@ export function createContactFeedback(parts: ContactFeedbackParts): ContactFeedb
       onContact();
     },
   });
-  const level = (): Level | undefined => {
-    const isClosed = contact.isClosed();
-    return isClosed === undefined ? undefined : isClosed ? 'on' : 'off';
-  };
+  const level = () => toLevel(contact.isClosed());
   const fault = createFaultMemory(clock, (failed) => buildContactFailure(line, config.pin, failed));
   /** The contact left the relay by itself, or came back to it. */
   const compare = (): void => {
@@ -93,12 +92,18 @@ export function createContactFeedback(parts: ContactFeedbackParts): ContactFeedb
       fault.resolve(wanted);
       return undefined;
     },
+    expect(wanted) {
+      sent = wanted;
+    },
     async close() {
       comparison?.();
       await contact.close();
     },
   };
 }
+
+const toLevel = (isClosed: boolean | undefined): Level | undefined =>
+  isClosed === undefined ? undefined : isClosed ? 'on' : 'off';
 
 /** The level at which the contact failed, until it follows again. */
 function createFaultMemory(clock: Clock, buildFailure: (level: Level) => OutputFailure) {

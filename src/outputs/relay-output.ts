@@ -20,7 +20,10 @@ export interface RelayOutputParts {
 
 export function createRelayOutput(parts: RelayOutputParts): Output {
   const { load, config, pins, clock } = parts;
-  const coil = createCoil(parts);
+  const coil = createCoil(parts, (level) => {
+    feedback?.expect(level);
+    report(level);
+  });
   let handlers: DeviceHandlers | undefined;
   let report: Parameters<Output['watch']>[0] = () => {};
 
@@ -46,10 +49,7 @@ export function createRelayOutput(parts: RelayOutputParts): Output {
   /** Where one cannot be opened, the load is switched without it. */
   const openInputs = () => openAll(inputs).then((failure) => handlers?.onInputs?.(failure));
   /** The contact is nearer to the load than the line. */
-  const read = async () => {
-    const level = await coil.read();
-    return typeof level === 'string' ? (feedback?.level() ?? level) : level;
-  };
+  const read = async () => preferContact(await coil.read(), feedback?.level());
   return {
     async open() {
       const level = await coil.read();
@@ -78,6 +78,9 @@ export function createRelayOutput(parts: RelayOutputParts): Output {
   };
 }
 
+const preferContact = (found: Level | OutputFailure, contact: Level | undefined) =>
+  typeof found === 'string' ? (contact ?? found) : found;
+
 /** The first failure. */
 async function openAll(inputs: readonly Pick<BoardContact, 'open'>[]): Promise<OutputFailure | undefined> {
   const failures = await Promise.all(inputs.map((input) => input.open()));
@@ -93,16 +96,21 @@ const createButton = (config: ContactInput, pins: GpioLines, onPress: () => void
   });
 
 /** The line of the relay, opened when it is needed. */
-function createCoil({ load, config, initialLevel, pins }: RelayOutputParts) {
+function createCoil({ load, config, initialLevel, pins }: RelayOutputParts, onFound: (level: Level) => void) {
   const { pin: line, activeLow } = config;
   const isHigh = (level: Level) => isRelayOn(load, level) !== activeLow;
   let pin: GpioLine | undefined;
-  /** The level found first, then the one written last. */
+  /** The level found at the start or after a loss of the line, or written since. */
   let sent: Level | undefined;
 
+  const toLevel = (high: boolean): Level => (high !== activeLow ? 'on' : 'off');
+  const onLevel = (high: boolean): void => {
+    sent = toLevel(high);
+    onFound(sent);
+  };
   const openPin = async (): Promise<GpioLine | OutputFailure> => {
     if (pin !== undefined) return pin;
-    const opened = await pins.open(line, { initiallyHigh: isHigh(initialLevel) });
+    const opened = await pins.open(line, { initiallyHigh: isHigh(initialLevel), onLevel });
     if ('kind' in opened) return opened;
     pin = opened;
     return opened;
@@ -121,7 +129,7 @@ function createCoil({ load, config, initialLevel, pins }: RelayOutputParts) {
       await close();
       return high;
     }
-    const level = high !== activeLow ? 'on' : 'off';
+    const level = toLevel(high);
     sent ??= level;
     return level;
   };

@@ -42,13 +42,16 @@ interface Contacts {
 export function createSgReadyOutput({ load, config, pins }: SgReadyOutputParts): Output {
   const { pins: lines, activeLow } = config;
   let contacts: Contacts | undefined;
+  let report: Parameters<Output['watch']>[0] = () => {};
+
+  const options = { initiallyHigh: activeLow, onLevel: async () => report(await read()) };
 
   /** Open contacts first: with either line already driven, what results is one of the four states and a neighbour of normal. */
   const openContacts = async (): Promise<Contacts | OutputFailure> => {
     if (contacts !== undefined) return contacts;
-    const b = await pins.open(lines[1], { initiallyHigh: activeLow });
+    const b = await pins.open(lines[1], options);
     if ('kind' in b) return b;
-    const a = await pins.open(lines[0], { initiallyHigh: activeLow });
+    const a = await pins.open(lines[0], options);
     if ('kind' in a) {
       await b.close();
       return a;
@@ -111,7 +114,9 @@ export function createSgReadyOutput({ load, config, pins }: SgReadyOutputParts):
       return undefined;
     },
     read,
-    watch() {},
+    watch(onReport) {
+      report = onReport;
+    },
     release: async () => false,
     close: closeContacts,
   };

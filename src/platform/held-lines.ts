@@ -76,9 +76,14 @@ async function connectToHolder(
 }
 
 /** What is asked for again after the connection was lost. */
+interface OpenLine {
+  formatRequest(): string;
+  /** Known last. */
+  high: boolean;
+  readonly onLevel: (high: boolean) => void;
+}
 interface OpenLines {
-  readonly outputs: Map<number, boolean>;
-  readonly inputs: Map<number, InputOptions>;
+  readonly lines: Map<number, OpenLine>;
   safeLines: readonly FailsafeLine[];
 }
 
@@ -95,16 +100,26 @@ async function sendSafeLines({ request }: LineConnection, safeLines: readonly Fa
 
 /** The connection, opened when it is needed, and by itself while lines are open. */
 function createHolderLink(parts: HeldLinesParts, open: OpenLines): () => Promise<LineConnection | GpioFailure> {
-  const { outputs, inputs } = open;
+  const { lines } = open;
   let connection: Promise<LineConnection | GpioFailure> | undefined;
 
-  /** After a loss all is asked for again; what is refused then, its next request tells. */
+  const setLevel = (line: OpenLine | undefined, high: boolean): void => {
+    if (line === undefined || line.high === high) return;
+    line.high = high;
+    line.onLevel(high);
+  };
+  /** What is refused, its next request tells. Nothing is switched back to the level of before: that is for the core to decide. */
+  const reopenLine = async (line: OpenLine, { request }: LineConnection): Promise<void> => {
+    const answer = await request(line.formatRequest());
+    if (answer.startsWith('ok')) setLevel(line, answer === 'ok high');
+  };
+  /** After a loss all is asked for again. */
   const openConnection = async (): Promise<LineConnection | GpioFailure> => {
     const opened = await connectToHolder(parts, {
-      onEdge: (line, high) => inputs.get(line)?.onLevel(high),
+      onEdge: (line, high) => setLevel(lines.get(line), high),
       onLost() {
         connection = undefined;
-        if (outputs.size + inputs.size > 0) reconnectAfter(FIRST_RETRY_MS);
+        if (lines.size > 0) reconnectAfter(FIRST_RETRY_MS);
       },
     });
     if ('kind' in opened) {
@@ -112,10 +127,7 @@ function createHolderLink(parts: HeldLinesParts, open: OpenLines): () => Promise
       return opened;
     }
     await sendSafeLines(opened, open.safeLines);
-    await Promise.all([
-      ...[...outputs].map(([line, high]) => opened.request(formatOutput(line, high))),
-      ...[...inputs].map(([line, options]) => opened.request(formatInput(line, options))),
-    ]);
+    await Promise.all([...lines.values()].map((line) => reopenLine(line, opened)));
     return opened;
   };
   const connect = () => {
@@ -131,8 +143,8 @@ function createHolderLink(parts: HeldLinesParts, open: OpenLines): () => Promise
 }
 
 export function createHeldLines(parts: HeldLinesParts): HeldLines {
-  const opened: OpenLines = { outputs: new Map(), inputs: new Map(), safeLines: [] };
-  const { outputs, inputs } = opened;
+  const opened: OpenLines = { lines: new Map(), safeLines: [] };
+  const { lines } = opened;
   const connect = createHolderLink(parts, opened);
 
   /** The level of the answer, where it has one. */
@@ -143,36 +155,39 @@ export function createHeldLines(parts: HeldLinesParts): HeldLines {
     return answer.startsWith('ok') ? answer === 'ok high' : toHeldFailure(line, answer);
   };
   const read = (line: number) => ask(line, `read ${line}`);
-  const free = async (line: number, lines: Map<number, unknown>): Promise<void> => {
+  const free = async (line: number): Promise<void> => {
     if (lines.delete(line)) await ask(line, `free ${line}`);
   };
-  const createLine = (line: number): GpioLine => ({
+  const createInput = (line: number): GpioInput => ({ read: () => read(line), close: () => free(line) });
+  const createLine = (line: number, output: OpenLine): GpioLine => ({
+    ...createInput(line),
     async write(high) {
-      outputs.set(line, high);
       const answer = await ask(line, `write ${line} ${formatLevel(high)}`);
-      return typeof answer === 'boolean' ? undefined : answer;
+      if (typeof answer !== 'boolean') return answer;
+      output.high = high;
+      return undefined;
     },
-    read: () => read(line),
-    close: () => free(line, outputs),
   });
-  const createInput = (line: number): GpioInput => ({ read: () => read(line), close: () => free(line, inputs) });
-  const saveSafeLines = async (lines: readonly FailsafeLine[]): Promise<boolean> => {
-    opened.safeLines = lines;
+  const saveSafeLines = async (safeLines: readonly FailsafeLine[]): Promise<boolean> => {
+    opened.safeLines = safeLines;
     const connection = await connect();
-    return !('kind' in connection) && (await sendSafeLines(connection, lines));
+    return !('kind' in connection) && (await sendSafeLines(connection, safeLines));
   };
 
   return {
-    async open(line, { initiallyHigh }) {
+    async open(line, { initiallyHigh, onLevel = () => {} }) {
       const found = await ask(line, formatOutput(line, initiallyHigh));
       if (typeof found !== 'boolean') return found;
-      outputs.set(line, found);
-      return createLine(line);
+      const getSafeLevel = () => opened.safeLines.find((safe) => safe.line === line)?.high ?? initiallyHigh;
+      const output = { formatRequest: () => formatOutput(line, getSafeLevel()), high: found, onLevel };
+      lines.set(line, output);
+      return createLine(line, output);
     },
     async watch(line, options) {
-      const found = await ask(line, formatInput(line, options));
+      const formatRequest = () => formatInput(line, options);
+      const found = await ask(line, formatRequest());
       if (typeof found !== 'boolean') return found;
-      inputs.set(line, options);
+      lines.set(line, { formatRequest, high: found, onLevel: options.onLevel });
       return createInput(line);
     },
     failsafe: { save: saveSafeLines, clear: async () => void (await saveSafeLines([])) },

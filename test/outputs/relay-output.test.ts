@@ -83,6 +83,21 @@ describe('a line that fails', () => {
     expect(failure?.detail).toMatch(/^line 17 was written for "on" and reads the other level/);
   });
 
+  it('that was lost and is found at another level reports it, for the core to decide', async () => {
+    const lines = createSimulatedLines();
+    let onLevel: ((high: boolean) => void) | undefined;
+    const open: GpioLines['open'] = (line, options) => {
+      onLevel = options.onLevel;
+      return lines.open(line, options);
+    };
+    const under = relay({ ...lines, open }, { activeLow: true });
+    const reports: unknown[] = [];
+    under.watch((update) => reports.push(update));
+    await under.apply('on');
+    onLevel?.(true);
+    expect(reports).toEqual(['off']);
+  });
+
   it('tells why it cannot be opened, and opens once it can', async () => {
     const line = failing({ open: { kind: 'busy', detail: 'line 17 is in use by "fan"' } });
     const under = relay(line.pins);

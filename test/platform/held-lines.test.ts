@@ -281,18 +281,29 @@ describe.skipIf(program === undefined)('the client of the holder', () => {
     processes.clear();
   });
 
-  it('starts it again when it was killed, with the levels and the safe levels of before', async () => {
-    const { open, failsafe } = await createHeld();
-    await failsafe.save([{ line: 17, high: false }]);
-    const line = expectLine(await open(17, { initiallyHigh: false }));
-    await line.write(true);
-    const [killed = 0] = processes;
-    process.kill(killed, 'SIGKILL');
-    processes.clear();
-    await expect.poll(() => line.read(), { timeout: 20_000 }).toBe(true);
-    const { process: again } = await connect();
-    expect(again).not.toBe(killed);
-  });
+  //  ended by              the level found, and told where it is another
+  const endings = [
+    ['SIGKILL', true],
+    ['SIGTERM', false],
+  ] as const;
+  it.each(endings)(
+    'starts it again after %s and tells a level that is not the one of before',
+    async (signal, found) => {
+      const { open, failsafe } = await createHeld();
+      await failsafe.save([{ line: 17, high: false }]);
+      const levels = createAwaitableList<boolean>();
+      const line = expectLine(await open(17, { initiallyHigh: true, onLevel: levels.add }));
+      await line.write(true);
+      const [ended = 0] = processes;
+      process.kill(ended, signal);
+      processes.clear();
+      await expect.poll(() => line.read(), { timeout: 20_000 }).toBe(found);
+      if (!found) await levels.whenCount(1);
+      expect(levels.all).toEqual(found ? [] : [false]);
+      const { process: again } = await connect();
+      expect(again).not.toBe(ended);
+    },
+  );
 
   it('says what to do where it cannot be started', async () => {
     const open = (missing: string) => createClient(missing).open(17, { initiallyHigh: false });
