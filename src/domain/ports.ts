@@ -242,7 +242,7 @@ export interface InputOptions {
   readonly onLevel: (high: boolean) => void;
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly initiallyHigh: boolean;
   /** Called where the line was lost and opened again, and has another level than the one written last. */
   readonly onLevel?: (high: boolean) => void;
