@@ -12,7 +12,8 @@ import { writeSbom } from './sbom.mjs';
 const ROOT = resolve(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
 
-const BASE = {
+/** How the program is bundled, in a package and while it is developed. */
+export const BASE = {
   absWorkingDir: ROOT,
   entryPoints: ['src/main.ts'],
   bundle: true,

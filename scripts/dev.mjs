@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { context } from 'esbuild';
+import { BASE } from './build.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 const OUT = join(ROOT, '.cache', 'dev');
@@ -28,13 +29,7 @@ async function restart() {
 
 let starting = Promise.resolve();
 const bundler = await context({
-  absWorkingDir: ROOT,
-  entryPoints: ['src/main.ts'],
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20.19',
+  ...BASE,
   packages: 'external',
   sourcemap: true,
   outdir: OUT,

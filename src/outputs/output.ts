@@ -32,6 +32,12 @@ export interface MeterReading {
   readonly energy?: KilowattHour;
 }
 
+/** In kilowatts and kilowatt-hours; what is undefined was not reported. */
+export const buildMeterReading = (power: number | undefined, energy: number | undefined): MeterReading => ({
+  ...(power === undefined ? {} : { power: power as Kilowatt }),
+  ...(energy === undefined ? {} : { energy: energy as KilowattHour }),
+});
+
 export interface DeviceHandlers {
   /** Called after each change of the status. */
   onStatus(status: DeviceStatus): void;

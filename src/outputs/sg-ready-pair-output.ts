@@ -1,5 +1,5 @@
-/** The two contacts of the SG-Ready label as any two switches: one at a time in the order of the label.
- * The next is switched once the one before has taken its level: reported by a switch that reports, accepted by the broker for one that does not. */
+/** The two contacts of the SG-Ready label as two switches on MQTT, one command at a time through the states of the label.
+ * The next command is sent once the last report of the switch is the commanded level; of a switch without reports, once the broker has taken the command. */
 
 import type { Level } from '../domain/load-types.ts';
 import { type DeviceStatus, isOutputFailure, type Output, type OutputFailure } from './output.ts';

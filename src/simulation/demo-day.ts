@@ -93,7 +93,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoRun> {
 }
 
 /** Time would not stand still while a chunk of the program is read from disk. */
-const preloadLazyModules = () => import('../region/import-map.ts');
+const preloadLazyModules = () => Promise.all([import('../region/import-map.ts'), import('../region/lookup.ts')]);
 
 async function runAgent(
   options: DemoOptions,
@@ -125,6 +125,7 @@ async function runAgent(
   recorder.recordCells(clock.now().wall, clock.now().wall);
   await options.beforeEnd?.();
   await clock.runUntilDone(agent.stop());
+  recorder.endMoment();
   const result = buildDemoResult(options, await readLedgerEntries(world.disk), recorder, reference.counts());
   options.onEvent({ result });
   return { result, cells: recorder.listCells(), from: START, published: recorder.countMessages() };

@@ -9,7 +9,9 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 export interface DemoRecorder {
   onMessage(topic: string, payload: string): void;
-  /** Fills the strip: no level changes between the two. */
+  /** Tells the events of a moment that is over. Of a document that changed several times at one moment the last counts: how often it was sent depends on the pace of the broker. */
+  endMoment(): void;
+  /** Ends the moment and fills the strip: no level changes between the two. */
   recordCells(from: Instant, to: Instant): void;
   listCells(): readonly StripCell[];
   /** What the agent has published so far. */
@@ -49,6 +51,28 @@ function createStripCells(start: Instant) {
         if (at >= start) cells.set(at, cell);
     },
     list: (): readonly StripCell[] => [...cells.entries()].sort(([a], [b]) => a - b).map(([, cell]) => cell),
+  };
+}
+
+/** The newest text of each document: `first` in their order, then those that `isOther` knows, by topic. */
+function createDocuments(first: readonly string[], isOther: (topic: string) => boolean) {
+  const recorded = new Map<string, string>();
+  const changed = new Map<string, string>();
+  return {
+    set(topic: string, payload: string): void {
+      if (first.includes(topic) || isOther(topic)) changed.set(topic, payload);
+    },
+    /** What is no longer as it was taken last. */
+    takeChanged(): readonly (readonly [topic: string, payload: string])[] {
+      const others = [...changed.keys()].filter((topic) => !first.includes(topic)).sort();
+      const taken = [...first, ...others].flatMap((topic) => {
+        const payload = changed.get(topic);
+        return payload === undefined || payload === recorded.get(topic) ? [] : [[topic, payload] as const];
+      });
+      for (const [topic, payload] of taken) recorded.set(topic, payload);
+      changed.clear();
+      return taken;
+    },
   };
 }
 
@@ -95,12 +119,18 @@ export function createDemoRecorder(
 ): DemoRecorder {
   const topics = buildTopics({ device });
   const now = () => clock.now().wall;
-  const status = createStatusRecorder(now, onEvent);
+  let moment = now();
+  const status = createStatusRecorder(() => moment, onEvent);
   const levels = new Map<string, Level>();
   const switches = new Map<string, number>();
   const jobs = new Map<string, { readonly by: number; readonly isMet: boolean }>();
   const cells = createStripCells(now());
   let [messages, bytes] = [0, 0];
+
+  const documents = createDocuments(
+    [topics.info, topics.health, topics.signal],
+    (topic) => topic.startsWith(topics.load('')) && !topic.slice(topics.load('').length).includes('/'),
+  );
 
   const recordDecision = (load: string, { level, why, text, job }: LoadPayload) => {
     const previous = levels.get(load);
@@ -111,20 +141,30 @@ export function createDemoRecorder(
       const isMet = job.doneMinutes >= job.needMinutes - NEED_TOLERANCE_MINUTES;
       jobs.set(`${load} ${job.by}`, { by: Date.parse(job.by), isMet });
     }
-    onEvent({ event: 'decision', at: formatInstant(now()), load, level, switched, why, text });
+    onEvent({ event: 'decision', at: formatInstant(moment), load, level, switched, why, text });
+  };
+  const endMoment = () => {
+    for (const [topic, payload] of documents.takeChanged()) {
+      const document = JSON.parse(payload);
+      if (topic === topics.info) status.recordInfo(document);
+      else if (topic === topics.health) status.recordHealth(document);
+      else if (topic === topics.signal) status.recordSignal(document);
+      else recordDecision(topic.slice(topics.load('').length), document);
+    }
   };
   return {
     onMessage(topic, payload) {
       messages += 1;
       bytes += Buffer.byteLength(topic) + Buffer.byteLength(payload);
-      if (payload === '') return;
-      if (topic === topics.signal) status.recordSignal(JSON.parse(payload));
-      if (topic === topics.info) status.recordInfo(JSON.parse(payload));
-      if (topic === topics.health) status.recordHealth(JSON.parse(payload));
-      const [, load] = topic.split(topics.load(''));
-      if (load !== undefined && !load.includes('/')) recordDecision(load, JSON.parse(payload));
+      if (now() > moment) {
+        endMoment();
+        moment = now();
+      }
+      if (payload !== '') documents.set(topic, payload);
     },
+    endMoment,
     recordCells(from, to) {
+      endMoment();
       const running = new Set([...levels].filter(([, level]) => isRunning(level)).map(([load]) => load));
       cells.fill(from, to, { index: status.readIndex(), running });
     },

@@ -3,10 +3,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { freePort } from '../../../test/doubles/free-port.ts';
 
 const DIST = process.env.GRIDTIDE_DIST ?? 'dist';
 export const WORK = process.env.GRIDTIDE_WORK ?? '/tmp';
@@ -169,15 +169,6 @@ export function readSwitches({ pid }: Child): number {
     return readField(text, 'voluntary_ctxt_switches') * 1024;
   });
   return counts.reduce((sum, one) => sum + one, 0);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  await new Promise<void>((closed) => server.close(() => closed()));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }
 
 export async function startBroker(): Promise<{ readonly url: string; readonly child: Child }> {

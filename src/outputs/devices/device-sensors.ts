@@ -1,8 +1,7 @@
 /** What a device reports beside its level: what its meter counts, and the vehicle at a charger. */
 
 import type { DeviceNumber, MqttOutputConfig, VehicleState } from '../../domain/load-types.ts';
-import type { Kilowatt, KilowattHour } from '../../domain/units.ts';
-import type { MeterReading } from '../output.ts';
+import { buildMeterReading, type MeterReading } from '../output.ts';
 import { readNumber, readValue } from './parse-device-state.ts';
 
 export interface DeviceSensors {
@@ -32,10 +31,7 @@ export function createDeviceSensors({ config, onMeter, onVehicle }: DeviceSensor
       source?.topic === topic ? readNumber(payload, source) : undefined;
     const [power, energy] = [readOwn(meter.power), readOwn(meter.energy)];
     if (power === undefined && energy === undefined) return;
-    onMeter({
-      ...(power === undefined ? {} : { power: power as Kilowatt }),
-      ...(energy === undefined ? {} : { energy: energy as KilowattHour }),
-    });
+    onMeter(buildMeterReading(power, energy));
   };
 
   return {

@@ -2,8 +2,8 @@
 
 import type { HomeAssistantOutputConfig, HttpCall, Level } from '../../domain/load-types.ts';
 import { toSafeText } from '../../domain/text-format.ts';
-import { type Kilowatt, type KilowattHour, seconds } from '../../domain/units.ts';
-import { type DeviceReading, isOutputFailure, type MeterReading, type OutputFailure } from '../output.ts';
+import { seconds } from '../../domain/units.ts';
+import { buildMeterReading, type DeviceReading, isOutputFailure, type OutputFailure } from '../output.ts';
 import { createDeviceHttp, type DeviceHttp, type DeviceHttpParts } from './device-http.ts';
 import { parseQuantity } from './parse-device-state.ts';
 import type { PolledDevice } from './polled-device.ts';
@@ -56,15 +56,11 @@ export function createHomeAssistantDevice(
       const power = parseSensor(await readSensor(powerEntity, signal), POWER_SCALES);
       const energy = parseSensor(await readSensor(energyEntity, signal), ENERGY_SCALES);
       const plug = (await readSensor(plugEntity, signal))?.state;
-      const meter: MeterReading = {
-        ...(power === undefined ? {} : { power: power as Kilowatt }),
-        ...(energy === undefined ? {} : { energy: energy as KilowattHour }),
-      };
       return {
         reading: parseReading(found.state, config),
         available: true,
         isByPerson: found.isByUser,
-        meter,
+        meter: buildMeterReading(power, energy),
         ...(plug === undefined ? {} : { vehicle: { connected: plug === 'on' } }),
       };
     },

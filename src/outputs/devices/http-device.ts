@@ -1,8 +1,8 @@
 /** A device behind addresses of its own: one request for each level, and one that reads its state. */
 
 import type { HttpOutputConfig, HttpState } from '../../domain/load-types.ts';
-import { type Kilowatt, type KilowattHour, seconds } from '../../domain/units.ts';
-import { isOutputFailure, type MeterReading } from '../output.ts';
+import { seconds } from '../../domain/units.ts';
+import { buildMeterReading, isOutputFailure } from '../output.ts';
 import { createDeviceHttp, type DeviceHttpParts } from './device-http.ts';
 import { parseDeviceState, readNumber } from './parse-device-state.ts';
 import type { PolledDevice, PolledState } from './polled-device.ts';
@@ -52,9 +52,5 @@ function parseState(body: Uint8Array, { url, path, on, off, power, energy }: Htt
       detail: `the answer of ${new URL(url).origin} has no value at ${path ?? 'its beginning'}: correct state.path, or state.url`,
     };
   const [powerKw, energyKwh] = [power && readNumber(body, power), energy && readNumber(body, energy)];
-  const meter: MeterReading = {
-    ...(powerKw === undefined ? {} : { power: powerKw as Kilowatt }),
-    ...(energyKwh === undefined ? {} : { energy: energyKwh as KilowattHour }),
-  };
-  return { reading, available: true, meter } satisfies PolledState;
+  return { reading, available: true, meter: buildMeterReading(powerKw, energyKwh) } satisfies PolledState;
 }
