@@ -112,26 +112,11 @@ function createStatusRecorder(now: () => Instant, onEvent: (event: DemoEvent) =>
   return { recordSignal, recordInfo, recordHealth, readIndex: () => index };
 }
 
-export function createDemoRecorder(
-  device: string,
-  clock: Pick<VirtualClock, 'now'>,
-  onEvent: (event: DemoEvent) => void,
-): DemoRecorder {
-  const topics = buildTopics({ device });
-  const now = () => clock.now().wall;
-  let moment = now();
-  const status = createStatusRecorder(() => moment, onEvent);
+/** The decisions, switches and deadlines of the loads. */
+function createLoadRecorder(now: () => Instant, onEvent: (event: DemoEvent) => void) {
   const levels = new Map<string, Level>();
   const switches = new Map<string, number>();
   const jobs = new Map<string, { readonly by: number; readonly isMet: boolean }>();
-  const cells = createStripCells(now());
-  let [messages, bytes] = [0, 0];
-
-  const documents = createDocuments(
-    [topics.info, topics.health, topics.signal],
-    (topic) => topic.startsWith(topics.load('')) && !topic.slice(topics.load('').length).includes('/'),
-  );
-
   const recordDecision = (load: string, { level, why, text, job }: LoadPayload) => {
     const previous = levels.get(load);
     const switched = previous !== undefined && previous !== level;
@@ -141,15 +126,45 @@ export function createDemoRecorder(
       const isMet = job.doneMinutes >= job.needMinutes - NEED_TOLERANCE_MINUTES;
       jobs.set(`${load} ${job.by}`, { by: Date.parse(job.by), isMet });
     }
-    onEvent({ event: 'decision', at: formatInstant(moment), load, level, switched, why, text });
+    onEvent({ event: 'decision', at: formatInstant(now()), load, level, switched, why, text });
   };
+  return {
+    recordDecision,
+    listRunning: () => new Set([...levels].filter(([, level]) => isRunning(level)).map(([load]) => load)),
+    countSwitches: (load: string) => switches.get(load) ?? 0,
+    countDeadlines(until: Instant) {
+      const past = [...jobs.values()].filter(({ by }) => by <= until);
+      const met = past.filter(({ isMet }) => isMet).length;
+      return { met, missed: past.length - met };
+    },
+  };
+}
+
+export function createDemoRecorder(
+  device: string,
+  clock: Pick<VirtualClock, 'now'>,
+  onEvent: (event: DemoEvent) => void,
+): DemoRecorder {
+  const topics = buildTopics({ device });
+  const now = () => clock.now().wall;
+  let moment = now();
+  const status = createStatusRecorder(() => moment, onEvent);
+  const loads = createLoadRecorder(() => moment, onEvent);
+  const cells = createStripCells(now());
+  let [messages, bytes] = [0, 0];
+
+  const documents = createDocuments(
+    [topics.info, topics.health, topics.signal],
+    (topic) => topic.startsWith(topics.load('')) && !topic.slice(topics.load('').length).includes('/'),
+  );
+
   const endMoment = () => {
     for (const [topic, payload] of documents.takeChanged()) {
       const document = JSON.parse(payload);
       if (topic === topics.info) status.recordInfo(document);
       else if (topic === topics.health) status.recordHealth(document);
       else if (topic === topics.signal) status.recordSignal(document);
-      else recordDecision(topic.slice(topics.load('').length), document);
+      else loads.recordDecision(topic.slice(topics.load('').length), document);
     }
   };
   return {
@@ -165,16 +180,11 @@ export function createDemoRecorder(
     endMoment,
     recordCells(from, to) {
       endMoment();
-      const running = new Set([...levels].filter(([, level]) => isRunning(level)).map(([load]) => load));
-      cells.fill(from, to, { index: status.readIndex(), running });
+      cells.fill(from, to, { index: status.readIndex(), running: loads.listRunning() });
     },
     listCells: cells.list,
     countMessages: () => ({ messages, bytes }),
-    countSwitches: (load) => switches.get(load) ?? 0,
-    countDeadlines() {
-      const past = [...jobs.values()].filter(({ by }) => by <= now());
-      const met = past.filter(({ isMet }) => isMet).length;
-      return { met, missed: past.length - met };
-    },
+    countSwitches: loads.countSwitches,
+    countDeadlines: () => loads.countDeadlines(now()),
   };
 }

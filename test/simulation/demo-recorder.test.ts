@@ -46,6 +46,10 @@ describe('what a moment tells', () => {
   it('what one moment said and the next took back is told twice, each with its own time', () => {
     const { events, switches } = record([first, [car('on')], [car('off')]]);
     expect(switches).toBe(2);
-    expect(events.map((event) => ('at' in event ? event.at.slice(11, 16) : event))).toEqual(['20:00', '20:01', '20:02']);
+    expect(events.map((event) => ('at' in event ? event.at.slice(11, 16) : event))).toEqual([
+      '20:00',
+      '20:01',
+      '20:02',
+    ]);
   });
 });
