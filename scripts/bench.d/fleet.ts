@@ -223,7 +223,7 @@ async function measureWhole(cluster: NatsCluster, relays: TimedRelays, publicKey
 async function measureFleet(): Promise<void> {
   const broker = await startBroker();
   const writer = await connectAsync(broker.url, { protocolVersion: 4 });
-  const publish = (topic: string, payload: string) => writer.publishAsync(topic, payload, { retain: true, qos: 0 });
+  const publish = (topic: string, payload: string) => writer.publishAsync(topic, payload, { retain: true, qos: 1 });
   for (let n = 0; n < DEVICES; n++) {
     const base = `gridtide/house-${n}`;
     await publish(`${base}/availability`, 'online');

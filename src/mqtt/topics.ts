@@ -146,6 +146,9 @@ export const FLEET_FILTERS: readonly string[] = [
   `${ROOT}/+/${TOPICS.load.path.replace('<load>', '+')}`,
 ];
 
+/** Nobody publishes here: mosquitto accepts a subscription once it has sent the stored messages of those before. */
+export const FLEET_END = `${ROOT}/fleet/end`;
+
 export interface ParsedTopic {
   readonly device: string;
   readonly topic: 'availability' | 'health' | 'info' | 'totals' | 'load';

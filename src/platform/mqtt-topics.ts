@@ -13,6 +13,9 @@ export const isTopicFilter = (filter: string) => isTopic(filter.replace(/(?<=^|\
 
 export function matchesFilter(filter: string, topic: string): boolean {
   if (!filter.includes('+')) return filter === topic;
+  // Beginning and end first: a watcher of ten thousand devices compares each message with all its filters.
+  if (!topic.startsWith(filter.slice(0, filter.indexOf('+')))) return false;
+  if (!topic.endsWith(filter.slice(filter.lastIndexOf('+') + 1))) return false;
   const levels = topic.split('/');
   const wanted = filter.split('/');
   return wanted.length === levels.length && wanted.every((level, n) => level === '+' || level === levels[n]);

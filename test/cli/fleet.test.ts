@@ -6,8 +6,8 @@ import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../double
 import { startMqttSpy } from '../doubles/mqtt-spy.ts';
 import { runCommand } from '../doubles/run-command.ts';
 
-/** Far more than the 20 unacknowledged messages a broker keeps under way. */
-const DEVICES = 120;
+/** More than the thousand messages that mosquitto queues for a reader who acknowledges them. */
+const DEVICES = 1_100;
 
 describe('the address of the broker', () => {
   //  words                                  exit 2 with
@@ -30,14 +30,18 @@ describeWithMosquitto('gridtide fleet', () => {
   beforeAll(async () => {
     mosquitto = await startMosquitto({});
     const writer = await startMqttSpy(mosquitto.url, {}, []);
-    for (let i = 0; i < DEVICES; i++) {
+    const publications = Array.from({ length: DEVICES }, (_, i) => {
       const base = `gridtide/house-${String(i).padStart(3, '0')}`;
       const region = i % 2 === 0 ? 'NORTH' : 'SOUTH';
-      await writer.publish(`${base}/availability`, i === 5 ? 'offline' : 'online', { retain: true });
-      await writer.publish(`${base}/info`, JSON.stringify({ version: '0.1.0', region }), { retain: true });
       const problem = i === 7 ? "clock: this device's clock is not synchronised" : '';
-      await writer.publish(`${base}/health`, JSON.stringify({ basis: 'fresh-forecast', problem }), { retain: true });
-    }
+      // At QoS 1, as agents publish.
+      return [
+        writer.publish(`${base}/availability`, i === 5 ? 'offline' : 'online', { retain: true }),
+        writer.publish(`${base}/info`, JSON.stringify({ version: '0.1.0', region }), { retain: true }),
+        writer.publish(`${base}/health`, JSON.stringify({ basis: 'fresh-forecast', problem }), { retain: true }),
+      ];
+    });
+    await Promise.all(publications.flat());
     await writer.publish('gridtide/house-001/loads/car', '{"running": true}', { retain: true });
     await writer.stop();
   });

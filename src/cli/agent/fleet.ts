@@ -4,7 +4,7 @@ import { waitAbortable } from '../../domain/abortable-wait.ts';
 import type { BrokerMessage, BrokerOptions } from '../../domain/ports.ts';
 import { formatCount, milliseconds, seconds } from '../../domain/units.ts';
 import { createFleetView, type FleetRow, type FleetView } from '../../mqtt/fleet-view.ts';
-import { buildClientId, FLEET_FILTERS, parseTopic } from '../../mqtt/topics.ts';
+import { buildClientId, FLEET_END, FLEET_FILTERS, parseTopic } from '../../mqtt/topics.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { formatColumns } from '../shared/table.ts';
@@ -62,23 +62,28 @@ const LONGEST_WAIT = seconds(30);
 /** Between two tables of `--watch`. */
 const WATCH_INTERVAL = seconds(2);
 
+/** At QoS 0: of messages to be acknowledged mosquitto queues a thousand for a reader and drops the others. */
+const READING = { wantsRetained: true, allowsLoss: true };
+
 async function subscribeAll({ broker }: BrokerLink, onMessage: (message: BrokerMessage) => void): Promise<void> {
   for (const filter of FLEET_FILTERS)
-    if (!(await broker.subscribe(filter, onMessage, { wantsRetained: true })))
+    if (!(await broker.subscribe(filter, onMessage, READING)))
       throw new JobError(
         `the broker does not let this user read ${filter}; give a user with the right to read gridtide/#`,
       );
+  await broker.subscribe(FLEET_END, () => {}, READING);
 }
 
 /** Fills the view until the broker has been quiet; `changes` counts what came. */
 async function readStored(link: BrokerLink, view: FleetView, { stop }: Terminal): Promise<{ changes: number }> {
   const clock = createSystemClock();
   const state = { changes: 0 };
+  const decoder = new TextDecoder();
   await subscribeAll(link, ({ topic, payload }) => {
     const parsed = parseTopic(topic);
     if (parsed === undefined) return;
     state.changes++;
-    view.apply(parsed, new TextDecoder().decode(payload));
+    view.apply(parsed, decoder.decode(payload));
   });
   const end = clock.now().uptime + LONGEST_WAIT;
   for (let before = -1; before !== state.changes && clock.now().uptime < end && !stop.aborted; ) {

@@ -5,8 +5,8 @@ export function formatColumns(
   rows: readonly (readonly string[])[],
   isRight: (column: number) => boolean = () => false,
 ): string[] {
-  const columns = Math.max(0, ...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  const widths: number[] = [];
+  for (const row of rows) for (const [i, { length }] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, length);
   const pad = (cell: string, i: number) => (isRight(i) ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0));
   return rows.map((row) => row.map(pad).join('  ').trimEnd());
 }
