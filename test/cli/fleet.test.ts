@@ -1,10 +1,15 @@
 /** `gridtide fleet` on a real mosquitto: more devices than a broker sends at once, filters, forms, and a broker that refuses. */
 
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as fleet from '../../src/cli/agent/fleet.ts';
 import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { startMqttSpy } from '../doubles/mqtt-spy.ts';
 import { runCommand } from '../doubles/run-command.ts';
+import { startProcess } from '../doubles/running-process.ts';
+import { stopAfterTest } from '../doubles/stop-after-test.ts';
+
+const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'main.js');
 
 /** More than the thousand messages that mosquitto queues for a reader who acknowledges them. */
 const DEVICES = 1_100;
@@ -67,5 +72,16 @@ describeWithMosquitto('gridtide fleet', () => {
     expect(out).toContain('gridtide_online{device="house-005",region="SOUTH"} 0\n');
     expect(out).toContain('gridtide_loads_running{device="house-001",region="SOUTH"} 1\n');
     expect(out.endsWith('\n# EOF\n')).toBe(true);
+  });
+  it('watches on after the broker has begun again', async () => {
+    const broker = stopAfterTest(await startMosquitto());
+    const watch = stopAfterTest(startProcess(process.execPath, [MAIN, 'fleet', '--watch', '--broker', broker.url]));
+    await watch.waitForLine(/^0 devices/);
+    await broker.restart();
+    const writer = stopAfterTest(await startMqttSpy(broker.url, {}, []));
+    await writer.publish('gridtide/cellar/availability', 'online', { retain: true });
+    await watch.waitForLine(/^1 device, 0 offline/);
+    await watch.waitForLine(/the link to the broker was lost; the table stays as it is/);
+    expect(await watch.terminate()).toBe(0);
   });
 });

@@ -65,32 +65,23 @@ const WATCH_INTERVAL = seconds(2);
 /** At QoS 0: of messages to be acknowledged mosquitto queues a thousand for a reader and drops the others. */
 const READING = { wantsRetained: true, allowsLoss: true };
 
-async function subscribeAll({ broker }: BrokerLink, onMessage: (message: BrokerMessage) => void): Promise<void> {
-  for (const filter of FLEET_FILTERS)
-    if (!(await broker.subscribe(filter, onMessage, READING)))
-      throw new JobError(
-        `the broker does not let this user read ${filter}; give a user with the right to read gridtide/#`,
-      );
+type Receive = (message: BrokerMessage) => void;
+
+/** Resolves with the filter that this user may not read, if there is one. */
+async function subscribeAll({ broker }: BrokerLink, onMessage: Receive): Promise<string | undefined> {
+  for (const filter of FLEET_FILTERS) if (!(await broker.subscribe(filter, onMessage, READING))) return filter;
   await broker.subscribe(FLEET_END, () => {}, READING);
+  return undefined;
 }
 
-/** Fills the view until the broker has been quiet; `changes` counts what came. */
-async function readStored(link: BrokerLink, view: FleetView, { stop }: Terminal): Promise<{ changes: number }> {
+/** Waits until the broker has been quiet. */
+async function awaitQuiet(state: { readonly changes: number }, stop: AbortSignal): Promise<void> {
   const clock = createSystemClock();
-  const state = { changes: 0 };
-  const decoder = new TextDecoder();
-  await subscribeAll(link, ({ topic, payload }) => {
-    const parsed = parseTopic(topic);
-    if (parsed === undefined) return;
-    state.changes++;
-    view.apply(parsed, decoder.decode(payload));
-  });
   const end = clock.now().uptime + LONGEST_WAIT;
   for (let before = -1; before !== state.changes && clock.now().uptime < end && !stop.aborted; ) {
     before = state.changes;
     await waitAbortable({ clock, wait: QUIET, name: 'stored messages', signal: stop });
   }
-  return state;
 }
 
 function selectRows(view: FleetView, args: Arguments<Row>): FleetRow[] {
@@ -165,22 +156,55 @@ function printRows(rows: readonly FleetRow[], args: Arguments<Row>, { out }: Ter
   else out(args.flag('metrics') ? formatMetrics(rows) : formatTable(rows));
 }
 
+interface Watch {
+  readonly state: { readonly changes: number };
+  readonly onMessage: Receive;
+  readonly print: () => void;
+}
+
+/** Prints again after changes, also those since a link that was lost, until the command is stopped. */
+async function watchChanges(
+  link: BrokerLink,
+  { state, onMessage, print }: Watch,
+  { err, stop }: Terminal,
+): Promise<void> {
+  const clock = createSystemClock();
+  const stopWatching = link.broker.watchState(({ kind }) => {
+    if (kind === 'online') void subscribeAll(link, onMessage);
+    else if (kind === 'offline') err('the link to the broker was lost; the table stays as it is until it is back\n');
+  });
+  for (let printed = state.changes; !stop.aborted; ) {
+    await waitAbortable({ clock, wait: WATCH_INTERVAL, name: 'next table', signal: stop });
+    if (stop.aborted || state.changes === printed) continue;
+    printed = state.changes;
+    print();
+  }
+  stopWatching();
+}
+
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   if (args.flag('json') && args.flag('metrics')) throw new UsageError('--json and --metrics: expected one of them');
   const link = await connectBroker(await resolveBroker(args, terminal), terminal.stop);
   if (typeof link === 'string') throw new JobError(link);
   try {
     const view = createFleetView();
-    const state = await readStored(link, view, terminal);
-    printRows(selectRows(view, args), args, terminal);
-    const clock = createSystemClock();
-    let printed = state.changes;
-    while (args.flag('watch') && !terminal.stop.aborted) {
-      await waitAbortable({ clock, wait: WATCH_INTERVAL, name: 'next table', signal: terminal.stop });
-      if (terminal.stop.aborted || state.changes === printed) continue;
-      printed = state.changes;
-      printRows(selectRows(view, args), args, terminal);
-    }
+    const state = { changes: 0 };
+    const decoder = new TextDecoder();
+    const onMessage = ({ topic, payload }: BrokerMessage) => {
+      const parsed = parseTopic(topic);
+      if (parsed === undefined) return;
+      state.changes++;
+      view.apply(parsed, decoder.decode(payload));
+    };
+    const denied = await subscribeAll(link, onMessage);
+    if (denied !== undefined)
+      throw new JobError(
+        `the broker does not let this user read ${denied}; give a user with the right to read gridtide/#`,
+      );
+    await awaitQuiet(state, terminal.stop);
+    const print = () => printRows(selectRows(view, args), args, terminal);
+    print();
+    if (args.flag('watch')) await watchChanges(link, { state, onMessage, print }, terminal);
     return 0;
   } finally {
     await link.close();
