@@ -34,7 +34,7 @@ const escapeRoff = (text) => text.replace(/\\/g, '\\e').replace(/-/g, '\\-').rep
 /** The help texts of all commands, as they are. */
 function formatManual() {
   const overview = run('--help');
-  const commands = [...overview.matchAll(/^ {2}([a-z0-9]+) {2,}(.+)$/gm)];
+  const commands = [...overview.matchAll(/^ {2}([a-z0-9-]+) {2,}(.+)$/gm)];
   const sections = commands.flatMap(([, name]) => [
     `.SS ${name}`,
     '.nf',

@@ -28,6 +28,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   report: command('energy, emissions and savings by day or month', () => import('./agent/report.ts')),
   state: command('moves the state of a house to another card or board', () => import('./agent/state.ts')),
   forget: command("erases an agent's retained topics and Home Assistant entities", () => import('./agent/forget.ts')),
+  'install-service': command(
+    'makes gridtide a systemd service, or removes it',
+    () => import('./agent/install-service.ts'),
+  ),
   fleet: command('all agents of a broker in one table', () => import('./agent/fleet.ts')),
   relay: command(
     'fetches the signal of regions once and publishes it signed for many agents',

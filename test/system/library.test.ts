@@ -55,7 +55,9 @@ describe('the package in another program', () => {
     const installed = join(directory, 'node_modules', 'gridtide');
     await mkdir(installed, { recursive: true });
     await promisify(execFile)(process.execPath, [join(ROOT, 'scripts', 'build.mjs'), join(installed, 'dist')]);
-    await cp(join(ROOT, 'package.json'), join(installed, 'package.json'));
+    const { files } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { files: string[] };
+    for (const name of ['package.json', ...files.filter((file) => file !== 'dist')])
+      await cp(join(ROOT, name), join(installed, name), { recursive: true });
     await cp(EXAMPLES, directory, { recursive: true });
     await writeFile(join(directory, 'package.json'), '{"type": "module"}');
     service = startProcess(process.execPath, [
@@ -92,6 +94,14 @@ describe('the package in another program', () => {
     const regionOf = ({ stdout }: { stdout: string }) => /^region: (\w+)/m.exec(stdout)?.[1];
     expect(offline).toMatchObject({ code: 0, stderr: '' });
     expect(regionOf(offline)).toBe(regionOf(online));
+  });
+
+  it('its command runs the installation script beside it, which names that command', async () => {
+    const main = join(directory, 'node_modules', 'gridtide', 'dist', 'main.js');
+    expect(await run(process.execPath, main, 'install-service', '--purge')).toMatchObject({
+      code: 2,
+      stderr: 'install: --purge goes with --uninstall; gridtide install-service --help tells more\n',
+    });
   });
 
   const mistakes = [

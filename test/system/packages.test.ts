@@ -19,8 +19,9 @@ describe('scripts/package', () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining(sentence)]);
   });
 
-  it.each(['preinst', 'postinst', 'prerm', 'postrm', 'trial'])('%s is a script of any shell', (name) =>
-    expect(spawnSync('sh', ['-n', join(SCRIPTS, name)]).status).toBe(0),
+  it.each(['preinst', 'postinst', 'prerm', 'postrm', 'trial', 'npm-trial', 'trial-steps'])(
+    '%s is a script of any shell',
+    (name) => expect(spawnSync('sh', ['-n', join(SCRIPTS, name)]).status).toBe(0),
   );
 
   it('changes only paths of the units, in which the installation finds the flags of Node', () => {

@@ -10,6 +10,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -240,7 +241,9 @@ describe('scripts/install', () => {
     root = join(base, 'root');
     mkdirSync(root);
     mkdirSync(join(checkout, 'dist'), { recursive: true });
-    for (const name of ['scripts/install', 'systemd', 'package.json', 'node_modules/onoff', 'node_modules/epoll'])
+    const packages = ['onoff', 'epoll', 'bindings', 'file-uri-to-path', 'lodash.debounce'];
+    const modules = packages.map((name) => `node_modules/${name}`);
+    for (const name of ['scripts/install', 'scripts/lay-onoff.mjs', 'systemd', 'package.json', ...modules])
       if (existsSync(join(PROJECT, name))) cpSync(join(PROJECT, name), join(checkout, name), { recursive: true });
     writeFileSync(join(checkout, 'dist', 'main.js'), "console.log('gridtide of the test');\n", { mode: 0o755 });
   });
@@ -325,6 +328,28 @@ describe('scripts/install', () => {
     }
   });
 
+  it('fails when a package that onoff needs is not installed', () => {
+    rmSync(join(checkout, 'node_modules', 'bindings'), { recursive: true, force: true });
+    const { status, stderr } = install();
+    const isThere = existsSync(join(checkout, 'node_modules', 'onoff'));
+    expect([status, stderr]).toEqual(isThere ? [1, expect.stringContaining('epoll needs bindings')] : [0, '']);
+  });
+
+  it('leaves the command, and the times of files, to npm when it is a package of npm', () => {
+    const installed = join(base, 'node_modules', 'gridtide');
+    mkdirSync(join(base, 'node_modules'));
+    renameSync(checkout, installed);
+    checkout = installed;
+    utimesSync(join(checkout, 'dist', 'main.js'), 1_000, 1_000);
+    mkdirSync(join(root, 'usr/local/bin'), { recursive: true });
+    symlinkSync('../lib/node_modules/gridtide/dist/main.js', join(root, 'usr/local/bin/gridtide'));
+    expect(install().status).toBe(0);
+    expect(tree()).toEqual(GPIO_FILES);
+    expect(install('--uninstall', '--purge').status).toBe(0);
+    expect(tree()).toEqual(['usr/local/bin/gridtide']);
+    expect(install('--quick').stderr).toContain('gridtide install-service --help tells more');
+  });
+
   it('refuses a build that is older than its sources, and does nothing', () => {
     mkdirSync(join(checkout, 'src'));
     writeFileSync(join(checkout, 'src', 'agent.ts'), '');
@@ -372,6 +397,7 @@ esac`,
       lay('/usr/local/lib'),
       lay('/usr/local/bin'),
       lay('/etc'),
+      `{ [ -e /usr/bin/node ] || [ -e /usr/local/bin/node ] || ln -s '${process.execPath}' /usr/local/bin/node; }`,
       'mkdir -p /etc/gridtide && echo "device: cellar" >/etc/gridtide/gridtide.yaml',
       `{ ${runs.join('\n')}\n}`,
       'echo "runs $(cat /usr/local/lib/gridtide/dist/main.js)"',
