@@ -70,7 +70,7 @@ export interface RequestCounts {
   readonly bytesIn: number;
 }
 
-/** Every call resolves; a promise rejects only on a defect of this program. A single GET that fails is not repeated: `computeRetryDelay` says when to. */
+/** Every call resolves; a promise rejects only on a defect of this program. A single GET that fails is not repeated: that is for the caller to decide. */
 export interface ServiceClient {
   register(account: Registration): Promise<Outcome<RegistrationResponse>>;
   /** A new login now, although the present token may still be valid. */

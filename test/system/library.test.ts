@@ -123,6 +123,12 @@ describe('the package in another program', () => {
     expect(stderr).toMatch(sentence);
   });
 
+  it('docs/api.md is made of its declarations: npm run build && node scripts/api-page.mjs > docs/api.md', async () => {
+    const { buildApiPage } = await import(join(ROOT, 'scripts', 'api-page.mjs'));
+    const page = buildApiPage(join(directory, 'node_modules', 'gridtide', 'dist', 'types'));
+    expect(page).toBe(await readFile(join(ROOT, 'docs', 'api.md'), 'utf8'));
+  });
+
   it('its types compile in a strict program, and keep units apart', async () => {
     await symlink(join(ROOT, 'node_modules', '@types'), join(directory, 'node_modules', '@types'));
     await writeFile(join(directory, 'use.ts'), TYPED_USE);
