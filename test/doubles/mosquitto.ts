@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'vitest';
 import { freePort } from './free-port.ts';
+import { killChild } from './kill-child.ts';
 
 export { freePort };
 
@@ -103,14 +104,7 @@ export async function startMosquitto({
       });
     await Promise.race([running, ended]);
   };
-  const kill = async () => {
-    const own = child;
-    child = undefined;
-    if (own === undefined || own.exitCode !== null) return;
-    const exited = new Promise((resolve) => own.once('exit', resolve));
-    own.kill('SIGKILL');
-    await exited;
-  };
+  const kill = () => killChild(child);
 
   await start();
   return {

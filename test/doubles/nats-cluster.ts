@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
+import { killChild } from './kill-child.ts';
 
 const NODES = 3;
 const program = process.env.GRIDTIDE_NATS ?? '/usr/sbin/nats-server';
@@ -96,13 +97,6 @@ async function createNode(n: number, { mqtt }: NodePorts, text: string, director
     async start() {
       child = spawn(program, ['-c', file, '-l', join(directory, `node-${n}.log`)], { stdio: 'ignore' });
     },
-    async kill() {
-      const own = child;
-      child = undefined;
-      if (own === undefined || own.exitCode !== null) return;
-      const exited = new Promise((resolve) => own.once('exit', resolve));
-      own.kill('SIGKILL');
-      await exited;
-    },
+    kill: () => killChild(child),
   };
 }
