@@ -1,27 +1,40 @@
 /** Many houses behind two relays: requests at the service, how soon all of a NATS cluster have a new forecast, how starts spread, and `gridtide fleet` over all. */
 
 import { type ChildProcess, fork } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { connectAsync } from 'mqtt';
-import { addDuration, hours, type Instant, minutes } from '../../src/domain/units.ts';
+import { createPoller } from '../../src/domain/poller.ts';
+import { addDuration, type Instant, milliseconds, minutes } from '../../src/domain/units.ts';
 import { createBrokerFactory } from '../../src/platform/mqtt-broker.ts';
 import { createSeededRandom, createSystemRandom } from '../../src/platform/random.ts';
 import { createSystemClock } from '../../src/platform/system-clock.ts';
-import { createRelayedService } from '../../src/relay/relayed-service.ts';
+import { createRelayedService, type SignalService } from '../../src/relay/relayed-service.ts';
 import { startSignalPublisher } from '../../src/relay/signal-publisher.ts';
 import { formatPublicKey } from '../../src/relay/signing-key.ts';
 import { buildSite, ControlBench, instantFrom, tankLoad } from '../../test/control/control-setup.ts';
 import { type NatsCluster, startNatsCluster } from '../../test/doubles/nats-cluster.ts';
 import { buildForecastAt, createRelayWorld, EVENING, QUERY, readSigningKey } from '../../test/relay/relay-fixture.ts';
 import type { HousesReport } from './fleet/houses.child.ts';
-import { gridtide, judge, node, readMemory, sleep, startBroker } from './idle/house.ts';
+import {
+  type Child,
+  gridtide,
+  house,
+  judge,
+  median,
+  node,
+  parseNodes,
+  readMemory,
+  sleep,
+  startBroker,
+  startService,
+} from './idle/house.ts';
 
 const { values } = parseArgs({
   options: {
     sessions: { type: 'string', default: '10000' },
     devices: { type: 'string', default: '10000' },
-    /** Parts, separated by commas: requests, spread, table, cluster. */
+    /** Parts, separated by commas: requests, spread, memory, table, cluster. */
     only: { type: 'string' },
   },
 });
@@ -32,21 +45,41 @@ const WORKERS = 2;
 const ROUND = minutes(1);
 const bars: (readonly [string, boolean])[] = [];
 
-/** Requests of two relays in an hour of virtual time, with so many houses behind them. */
+const COUNTED = minutes(20);
+
+/** A house that may ask the account of the relays too: it asks its relayed service at each news and once a round, as the agent does. */
+function startCountedHouse({ broker, clock, account, signingKey }: ReturnType<typeof createRelayWorld>, seed: number) {
+  const random = createSeededRandom(seed);
+  const service: SignalService = createRelayedService({
+    ...{ broker: broker.connect(), clock, random, account, publicKeys: [formatPublicKey(signingKey)] },
+    onNews: (kind) => void (kind === 'forecast' ? service.forecast(QUERY) : undefined),
+    onRefusal() {},
+  });
+  const poller = createPoller({
+    ...{ clock, name: 'house' },
+    async poll() {
+      await service.forecast(QUERY);
+      await service.signalIndex(QUERY);
+      return minutes(5);
+    },
+  });
+  poller.pollAfter(milliseconds(Math.floor(random.fraction() * minutes(5))));
+  return {
+    stop() {
+      poller.stop();
+      service.stop();
+    },
+  };
+}
+
+/** Requests of two relays and of so many houses behind them, from a minute after the relays began on. */
 async function countRequests(houses: number): Promise<number> {
   const world = createRelayWorld();
-  const relays = [world.startRelay(), world.startRelay()];
-  const services = Array.from({ length: houses }, (_, n) =>
-    createRelayedService({
-      ...{ broker: world.broker.connect(), clock: world.clock, random: createSeededRandom(n), account: undefined },
-      publicKeys: [formatPublicKey(world.signingKey)],
-      onNews() {},
-      onRefusal() {},
-    }),
-  );
-  for (const service of services) void service.forecast(QUERY);
-  await world.clock.runUntil(addDuration(EVENING, hours(1)));
-  for (const one of [...relays, ...services]) one.stop();
+  const started = [world.startRelay(), world.startRelay()];
+  await world.clock.runUntil(addDuration(EVENING, minutes(1)));
+  const behind = Array.from({ length: houses }, (_, n) => startCountedHouse(world, n));
+  await world.clock.runUntil(addDuration(EVENING, COUNTED));
+  for (const one of [...started, ...behind]) one.stop();
   return world.asked.length;
 }
 
@@ -251,10 +284,54 @@ async function measureFleet(): Promise<void> {
   for (const one of [fleet, bare, broker.child]) await one.end();
 }
 
+const PAIRS = 3;
+const IDLE_SECONDS = 60;
+
+/** Agents at rest with an account and behind a relay, side by side: the median of what each kind keeps resident. */
+async function measureMemory(): Promise<void> {
+  const [service, broker] = [await startService(), await startBroker()];
+  const ownFile = await house('own', { service: service.url, broker: broker.url });
+  const folder = dirname(ownFile);
+  const newKey = gridtide('relay', '--new-key', join(folder, 'key'));
+  const publicKey = (await newKey.line(/^publicKey: /)).replace('publicKey: ', '');
+  const secrets = ['--username-file', join(folder, 'username'), '--password-file', join(folder, 'password')];
+  const relay = gridtide(
+    ...['relay', '--key', join(folder, 'key'), '--broker', broker.url, '--region', QUERY.region],
+    ...['--url', service.url, ...secrets],
+  );
+  const { nodes } = await parseNodes([]);
+  const start = async (name: string, options: string) => {
+    const serviceOptions = `${options}, region: ${QUERY.region}`;
+    const file = await house(name, { service: service.url, broker: broker.url, serviceOptions });
+    const child = nodes[0]?.agent('run', '--config', file);
+    if (child === undefined) throw new Error('no Node');
+    return child;
+  };
+  const account = `url: "${service.url}", usernameFile: username, passwordFile: password`;
+  const agents: { readonly own: Child; readonly relayed: Child }[] = [];
+  for (let n = 0; n < PAIRS; n++)
+    agents.push({
+      own: await start(`own-${n}`, account),
+      relayed: await start(`relayed-${n}`, `relay: true, publicKey: "${publicKey}"`),
+    });
+  await sleep(IDLE_SECONDS * 1_000);
+  const kept = (kind: 'own' | 'relayed') => median(agents.map((pair) => readMemory(pair[kind]).resident));
+  const [own, relayed] = [kept('own'), kept('relayed')];
+  console.log(
+    `an agent at rest after ${IDLE_SECONDS} s: ${own.toFixed(1)} MiB with an account, ${relayed.toFixed(1)} behind a relay`,
+  );
+  bars.push(['an agent behind a relay keeps no more memory than with an account', relayed <= own]);
+  for (const child of [...agents.flatMap((pair) => Object.values(pair)), relay, service.child, broker.child])
+    await child.end();
+}
+
 async function measureRequests(): Promise<void> {
-  const requests = [await countRequests(1), await countRequests(100)];
-  console.log(`requests of two relays in an hour, with 1 and 100 houses: ${requests.join(', ')}`);
-  bars.push(['the same requests for 1 and 100 houses', requests[0] === requests[1]]);
+  const counts: number[] = [];
+  for (const houses of [1, 100, DEVICES]) counts.push(await countRequests(houses));
+  console.log(
+    `requests in ${COUNTED / minutes(1)} minutes, with 1, 100 and ${DEVICES} houses that may ask the account too: ${counts.join(', ')}`,
+  );
+  bars.push([`the same requests for 1, 100 and ${DEVICES} houses`, new Set(counts).size === 1]);
 }
 
 async function measureSpread(): Promise<void> {
@@ -263,7 +340,10 @@ async function measureSpread(): Promise<void> {
   bars.push(['at most twice the mean of the spread in any minute', most <= 2 * mean]);
 }
 
-const PARTS = { requests: measureRequests, spread: measureSpread, table: measureFleet, cluster: measureCluster };
+const PARTS = {
+  ...{ requests: measureRequests, spread: measureSpread, memory: measureMemory, table: measureFleet },
+  cluster: measureCluster,
+};
 for (const [name, measure] of Object.entries(PARTS))
   if (values.only === undefined || values.only.split(',').includes(name)) await measure();
 judge(bars);

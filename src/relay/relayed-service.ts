@@ -24,7 +24,7 @@ export interface RelayedServiceParts {
   /** As configured. */
   readonly publicKeys: readonly string[];
   /** The own account. */
-  readonly account: ServiceClient | undefined;
+  readonly account: SignalService | undefined;
   /** A newer signal has come: the next question will be answered with it. */
   readonly onNews: (kind: SignalKind) => void;
   readonly onRefusal: (kind: SignalKind, sentence: string) => void;

@@ -3,6 +3,7 @@
 import type { KeyObject } from 'node:crypto';
 import { addDuration, floorTo, type Instant, minutes, type Percentile } from '../../src/domain/units.ts';
 import { createSeededRandom } from '../../src/platform/random.ts';
+import type { SignalService } from '../../src/relay/relayed-service.ts';
 import { type SignalPublisherParts, startSignalPublisher } from '../../src/relay/signal-publisher.ts';
 import { createSigningKey, parseSigningKey } from '../../src/relay/signing-key.ts';
 import type { Forecast, LiveIndex } from '../../src/service/api/response-types.ts';
@@ -51,9 +52,21 @@ export function createRelayWorld() {
       ? ({ ok: true, value: build(now) } as const)
       : ({ ok: false, failure: service.failure } as const);
   };
+  const stopped = async () => ({ ok: false, failure: { kind: 'stopped' } }) as const;
+  const account: SignalService = {
+    forecast: () => answer('forecast', buildForecastAt),
+    signalIndex: () => answer('index', buildIndexAt),
+    history: () => answer('history', (now) => ({ ...buildForecastAt(now), points: [] })),
+    ...{ myAccess: stopped, map: stopped, regionFromLoc: stopped },
+    counts: () => ({ requests: asked.length, logins: 0, bytesIn: 0 }),
+    skew: () => undefined,
+    stop() {},
+  };
   const signingKey = readSigningKey();
   let relays = 0;
   return {
+    /** Whoever asks it is counted in `asked`. */
+    account,
     clock,
     broker,
     asked,
@@ -68,11 +81,7 @@ export function createRelayWorld() {
         ...{ broker: link, clock, random: createSeededRandom(relays), signingKey, publicKeys: [signingKey] },
         signals: [QUERY],
         log: (_, message) => logLines.push(message),
-        service: {
-          forecast: () => answer('forecast', buildForecastAt),
-          signalIndex: () => answer('index', buildIndexAt),
-          history: () => answer('history', (now) => ({ ...buildForecastAt(now), points: [] })),
-        },
+        service: account,
         ...change,
       });
       return { link, stop: publisher.stop };

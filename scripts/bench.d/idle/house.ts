@@ -197,12 +197,14 @@ export interface HouseOptions {
   readonly broker?: string;
   readonly state?: string;
   readonly logLevel?: string;
+  /** The options of `service` in place of those of the account. */
+  readonly serviceOptions?: string;
 }
 
 /** The configuration of a house with one MQTT load and two dry ones, its credentials beside it; the path of the file. */
 export async function house(
   name: string,
-  { service, broker, state, logLevel = 'info' }: HouseOptions,
+  { service, broker, state, logLevel = 'info', serviceOptions }: HouseOptions,
 ): Promise<string> {
   const folder = join(WORK, name);
   await mkdir(folder, { recursive: true });
@@ -213,7 +215,7 @@ export async function house(
 logLevel: ${logLevel}
 state: ${state ?? join(folder, 'state')}
 place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
-service: {url: "${service}", usernameFile: username, passwordFile: password}
+service: {${serviceOptions ?? `url: "${service}", usernameFile: username, passwordFile: password`}}
 ${broker === undefined ? '' : `mqtt: {url: "${broker}", discovery: homeassistant}\n`}loads:
   car:
     type: ev
