@@ -38,6 +38,8 @@ const state = (stateTopic: string, stateOn: string, stateOff: string, statePath?
   stateOff,
   ...(statePath === undefined ? {} : { statePath }),
 });
+/** The current that a charger allows the vehicle, in A. */
+const reportedCurrent = (topic: string, path?: string) => ({ current: meterNumber(topic, 1, path) });
 const availability = (topic: string, online: string, offline: string, path?: string) => ({
   availability: { topic, online, offline, ...(path === undefined ? {} : { path }) },
 });
@@ -80,6 +82,7 @@ export const presets = {
       releasePayload: 'clear',
       ...state(`${topic}/override`, 'active', 'disabled', 'state'),
       press: 'always',
+      ...reportedCurrent(`${topic}/override`, 'charge_current'),
       ...openevseAvailability(topic),
       ...openevseSensors(topic),
     }),
@@ -93,6 +96,7 @@ export const presets = {
       ...OPENEVSE_PAYLOADS,
       releasePayload: 'release',
       ...state(`${topic}/claim`, 'active', 'disabled', 'state'),
+      ...reportedCurrent(`${topic}/claim`, 'charge_current'),
       ...openevseAvailability(topic),
       ...openevseSensors(topic),
     }),
@@ -106,6 +110,9 @@ export const presets = {
       ...onOff('2', '1'),
       releasePayload: '0',
       ...state(`${topic}/frc`, '2', '1'),
+      ...reportedCurrent(`${topic}/amp`),
+      // Its last will (mqtt-en.md); older firmware leaves it at true.
+      ...availability(`${topic}/mcc`, 'true', 'false'),
       press: 'always',
       ...goeSensors(topic),
     }),
@@ -242,7 +249,7 @@ export interface MqttOutputOptions extends Omit<MqttDeviceFields, 'meter'>, Mete
 /** No charger knows a current below this. */
 const MIN_AMPS = 6;
 
-/** The currents that a power budget may lower a charger to; none where its state is another at each, or its message is the owner's. */
+/** The currents that a power budget may lower a charger to; none where the message is the owner's. */
 function buildLowerCurrents(
   { withAmps }: Preset,
   { topic, amps = MIN_AMPS, onPayload: ownPayload }: MqttOutputOptions,
@@ -252,8 +259,7 @@ function buildLowerCurrents(
     ...{ amps: MIN_AMPS + i, of: amps, onPayload },
     ...withAmps?.(topic, MIN_AMPS + i),
   }));
-  if (lowered.length === 0 || ownPayload !== undefined || lowered.some((fields) => 'stateOn' in fields)) return {};
-  return { lowerCurrents: lowered };
+  return lowered.length === 0 || ownPayload !== undefined ? {} : { lowerCurrents: lowered };
 }
 
 /** What is written wins over the preset. A text is the mistake. */

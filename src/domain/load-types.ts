@@ -58,6 +58,8 @@ export interface LoadCurrent {
 
 export interface DeviceCurrent extends LoadCurrent {
   readonly onPayload: string;
+  /** Where the state of the charger is its current. */
+  readonly stateOn?: string;
   readonly beforeOn?: DeviceMessage;
 }
 
@@ -87,8 +89,10 @@ export interface MqttOutputConfig {
   readonly query?: { readonly topic: string; readonly payload: string };
   /** A message sent before each command "on": the current of a charger that takes it on a topic of its own. */
   readonly beforeOn?: DeviceMessage;
-  /** What switches a charger on with less than its own current; ascending. Its state does not depend on the current. */
+  /** What switches a charger on with less than its own current; ascending. */
   readonly lowerCurrents?: readonly DeviceCurrent[];
+  /** Where a charger reports, in amperes, the current that it allows the vehicle, when its state does not tell it. */
+  readonly current?: DeviceNumber;
   readonly meter?: DeviceMeter;
   /** Where a charger reports its vehicle; each topic may tell a part of it. */
   readonly vehicle?: readonly VehicleReport[];

@@ -9,6 +9,8 @@ import type { DeviceLease, DeviceReading, OutputFailure } from './output.ts';
 
 /** For the device's report after a command. */
 export const CONFIRM_TIMEOUT = seconds(5);
+/** For a charger that was lowered and does not report its current; a vehicle follows the charger within five seconds (IEC 61851-1). */
+export const UNREPORTED_CURRENT_WAIT = seconds(10);
 /** Sends of one command: the first and three more. */
 export const MAX_COMMAND_SENDS = 4;
 
@@ -49,6 +51,7 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
     if (other !== undefined) return buildBusyFailure(other);
     if (!link.isOnline()) return OFFLINE;
     if (link.isAvailable() === false) return buildGoneFailure(config);
+    link.expectLevel(level, lowered);
     const reportsBefore = link.reportCount();
     if (before !== undefined) await broker.publish(before.topic, before.payload, { retain: false });
     const isAccepted = await broker.publish(commandTopic, payload, { retain: false });
@@ -58,15 +61,13 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
     // A command that is sent again is confirmed by a new report only; some devices report nothing that does not change.
     if (!isFirst) await link.query();
     const isConfirmed = () => link.reading() === level && (isFirst || link.reportCount() > reportsBefore);
-    await link.waitUntil(() => isConfirmed() || !isCurrent() || !link.isOnline(), CONFIRM_TIMEOUT);
+    const isCurrentProven = () => lowered === undefined || link.isCurrentKnown();
+    const wait = isCurrentProven() ? CONFIRM_TIMEOUT : UNREPORTED_CURRENT_WAIT;
+    await link.waitUntil(() => (isConfirmed() && isCurrentProven()) || !isCurrent() || !link.isOnline(), wait);
     if (!isCurrent()) return OVERTAKEN;
-    if (isConfirmed()) return undefined;
-    const reading = link.reading();
-    const answer = reading === undefined ? 'reports nothing' : `reports ${formatReading(reading)}`;
-    return buildFailure(
-      'unconfirmed',
-      `the device was sent ${level} ${maxSends} times and ${answer} on ${stateTopic}: check its power, its network and the topics`,
-    );
+    return isConfirmed()
+      ? undefined
+      : buildDisagreementFailure(level, maxSends, { stateTopic, reading: link.reading() });
   };
 
   return {
@@ -103,6 +104,18 @@ function getMessages({ load, config }: CommandSenderParts, level: Level | undefi
   return { payload, before: level === 'on' ? beforeOn : undefined };
 }
 
+function buildDisagreementFailure(
+  level: Level,
+  maxSends: number,
+  { stateTopic, reading }: { readonly stateTopic: string; readonly reading: DeviceReading | undefined },
+): OutputFailure {
+  const answer = reading === undefined ? 'reports nothing' : `reports ${formatReading(reading)}`;
+  return buildFailure(
+    'unconfirmed',
+    `the device was sent ${level} ${maxSends} times and ${answer} on ${stateTopic}: check its power, its network and the topics`,
+  );
+}
+
 const buildFailure = (kind: OutputFailure['kind'], detail: string): OutputFailure => ({ kind, detail });
 
 export const OVERTAKEN = buildFailure('io', 'a later command replaced this one');
@@ -125,7 +138,7 @@ const buildRefusedFailure = (topic: string, isDeniedTopic: boolean) =>
 
 /** For people; `other` is a mode of the device's own. */
 export const formatReading = (reading: DeviceReading) =>
-  reading === 'other' ? 'a mode of its own, neither on nor off,' : reading;
+  reading === 'other' ? 'a mode or a current of its own' : reading;
 
 export const buildGoneFailure = ({ availability }: MqttOutputConfig) =>
   buildFailure(

@@ -10,7 +10,7 @@ export interface DeviceLinkParts extends DeviceReportsParts {
   readonly onUp: () => Promise<void>;
 }
 
-export interface DeviceLink extends Pick<DeviceReports, 'reading' | 'reportCount' | 'isAvailable' | 'vehicle'> {
+export interface DeviceLink extends Omit<DeviceReports, 'receive' | 'forget' | 'topics'> {
   isOnline(): boolean;
   isStarted(): boolean;
   /** Requests the state of the device, where the device has a topic for that. */
@@ -59,10 +59,7 @@ export function createDeviceLink(parts: DeviceLinkParts): DeviceLink {
   };
 
   return {
-    reading: reports.reading,
-    reportCount: reports.reportCount,
-    isAvailable: reports.isAvailable,
-    vehicle: reports.vehicle,
+    ...reports,
     isOnline: () => broker.state.kind === 'online',
     isStarted: () => unwatch !== undefined,
     query: sendQuery,

@@ -4,7 +4,8 @@ import type { MqttOutputConfig, VehicleState } from '../domain/load-types.ts';
 import type { BrokerMessage, Cancel, Clock } from '../domain/ports.ts';
 import { addDuration } from '../domain/units.ts';
 import { createDeviceSensors } from './devices/device-sensors.ts';
-import { parseAvailability, parseDeviceState } from './devices/parse-device-state.ts';
+import { parseAvailability } from './devices/parse-device-state.ts';
+import { createReportedLevel, type ReportedLevel } from './devices/reported-level.ts';
 import type { DeviceReading, MeterReading } from './output.ts';
 
 export interface DeviceReportsParts {
@@ -22,14 +23,10 @@ export interface DeviceReportsParts {
   readonly onChange: () => void;
 }
 
-export interface DeviceReports {
+export interface DeviceReports extends Omit<ReportedLevel, 'receive'> {
   /** Each once: one topic may carry several values, and the broker sends its stored message to each subscription. */
   readonly topics: readonly string[];
   receive(message: BrokerMessage): void;
-  /** The last report of the device, unless it is too old or the device has gone offline since. */
-  reading(): DeviceReading | undefined;
-  /** Reports so far; a report the same as before counts. */
-  reportCount(): number;
   /** False after the device's last will; undefined where the device leaves none. */
   isAvailable(): boolean | undefined;
   /** The vehicle at a charger that reports it; undefined while it is not known. */
@@ -41,31 +38,30 @@ export interface DeviceReports {
 
 export function createDeviceReports(parts: DeviceReportsParts): DeviceReports {
   const { load, config, clock, onReading, onAvailability, onMeter, onSilence, onChange } = parts;
-  const { stateTopic, availability, stateMaxAge } = config;
+  const { availability, stateMaxAge } = config;
   const sensors = createDeviceSensors({ config, onMeter, onVehicle: onChange });
-  let reading: DeviceReading | undefined;
-  let reportCount = 0;
+  const reported = createReportedLevel(config);
   let isAvailable: boolean | undefined;
   let ageTimer: Cancel | undefined;
 
-  const setReading = (next: DeviceReading | undefined): void => {
+  const forgetLevel = (): void => {
     ageTimer?.();
-    reading = next;
-    if (next !== undefined && stateMaxAge !== undefined)
-      ageTimer = clock.wakeAt(addDuration(clock.now().uptime, stateMaxAge), `age of ${load}`, () => setSilent());
+    reported.forget();
     onChange();
   };
 
   const setSilent = (): void => {
-    setReading(undefined);
+    forgetLevel();
     onSilence();
   };
 
-  const receiveState = ({ payload }: BrokerMessage): void => {
-    const found = parseDeviceState(payload, config);
+  const receiveLevel = (message: BrokerMessage): void => {
+    const found = reported.receive(message);
     if (found === undefined) return;
-    reportCount += 1;
-    setReading(found);
+    ageTimer?.();
+    if (stateMaxAge !== undefined)
+      ageTimer = clock.wakeAt(addDuration(clock.now().uptime, stateMaxAge), `age of ${load}`, setSilent);
+    onChange();
     onReading(found);
   };
 
@@ -74,27 +70,26 @@ export function createDeviceReports(parts: DeviceReportsParts): DeviceReports {
     if (found === undefined || found === isAvailable) return;
     isAvailable = found;
     if (!found) sensors.clear();
-    if (!found) setReading(undefined);
+    if (!found) forgetLevel();
     else onChange();
     onAvailability(found);
   };
 
   return {
-    topics: [...new Set([availability?.topic, ...sensors.topics, stateTopic])].flatMap((topic) => topic ?? []),
+    ...reported,
+    topics: [...new Set([availability?.topic, ...sensors.topics, ...reported.topics])].flatMap((topic) => topic ?? []),
     receive(message) {
       if (message.topic === availability?.topic) receiveAvailability(message);
       // The vehicle first, because the effect of a level may depend on it.
       sensors.receive(message.topic, message.payload);
-      if (message.topic === stateTopic) receiveState(message);
+      receiveLevel(message);
     },
-    reading: () => reading,
-    reportCount: () => reportCount,
     isAvailable: () => isAvailable,
     vehicle: sensors.vehicle,
     forget() {
       isAvailable = undefined;
       sensors.clear();
-      setReading(undefined);
+      forgetLevel();
     },
     stop: () => ageTimer?.(),
   };

@@ -64,7 +64,7 @@ const PRESENCE: readonly (readonly [PresetName, string, string | undefined, stri
   ['openevse', 'openevse-1a2b', 'openevse/announce/1a2b', 'connected', 'disconnected', undefined],
   ['openevse-claim', 'openevse-1a2b', 'openevse/announce/1a2b', 'connected', 'disconnected', undefined],
   ['openevse', 'garage', undefined, '', '', undefined],
-  ['go-e', 'go-eCharger/1', undefined, '', '', undefined],
+  ['go-e', 'go-eCharger/1', 'go-eCharger/1/mcc', 'true', 'false', undefined],
   ['tasmota', 't', 'tele/t/LWT', 'Online', 'Offline', 'cmnd/t/POWER '],
   ['shelly-gen1', 'shellies/s', 'shellies/s/online', 'true', 'false', undefined],
   ['shelly-gen2', 's', 's/online', 'true', 'false', 's/command/switch:0 status_update'],
@@ -83,17 +83,21 @@ it.each(PRESENCE)('%s at %s is there or not by %s', (preset, topic, where, onlin
 });
 
 it.each(['go-e', 'openevse', 'openevse-claim', 'warp'] as const)(
-  'lowers %s where its state stays the same',
+  'lowers %s, and knows where it reports that',
   (preset) => {
     const made = buildMqttOutput({ preset, topic: 'a/1', amps: 8 });
     if (typeof made === 'string') throw new Error(made);
-    const lowered = made.lowerCurrents?.map(({ amps, of, onPayload, beforeOn }) => [
-      amps,
-      of,
-      beforeOn?.payload ?? onPayload,
+    const lowered = made.lowerCurrents?.map(({ amps, of, onPayload, beforeOn, stateOn }) => [
+      ...[amps, of, beforeOn?.payload ?? onPayload],
+      stateOn ?? `${made.current?.topic} ${made.current?.path}`,
     ]);
-    const message = (amps: number) => (preset === 'go-e' ? `${amps}` : `{"state":"active","charge_current":${amps}}`);
-    expect(lowered).toEqual(preset === 'warp' ? undefined : [6, 7].map((amps) => [amps, 8, message(amps)]));
+    const messages = {
+      'go-e': (amps: number) => [`${amps}`, 'a/1/amp undefined'],
+      openevse: (amps: number) => [`{"state":"active","charge_current":${amps}}`, 'a/1/override charge_current'],
+      'openevse-claim': (amps: number) => [`{"state":"active","charge_current":${amps}}`, 'a/1/claim charge_current'],
+      warp: (amps: number) => [`{"current":${amps}000}`, `${amps}000`],
+    };
+    expect(lowered).toEqual([6, 7].map((amps) => [amps, 8, ...messages[preset](amps)]));
     const own = buildMqttOutput({ preset, topic: 'a/1', amps: 8, onPayload: 'mine' });
     expect(own).not.toHaveProperty('lowerCurrents');
   },

@@ -206,9 +206,8 @@ describeWithMosquitto('the bench of devices', () => {
       const { device, output } = await start(script, { amps: 10 });
       expect(await output.apply('on')).toBeUndefined();
       expect([device.state().amps, device.state().mode]).toEqual([10, 'on']);
-      // WARP reports its current as its state, so it is never lowered.
       expect(await output.apply('on', { amps: 8, of: 10 })).toBeUndefined();
-      expect([device.state().amps, device.state().mode]).toEqual([script.name === 'WARP' ? 10 : 8, 'on']);
+      expect([device.state().amps, device.state().mode]).toEqual([8, 'on']);
       expect(await output.apply('off')).toBeUndefined();
       expect(device.state().mode).toBe('off');
     });

@@ -25,8 +25,7 @@ const FIRST_SHARED_PRIORITY = 7;
 /**
  * Power goes to the loads that cannot be stopped, then by priority, then by deadline, then to those that run already. A charger is
  * lowered where that lets another load of its priority run, or where the rest is all there is for it. A load that must make room
- * stops or is lowered first; the one it makes room for starts when that is confirmed. Of a lower current that is no more than the
- * broker's receipt and the report "on".
+ * stops or is lowered first; the one it makes room for starts when that is confirmed.
  */
 export function applyPowerBudget(
   context: StepContext,
