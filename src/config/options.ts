@@ -22,6 +22,7 @@ import {
   type ValueType,
 } from './value-type.ts';
 import {
+  ampsType,
   booleanType,
   carbonPriceType,
   dailyWindowType,
@@ -147,7 +148,7 @@ const MQTT_OUTPUT = {
   topic: required(topicType, "The device's base topic; with the preset switch its command topic."),
   channel: optional(integerType(0, 15), 'The relay of a device with several, as the device counts them.'),
   amps: optional(
-    integerType(6, 32),
+    ampsType,
     'Chargers only: the current to charge with, at powerKw; budgetKw may lower it down to 6 A, below which a charger knows none.',
   ),
   commandTopic: optional(topicType, "Command topic, when it differs from the preset's."),

@@ -1,5 +1,6 @@
 /** The MQTT topics and payloads of common devices, made from one base topic. */
 
+import { listCurrentsBelow, MIN_AMPS } from '../domain/currents.ts';
 import type { DeviceMeter, MqttOutputConfig } from '../domain/load-types.ts';
 import { seconds } from '../domain/units.ts';
 import {
@@ -246,18 +247,16 @@ export interface MqttOutputOptions extends Omit<MqttDeviceFields, 'meter'>, Mete
   readonly amps?: number;
 }
 
-/** No charger knows a current below this. */
-const MIN_AMPS = 6;
-
 /** The currents that a power budget may lower a charger to; none where the message is the owner's. */
 function buildLowerCurrents(
   { withAmps }: Preset,
   { topic, amps = MIN_AMPS, onPayload: ownPayload }: MqttOutputOptions,
   onPayload: string,
 ): Pick<MqttOutputConfig, 'lowerCurrents'> {
-  const lowered = Array.from({ length: amps - MIN_AMPS }, (_, i) => ({
-    ...{ amps: MIN_AMPS + i, of: amps, onPayload },
-    ...withAmps?.(topic, MIN_AMPS + i),
+  const lowered = listCurrentsBelow(amps).map((current) => ({
+    ...current,
+    onPayload,
+    ...withAmps?.(topic, current.amps),
   }));
   return lowered.length === 0 || ownPayload !== undefined ? {} : { lowerCurrents: lowered };
 }

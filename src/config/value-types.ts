@@ -80,6 +80,8 @@ function createNumberType<T>(
 
 export const integerType = (from: number, to: number): ValueType<number> =>
   createNumberType({ from, to, whole: true }, (n) => n);
+/** The currents of chargers, in amperes. */
+export const ampsType = integerType(6, 32);
 export const kilowattsType: ValueType<Kilowatt> = createNumberType({ from: 0.01, to: 1000 }, (n) => n as Kilowatt);
 export const percentileType: ValueType<Percentile> = createNumberType({ from: 0, to: 100 }, toPercentile);
 export const latitudeType: ValueType<Latitude> = createNumberType({ from: -90, to: 90 }, toLatitude, (n) =>

@@ -1,5 +1,6 @@
 /** Reads the outputs that are reached over HTTP: addresses for each level, and entities of Home Assistant. */
 
+import { MIN_AMPS } from '../domain/currents.ts';
 import type { HomeAssistantOutputConfig, HttpCall, HttpOutputConfig, HttpState } from '../domain/load-types.ts';
 import { isLoopback, isPublicAddress } from '../domain/loopback.ts';
 import { WATT_HOURS, WATTS } from './preset-sensors.ts';
@@ -7,6 +8,7 @@ import { sectionType } from './read-section.ts';
 import { deviceUrlType, homeAssistantUrlType } from './url-types.ts';
 import { defaulted, optional, required, type SectionValues, type ValueType } from './value-type.ts';
 import {
+  ampsType,
   booleanType,
   entityType,
   enumType,
@@ -97,6 +99,10 @@ const HOME_ASSISTANT_OUTPUT = {
   onState: optional(stateTextType, 'Option of a select, or value of a number, that means on.'),
   offState: optional(stateTextType, 'Option of a select, or value of a number, that means off.'),
   releaseState: optional(stateTextType, 'State that returns control to the device.'),
+  amps: optional(
+    ampsType,
+    'Of a number that is the current of a charger in A: its value for on, at powerKw; budgetKw may lower it down to 6.',
+  ),
   powerEntity: optional(entityType, 'Sensor of the power; its unit is read.'),
   energyEntity: optional(entityType, 'Sensor of a counter of energy; its unit is read.'),
   plugEntity: optional(entityType, 'Binary sensor that is on while a vehicle is connected.'),
@@ -114,7 +120,7 @@ export const homeAssistantOutputType = sectionType(
   ({ allowPlainHttp: allowsPlainHttp, ...values }, report): HomeAssistantOutputConfig | undefined => {
     const mistakes = [...findEntityMistakes(values), ...findPlainHttp([['url', values]], allowsPlainHttp)];
     for (const [text, ...under] of mistakes) report(text, ...under);
-    const { onState = 'on', offState = 'off' } = values;
+    const { amps, onState = `${amps ?? 'on'}`, offState = 'off' } = values;
     return mistakes.length > 0 ? undefined : { ...values, kind: 'home-assistant', allowsPlainHttp, onState, offState };
   },
 );
@@ -123,8 +129,11 @@ export const homeAssistantOutputType = sectionType(
 type Mistake = readonly [string, ...string[]];
 
 function findEntityMistakes(values: Omit<HomeAssistantValues, 'allowPlainHttp'>): readonly Mistake[] {
-  const { entity, onState, offState, releaseState } = values;
+  const { entity, amps, offState, releaseState } = values;
+  const onState = values.onState ?? amps?.toString();
   const domain = entity.slice(0, entity.indexOf('.'));
+  if (amps !== undefined && !domain.endsWith('number'))
+    return [[`a ${domain} takes no current; remove it, or give the number that is the current`, 'amps']];
   const states = Object.entries({ onState, offState, releaseState }).flatMap(([key, state]) =>
     state === undefined ? [] : [[key, state] as const],
   );
@@ -136,9 +145,9 @@ function findEntityMistakes(values: Omit<HomeAssistantValues, 'allowPlainHttp'>)
     return [
       [`"${entity}" cannot be switched; expected a ${[...SWITCH_DOMAINS, ...VALUE_DOMAINS].join(', ')}`, 'entity'],
     ];
-  const missing = (['onState', 'offState'] as const)
-    .filter((key) => values[key] === undefined)
-    .map((key): Mistake => [`missing; a ${domain} needs the state that it gets`, key]);
+  const missing = Object.entries({ onState, offState })
+    .filter(([, state]) => state === undefined)
+    .map(([key]): Mistake => [`missing; a ${domain} needs the state that it gets`, key]);
   const noNumbers = states
     .filter(([, state]) => domain.endsWith('number') && !Number.isFinite(Number(state)))
     .map(([key, state]): Mistake => [`"${state}" is not a number, as ${entity} expects`, key]);
@@ -146,7 +155,21 @@ function findEntityMistakes(values: Omit<HomeAssistantValues, 'allowPlainHttp'>)
     onState !== undefined && onState === offState
       ? [[`"${offState}" means on already; expected another`, 'offState']]
       : [];
-  return [...missing, ...noNumbers, ...same];
+  return [...missing, ...noNumbers, ...same, ...findAmpsMistakes(values)];
+}
+
+/** A number that is a charger's current is on at `amps`, and off below every current that a charger knows. */
+function findAmpsMistakes({
+  amps,
+  onState,
+  offState,
+}: Omit<HomeAssistantValues, 'allowPlainHttp'>): readonly Mistake[] {
+  if (amps === undefined) return [];
+  const mistakes: Mistake[] = [];
+  if (onState !== undefined) mistakes.push([`amps: ${amps} is the state already; remove onState`, 'onState']);
+  if (Number(offState) >= MIN_AMPS)
+    mistakes.push([`${offState} A charges a vehicle; expected less than ${MIN_AMPS}, such as 0`, 'offState']);
+  return mistakes;
 }
 
 /** Plain HTTP shows everything to the network: it needs the owner's word, and never goes to a public address in digits. */

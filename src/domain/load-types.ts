@@ -148,6 +148,8 @@ export interface HomeAssistantOutputConfig extends HttpAccess {
   readonly onState: string;
   readonly offState: string;
   readonly releaseState?: string;
+  /** Of a number that is the current of a charger: its own, at which the number is `onState`. */
+  readonly amps?: number;
   /** Sensors, whose units Home Assistant tells. */
   readonly powerEntity?: string;
   readonly energyEntity?: string;

@@ -49,10 +49,10 @@ export function createPolledOutput(parts: PolledOutputParts): Output {
       isOpened = true;
       return isOutputFailure(found) ? found : toFoundLevel(found);
     },
-    async apply(level) {
+    async apply(level, current) {
       if (level !== 'on' && level !== 'off')
         throw new Error(`load ${load}: a device over HTTP has the levels on and off, not "${level}"`);
-      return applyCommand({ level });
+      return applyCommand({ level, current });
     },
     async read() {
       const found = await poller.read();

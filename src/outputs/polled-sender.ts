@@ -4,7 +4,13 @@ import { waitAbortable } from '../domain/abortable-wait.ts';
 import type { Level } from '../domain/load-types.ts';
 import type { Clock } from '../domain/ports.ts';
 import { addDuration, type Duration, seconds } from '../domain/units.ts';
-import { type CommandSender, formatReading, MAX_COMMAND_SENDS, OVERTAKEN } from './command-sender.ts';
+import {
+  type CommandSender,
+  type DeviceCommand,
+  formatReading,
+  MAX_COMMAND_SENDS,
+  OVERTAKEN,
+} from './command-sender.ts';
 import type { PolledDevice, PolledState } from './devices/polled-device.ts';
 import { isOutputFailure, type OutputFailure } from './output.ts';
 import type { StatePoller } from './state-poller.ts';
@@ -24,9 +30,10 @@ export function createPolledSender(parts: PolledSenderParts): CommandSender {
   const { device, poller, maxSends = MAX_COMMAND_SENDS } = parts;
   let underWay: AbortController | undefined;
 
-  const sendUntilConfirmed = async (level: Level | undefined, signal: AbortSignal) => {
+  const sendUntilConfirmed = async (command: DeviceCommand, signal: AbortSignal) => {
+    const { level } = command;
     for (let sends = 0; sends < maxSends; sends += 1) {
-      const failure = await device.send(level, AbortSignal.any([signal, poller.signal]));
+      const failure = await device.send(command, AbortSignal.any([signal, poller.signal]));
       if (signal.aborted) return OVERTAKEN;
       if (failure !== undefined || level === undefined || device.read === undefined) return failure;
       const answer = await awaitLevel(parts, level, signal);
@@ -39,12 +46,12 @@ export function createPolledSender(parts: PolledSenderParts): CommandSender {
   };
 
   return {
-    async send({ level }) {
+    async send(command) {
       underWay?.abort();
       const own = new AbortController();
       underWay = own;
       try {
-        return await sendUntilConfirmed(level, own.signal);
+        return await sendUntilConfirmed(command, own.signal);
       } finally {
         if (underWay === own) underWay = undefined;
       }

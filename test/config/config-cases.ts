@@ -404,6 +404,17 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
     'loads.heater.output.onState: "fast" is not a number, as number.amps expects',
   ),
   unfit(
+    'the current of a charger, and values that contradict it',
+    entity({ ...AMPS, amps: 16, onState: 16, offState: 6, allowPlainHttp: true }),
+    'loads.heater.output.onState: amps: 16 is the state already; remove onState',
+    'loads.heater.output.offState: 6 A charges a vehicle; expected less than 6, such as 0',
+  ),
+  unfit(
+    'the current of a switch',
+    entity({ amps: 16, allowPlainHttp: true }),
+    'loads.heater.output.amps: a switch takes no current; remove it, or give the number that is the current',
+  ),
+  unfit(
     'a state that no switch has',
     entity({ onState: 'fast', allowPlainHttp: true }),
     'loads.heater.output.onState: "fast" is no state of a switch; expected on or off, or remove it',

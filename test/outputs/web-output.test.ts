@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../src/config/parse-config.ts';
+import { listLowerCurrents } from '../../src/domain/currents.ts';
 import type { Level } from '../../src/domain/load-types.ts';
 import { addDuration, hours, minutes, seconds } from '../../src/domain/units.ts';
 import type { DeviceStatus, MeterReading, OutputFailure } from '../../src/outputs/output.ts';
@@ -100,6 +101,26 @@ describe('an entity of Home Assistant', () => {
       expect(await output.read()).toBe(level);
     }
     expect(house.actions.length).toBe(2);
+  });
+
+  it('lowers a number that is a current, which counts once Home Assistant reports it', async () => {
+    const house = await start({ 'number.amps': { state: '0' } });
+    const yaml = entityOf(house, 'number.amps', ', amps: 16, offState: 0');
+    expect(listLowerCurrents({ output: readOutput(yaml) }).map(({ amps, of }) => `${amps} of ${of}`)).toEqual(
+      [6, 7, 8, 9, 10, 11, 12, 13, 14, 15].map((amps) => `${amps} of 16`),
+    );
+    const { output, settle, status } = await open(yaml);
+    for (const [current, state] of [
+      [undefined, '16.0'],
+      [{ amps: 8, of: 16 }, '8.0'],
+      [undefined, '16.0'],
+    ] as const) {
+      expect(await output.apply('on', current)).toBeUndefined();
+      expect([house.entities.get('number.amps')?.state, await output.read()]).toEqual([state, 'on']);
+    }
+    house.integration = 'ignores';
+    expect(await settle(output.apply('on', { amps: 6, of: 16 }))).toMatchObject({ kind: 'unconfirmed' });
+    expect(status()).toMatchObject({ sent: 'on', confirmed: 'other' });
   });
 
   it('gives its meter in the units that Home Assistant tells, and its plug', async () => {

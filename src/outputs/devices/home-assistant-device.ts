@@ -39,12 +39,16 @@ export function createHomeAssistantDevice(
     return isOutputFailure(found) || found === undefined || isUnknown(found) ? undefined : found;
   };
 
+  /** Of the last command; a charger that is lowered has another than the configured one. */
+  let { onState } = config;
+
   return {
     canRelease: releaseState !== undefined,
     stateSource: `${entity} of ${url}`,
     confirmTimeout: CONFIRM_TIMEOUT,
-    async send(level, signal) {
-      const state = chooseState(config, level);
+    async send({ level, current }, signal) {
+      onState = current === undefined ? config.onState : `${current.amps}`;
+      const state = chooseState({ ...config, onState }, level);
       if (state === undefined) return undefined;
       const answer = await http.request(buildServiceCall(url, entity, state), signal);
       return isOutputFailure(answer) ? answer : undefined;
@@ -57,7 +61,7 @@ export function createHomeAssistantDevice(
       const energy = parseSensor(await readSensor(energyEntity, signal), ENERGY_SCALES);
       const plug = (await readSensor(plugEntity, signal))?.state;
       return {
-        reading: parseReading(found.state, config),
+        reading: parseReading(found.state, { ...config, onState }),
         available: true,
         isByPerson: found.isByUser,
         meter: buildMeterReading(power, energy),

@@ -26,7 +26,7 @@ export function createHttpDevice(
     canRelease: config.release !== undefined,
     stateSource: state === undefined ? '' : new URL(state.url).origin,
     confirmTimeout: CONFIRM_TIMEOUT,
-    async send(level, signal) {
+    async send({ level }, signal) {
       const call = level === undefined ? config.release : level === 'on' ? config.on : config.off;
       if (call === undefined) return undefined;
       const answer = await http.request(call, signal);

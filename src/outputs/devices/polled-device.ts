@@ -1,7 +1,8 @@
 /** A device that reports nothing by itself: it takes commands, and tells its state when it is asked. */
 
-import type { Level, VehicleState } from '../../domain/load-types.ts';
+import type { VehicleState } from '../../domain/load-types.ts';
 import type { Duration } from '../../domain/units.ts';
+import type { DeviceCommand } from '../command-sender.ts';
 import type { DeviceReading, MeterReading, OutputFailure } from '../output.ts';
 
 /** What a device answered. */
@@ -21,8 +22,8 @@ export interface PolledDevice {
   readonly stateSource: string;
   /** For its new state after a command. */
   readonly confirmTimeout: Duration;
-  /** Sends a level, or without one the release. */
-  send(level: Level | undefined, signal: AbortSignal): Promise<OutputFailure | undefined>;
+  /** Sends a level, or without one the release; `current`: of a charger that is lowered. What `read` answers is compared with it. */
+  send(command: DeviceCommand, signal: AbortSignal): Promise<OutputFailure | undefined>;
   /** Absent: the device has no state to read. */
   readonly read?: (signal: AbortSignal) => Promise<PolledState | OutputFailure>;
 }
