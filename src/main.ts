@@ -1,7 +1,8 @@
 /** The edge of the process: arguments, signals and exit codes. */
 
 import { commands, FIRST_COMMANDS } from './cli/command-list.ts';
-import { formatHelp, JobError, parseArguments, type Terminal, UsageError } from './cli/shared/command.ts';
+import { formatHelp, JobError, type Terminal, UsageError } from './cli/shared/command.ts';
+import { parseArguments } from './cli/shared/parse-arguments.ts';
 import { formatColumns } from './cli/shared/table.ts';
 import { wrapText } from './cli/shared/terminal-text.ts';
 import { VERSION } from './cli/shared/version.ts';
@@ -36,6 +37,9 @@ function createTerminal(
     installed: { config: '/etc/gridtide/gridtide.yaml', state: '/var/lib/gridtide' },
     get interactive() {
       return process.stdout.isTTY === true;
+    },
+    get showsProgress() {
+      return process.stderr.isTTY === true;
     },
     get columns() {
       return process.stdout.columns ?? 80;

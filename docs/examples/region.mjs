@@ -4,7 +4,11 @@ import { createReadStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { importRegionMap, openRegionMap, toPlace } from 'gridtide/region';
 
-const [file = '', latitude, longitude] = process.argv.slice(2);
+const [file, latitude, longitude] = process.argv.slice(2);
+if (file === undefined || latitude === undefined || longitude === undefined) {
+  console.error('usage: node region.mjs MAP.geojson LATITUDE LONGITUDE');
+  process.exit(2);
+}
 const location = { directory: 'map-index', signalType: 'co2_moer' };
 
 const place = toPlace(Number(latitude), Number(longitude));

@@ -1,10 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { type CommandSpec, parseArguments, UsageError } from '../../src/cli/shared/command.ts';
+import { type CommandSpec, UsageError } from '../../src/cli/shared/command.ts';
+import { parseArguments } from '../../src/cli/shared/parse-arguments.ts';
 
 const spec: CommandSpec = {
   name: 'try',
   positionals: '',
-  options: { output: { value: 'FILE', help: '', short: 'o' }, force: { help: '' }, degrees: { value: 'N', help: '' } },
+  options: {
+    output: { value: 'FILE', help: '', short: 'o' },
+    force: { help: '' },
+    degrees: { value: 'N', help: '', range: {} },
+    hours: { value: 'N', help: '', range: { from: 1, to: 6 } },
+    starts: { value: 'N', help: '', range: { from: 1, whole: true } },
+    at: { value: 'TIME', help: '' },
+    need: { value: 'LENGTH', help: '' },
+    timezone: { value: 'ZONE', help: '' },
+    unit: { value: 'UNIT', help: '', choices: ['lb', 'kg'] },
+    policy: { value: 'A,B', help: '', choices: ['window', 'timer'] },
+  },
 };
 
 describe('a mistake in the options', () => {
@@ -25,8 +37,52 @@ describe('a mistake in the options', () => {
   });
 });
 
+describe('several mistakes are told at once', () => {
+  const help = '; gridtide try --help lists its options';
+  const rows: readonly (readonly [string, readonly string[]])[] = [
+    [
+      '--frob --outptu x --force=1',
+      ['there is no option --frob', 'there is no option --outptu (--output?)', `--force takes no value${help}`],
+    ],
+    [
+      '--frob 3 --hours 9 --at noon',
+      [
+        `there is no option --frob${help}`,
+        '--hours 9: expected a number within 1 to 6',
+        '--at noon: expected a time with a zone, such as 2026-03-01T07:05:00Z, or a date',
+      ],
+    ],
+    [
+      'stray --need 4 --unit gk',
+      [
+        '"stray" is not expected; gridtide try takes options only',
+        '--need 4: expected a duration such as 10s, 90m, 4h or 1h30m',
+        '--unit gk: expected one of lb, kg',
+      ],
+    ],
+    [
+      '--timezone Europe/Berln --policy windw,x',
+      [
+        '--timezone Europe/Berln: expected a zone such as Europe/Berlin (Europe/Berlin?)',
+        '--policy windw: expected some of window, timer (window?)',
+        '--policy x: expected some of window, timer',
+      ],
+    ],
+    [
+      '--policy , --output',
+      [`--output needs a value: FILE${help}`, '--policy "," names nothing; expected some of window, timer'],
+    ],
+    ['--frob --frob', [`there is no option --frob${help}`]],
+    ['-qz', ['there is no option -q' + help]],
+  ];
+  it.each(rows)('%s', (argv, mistakes) =>
+    expect(() => parseArguments(spec, argv.split(' '))).toThrow(new UsageError(...mistakes)),
+  );
+});
+
 describe('a number', () => {
-  const read = (text: string, range = {}) => parseArguments(spec, ['--degrees', text]).number('degrees', range);
+  const read = (text: string, name: 'degrees' | 'hours' | 'starts' = 'degrees') =>
+    parseArguments(spec, [`--${name}`, text]).number(name);
 
   //  typed   read as
   const accepted: readonly (readonly [string, number])[] = [
@@ -49,10 +105,8 @@ describe('a number', () => {
   );
 
   it('outside of its range is told with the range alone', () => {
-    expect(() => read('7', { from: 1, to: 6 })).toThrow(/^--degrees 7: expected a number within 1 to 6$/);
-    expect(() => read('1.5', { from: 1, whole: true })).toThrow(
-      /^--degrees 1.5: expected a whole number of at least 1$/,
-    );
-    expect(() => read('1e1', { from: 1, whole: true })).toThrow(/of at least 1, written in digits such as 16$/);
+    expect(() => read('7', 'hours')).toThrow(/^--hours 7: expected a number within 1 to 6$/);
+    expect(() => read('1.5', 'starts')).toThrow(/^--starts 1.5: expected a whole number of at least 1$/);
+    expect(() => read('1e1', 'starts')).toThrow(/of at least 1, written in digits such as 16$/);
   });
 });

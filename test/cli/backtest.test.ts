@@ -108,8 +108,8 @@ describe('gridtide backtest', () => {
     [['x.csv', '--units', 'stone'], '--units stone: expected one of'],
     [['nowhere.csv'], 'nowhere.csv: cannot be read'],
     [['x.csv', '--latency', 'soon'], '--latency soon: expected a duration'],
-    [['x.csv', '--baseline', 'best'], '--baseline best: expected some of immediate, latest, timer'],
-    [['x.csv', '--by', 'week'], '--by week: expected some of month'],
+    [['x.csv', '--baseline', 'best'], '--baseline best: expected one of immediate, latest, timer'],
+    [['x.csv', '--by', 'week'], '--by week: expected one of month'],
     [['x.csv', '--policy', ' , '], '--policy " , " names nothing'],
   ])('%j is told in one sentence', async (words, sentence) => {
     const { code, out, err } = await replay(...words);

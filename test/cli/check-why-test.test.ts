@@ -256,6 +256,12 @@ describe('gridtide check', () => {
     expect([code, out]).toEqual([0, expect.stringMatching(/^- +service: not contacted/m)]);
   });
 
+  it('tells missing credentials once', async () => {
+    const { out } = await run(check, await writeConfig({ username: 'none', password: 'none2' }));
+    expect(out.match(/^WRONG .*$/gm)).toHaveLength(2);
+    expect(out).toMatch(/^- +service: not contacted: first mend service.usernameFile and service.passwordFile$/m);
+  });
+
   it('mistakes in the file are told all at once, with exit 2, also as JSON', async () => {
     const config = await writeConfig({ loads: '  lamp: {type: lamp, output: {kind: relay}}' });
     const { code, err } = await run(check, config);

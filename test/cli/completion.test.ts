@@ -29,6 +29,9 @@ describe('gridtide completion', () => {
     [['gridtide', 'map', 'import', '--fo'], ['--force']],
     [['gridtide', 'why', '--config', 'comple'], ['completion.test.ts']],
     [['gridtide', 'why', '--j'], ['--json']],
+    [['gridtide', 'tune', '--units', 'kg_co2_per_k'], ['kg_co2_per_kwh']],
+    [['gridtide', 'report', '--baseline', 'a'], ['at-once']],
+    [['gridtide', 'report', '--timezone', 'Europe/Berl'], ['Europe/Berlin']],
   ] as const;
   it.each(rows)('bash offers for %j: %j', async (words, offered) =>
     expect((await completeInBash(...words)).sort()).toEqual([...offered].sort()),
@@ -36,7 +39,16 @@ describe('gridtide completion', () => {
 
   it.each(['bash', 'zsh', 'fish'])('%s is given every command and an option of each', async (shell) => {
     const script = await readScript(shell);
-    for (const word of ['demo', 'forget', 'reference', 'past-forecasts', 'signal-type', 'auth-errors'])
+    for (const word of [
+      'demo',
+      'forget',
+      'reference',
+      'past-forecasts',
+      'signal-type',
+      'auth-errors',
+      'health_damage',
+      'Europe/Berlin',
+    ])
       expect(script).toContain(word);
   });
   it('another shell is wrong use', async () =>

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { run, spec } from '../../src/cli/agent/init.ts';
 import { findNearestZone } from '../../src/cli/agent/nearest-zone.ts';
-import { parseArguments, type Terminal } from '../../src/cli/shared/command.ts';
+import type { Terminal } from '../../src/cli/shared/command.ts';
+import { parseArguments } from '../../src/cli/shared/parse-arguments.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
 import { createReferenceService } from '../../src/reference/reference-service.ts';
 import { afterTest } from '../doubles/stop-after-test.ts';
@@ -40,6 +41,7 @@ async function init(
     input,
     env: {},
     interactive: false,
+    showsProgress: false,
     columns: 80,
     stop,
   };

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run, spec } from '../../src/cli/service/reference.ts';
-import { JobError, parseArguments, type Terminal, UsageError } from '../../src/cli/shared/command.ts';
+import { JobError, type Terminal, UsageError } from '../../src/cli/shared/command.ts';
+import { parseArguments } from '../../src/cli/shared/parse-arguments.ts';
 import { basicAuthorization, encodeQuery, sendPlainRequest } from '../contract/plain-http.ts';
 import { createCertificate } from '../doubles/certificate.ts';
 
@@ -28,6 +29,7 @@ async function running(argv: readonly string[], use: (url: string) => Promise<vo
     input: (async function* () {})(),
     env: {},
     interactive: false,
+    showsProgress: false,
     columns: 80,
     stop: stop.signal,
   };
@@ -139,12 +141,12 @@ describe('mistakes', () => {
     [['--seed', 'x'], /--seed x: expected a whole number/],
     [['--speed', '0'], /--speed 0: expected a number within/],
     [['--now', 'noon'], /--now noon: expected a time with a zone/],
-    [['--new-plan', 'gold'], /--new-plan gold: expected free, basic, analyst or pro/],
+    [['--new-plan', 'gold'], /--new-plan gold: expected one of free, basic, analyst, pro/],
     [['--account', 'me:secret'], /--account: expected USER:PASSWORD:PLAN$/],
     [['--account', 'me:secret:gold'], /--account me: the plan is not one of free, basic/],
     [['--account', 'me:secret:pro', '--account', 'me:secret:free'], /--account me: the same name is given twice/],
-    [['--profile', 'real'], /--profile real: expected specification or published/],
-    [['--auth-errors', 'xml'], /--auth-errors xml: expected json or html/],
+    [['--profile', 'real'], /--profile real: expected one of specification, published/],
+    [['--auth-errors', 'xml'], /--auth-errors xml: expected one of json, html/],
     [['--host', '0.0.0.0'], /--host 0\.0\.0\.0: only loopback is served without --tls-cert and --tls-key/],
     [['--tls-cert', 'c.pem'], /given together/],
     [

@@ -90,7 +90,7 @@ loads:
     [['--state', '/nonexistent'], 'has no ledger, so there is nothing to report'],
     [['--json', '--csv'], 'one of them'],
     [['--timezone', 'Nowhere'], 'expected a zone'],
-    [['--baseline', 'never'], '--baseline never: expected at-once or timer'],
+    [['--baseline', 'never'], '--baseline never: expected one of at-once, timer'],
   ])('%j is told in one sentence', async (words, sentence) => {
     const { code, err } = await report(...words);
     expect([code > 0, err]).toEqual([true, expect.stringContaining(sentence)]);

@@ -61,6 +61,17 @@ describe('gridtide state', () => {
     expect(await readState(to)).toEqual(FILES);
   });
 
+  it('replaces an exported file with --force alone', async () => {
+    await writeFile(archive, 'the backup of last year');
+    expect(await run('export', archive, '--state', from)).toMatchObject({
+      code: 1,
+      err: `${archive} exists already; name another file, or --force replaces it`,
+    });
+    expect(await readFile(archive, 'utf8')).toBe('the backup of last year');
+    expect((await run('export', archive, '--state', from, '--force')).code).toBe(0);
+    expect((await run('import', archive, '--state', to)).code).toBe(0);
+  });
+
   const pack = (directory: string, ...names: string[]) =>
     promisify(execFile)('tar', ['-czf', archive, '-C', directory, ...names]);
   //  archive                        is made by                                              the error

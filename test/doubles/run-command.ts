@@ -1,12 +1,7 @@
 /** Runs a command as the process edge does, with what it writes kept and its errors as exit code and words. */
 
-import {
-  type CommandModule,
-  JobError,
-  parseArguments,
-  type Terminal,
-  UsageError,
-} from '../../src/cli/shared/command.ts';
+import { type CommandModule, JobError, type Terminal, UsageError } from '../../src/cli/shared/command.ts';
+import { parseArguments } from '../../src/cli/shared/parse-arguments.ts';
 
 export interface CommandResult {
   readonly code: number;
@@ -45,6 +40,7 @@ export async function runCommand(
     env,
     ...(installed === undefined ? {} : { installed }),
     interactive: false,
+    showsProgress: false,
     columns,
     stop,
   };

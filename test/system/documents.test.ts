@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commands } from '../../src/cli/command-list.ts';
-import { type CommandSpec, parseArguments, UsageError } from '../../src/cli/shared/command.ts';
+import { type CommandSpec, UsageError } from '../../src/cli/shared/command.ts';
+import { parseArguments } from '../../src/cli/shared/parse-arguments.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
 import type { Instant, Uptime } from '../../src/domain/units.ts';
 import { parseCommand } from '../../src/mqtt/parse-command.ts';
@@ -52,6 +53,9 @@ function completeAction({ positionals }: CommandSpec, words: readonly string[]):
   return complete === undefined ? words : [...complete, ...rest.slice(given < 0 ? rest.length : given)];
 }
 
+/** A value for each name of one in the help, as documents write it: `--by TIME`. */
+const SAMPLES: Readonly<Record<string, string>> = { TIME: '2026-03-01', N: '1', X: '1', LENGTH: '4h', ZONE: 'UTC' };
+
 /** What is wrong with `gridtide` and these words; undefined when the program takes them. */
 async function findMistake([name = '', ...words]: readonly string[]): Promise<string | undefined> {
   if (name === 'help' || name === 'COMMAND' || name.startsWith('-')) return undefined;
@@ -59,7 +63,9 @@ async function findMistake([name = '', ...words]: readonly string[]): Promise<st
   if (entry === undefined) return `there is no command ${name}`;
   const { spec } = await entry.load();
   // "gridtide account" and "gridtide signal …" name a command, and call none.
-  const given = words.filter((word) => !['…', '--help', '-h'].includes(word)).map((word) => word.replace('…', ''));
+  const given = words
+    .filter((word) => !['…', '--help', '-h'].includes(word))
+    .map((word) => SAMPLES[word] ?? word.replace('…', ''));
   if (given.length === 0) return undefined;
   for (const alternative of listAlternatives(given)) {
     const isBare = typeof spec.positionals !== 'string' && alternative[0]?.startsWith('-');

@@ -94,6 +94,10 @@ describe('the package in another program', () => {
     const regionOf = ({ stdout }: { stdout: string }) => /^region: (\w+)/m.exec(stdout)?.[1];
     expect(offline).toMatchObject({ code: 0, stderr: '' });
     expect(regionOf(offline)).toBe(regionOf(online));
+    expect(await run(process.execPath, 'region.mjs')).toMatchObject({
+      code: 2,
+      stderr: 'usage: node region.mjs MAP.geojson LATITUDE LONGITUDE\n',
+    });
   });
 
   it('its command runs the installation script beside it, which names that command', async () => {

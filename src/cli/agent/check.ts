@@ -51,10 +51,11 @@ const LOCAL_CHECKS: readonly Check[] = [
 /** Why a party is not contacted, if it is not. */
 function explainSilence(party: 'mqtt' | 'service', findings: readonly Finding[], isOffline: boolean) {
   if (isOffline) return 'not contacted (--offline)';
-  const isHidden = findings.some(({ at, state }) => state === 'skipped' && at.startsWith(`${party}.`));
-  return isHidden
-    ? 'not contacted: this user may not read its credentials; sudo gridtide check contacts it'
-    : undefined;
+  const files = findings.filter(({ at }) => at.startsWith(`${party}.`));
+  if (files.some(({ state }) => state === 'skipped'))
+    return 'not contacted: this user may not read its credentials; sudo gridtide check contacts it';
+  const wrongFiles = files.filter(({ state }) => state === 'wrong').map(({ at }) => at);
+  return wrongFiles.length === 0 ? undefined : `not contacted: first mend ${wrongFiles.join(' and ')}`;
 }
 
 async function runChecks(

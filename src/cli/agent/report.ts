@@ -7,7 +7,7 @@ import type { TimerWindow } from '../../ledger/instead-hours.ts';
 import { listLedgerFiles } from '../../ledger/ledger-files.ts';
 import { computeTotalsByMonth, type Total } from '../../ledger/totals.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
-import { parseTimeFlag, requireTimezone } from '../shared/flag-parsers.ts';
+import { parseTimeFlag } from '../shared/flag-parsers.ts';
 import { openLedger } from '../shared/ledger-directory.ts';
 import { loadOptionalConfig } from '../shared/load-configuration.ts';
 import { locateStateDirectory, STATE_ROW } from '../shared/state-directory.ts';
@@ -22,8 +22,11 @@ export const spec = {
     month: { help: 'by month instead of by day' },
     from: { value: 'TIME', help: 'not before' },
     to: { value: 'TIME', help: 'before' },
-    baseline: { value: 'NAME', help: 'what jobs are compared with: at-once or timer', default: 'at-once' },
-    timezone: { value: 'ZONE', help: 'time zone of days and months; default: of the configuration, else UTC' },
+    baseline: { value: 'NAME', choices: ['at-once', 'timer'], help: 'what jobs are compared with', default: 'at-once' },
+    timezone: {
+      value: 'ZONE',
+      help: 'time zone of days and months, such as Europe/Berlin; default: of the configuration, else UTC',
+    },
     json: { help: 'one JSON document' },
     csv: { help: 'one line per load and span' },
   },
@@ -42,7 +45,7 @@ type Row = keyof typeof spec.options;
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const state = args.text('state');
   const config = await loadOptionalConfig(args.text('config'), terminal, { state, allowsMissingCredentials: true });
-  const timezone = requireTimezone(args.text('timezone') ?? config?.place.timezone ?? 'UTC');
+  const timezone = args.text('timezone') ?? config?.place.timezone ?? 'UTC';
   const from = parseTimeFlag(args, 'from');
   const to = parseTimeFlag(args, 'to');
   const timers = findTimers(args.text('baseline'), config);
@@ -76,8 +79,7 @@ function findTimers(
   baseline: string | undefined,
   config: Config | undefined,
 ): ReadonlyMap<string, TimerWindow> | undefined {
-  if (baseline === undefined || baseline === 'at-once') return undefined;
-  if (baseline !== 'timer') throw new UsageError(`--baseline ${baseline}: expected at-once or timer`);
+  if (baseline !== 'timer') return undefined;
   if (config === undefined)
     throw new UsageError('--baseline timer needs the daily window of each load: give --config FILE');
   const { timezone } = config.place;

@@ -10,7 +10,7 @@ import { createSecrets, findSecretProblems } from '../../platform/secret-files.t
 import { createScaledClock } from '../../platform/system-clock.ts';
 import { holdsCertificate } from '../shared/ca-file.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
-import { parseAllFlags, parseTimeFlag } from '../shared/flag-parsers.ts';
+import { parseTimeFlag } from '../shared/flag-parsers.ts';
 import { listConfiguredFiles, loadConfigWithPaths } from '../shared/load-configuration.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
 import { runAgent } from './agent-process.ts';
@@ -23,7 +23,11 @@ export const spec = {
     config: { value: 'FILE', help: 'configuration (YAML); gridtide init writes one' },
     state: STATE_ROW,
     now: { value: 'TIME', help: 'start the clock here; only against a loopback service, without GPIO' },
-    speed: { value: 'X', help: 'how many times faster than real time; with --now' },
+    speed: {
+      value: 'X',
+      range: { from: 0.001, to: 100_000 },
+      help: 'how many times faster than real time; with --now',
+    },
   },
 } satisfies CommandSpec;
 
@@ -36,10 +40,7 @@ interface Acceleration {
 
 /** Undefined for real time. Throws `UsageError` where accelerated time could switch real loads. */
 function parseAcceleration(args: Arguments<Row>, config: Config): Acceleration | undefined {
-  const { start, speed } = parseAllFlags({
-    start: () => parseTimeFlag(args, 'now'),
-    speed: () => args.number('speed', { from: 0.001, to: 100_000 }),
-  });
+  const [start, speed] = [parseTimeFlag(args, 'now'), args.number('speed')];
   if (start === undefined && speed === undefined) return undefined;
   const mistakes: string[] = [];
   if (start === undefined) mistakes.push('--speed needs --now TIME');

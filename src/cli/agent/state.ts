@@ -33,7 +33,7 @@ export const spec: CommandSpec<Row> = {
   options: {
     config: { value: 'FILE', help: 'configuration with the state directory' },
     state: STATE_ROW,
-    force: { help: 'import into a directory that holds a state already, which it replaces', actions: ['import'] },
+    force: { help: 'replaces the file of an export, or the state of a directory with a state already' },
   },
   notes: [
     'The file is a gzipped tar archive of ledger, map, profile, jobs and settings of the state directory.',
@@ -111,6 +111,9 @@ async function withScratch<Value>(work: (directory: string) => Promise<Value>): 
 
 async function exportState(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const target = resolve(args.positionals[0] ?? '');
+  const isPresent = await lstat(target).then(Boolean, () => false);
+  if (isPresent && !args.flag('force'))
+    throw new JobError(`${target} exists already; name another file, or --force replaces it`);
   const state = await locateState(args, terminal);
   const disk = createSharedFileDisk(state);
   const names = await listState(disk);

@@ -22,8 +22,8 @@ export const spec = {
   options: {
     config: { value: 'FILE', help: 'configuration (YAML); default ./gridtide.yaml, then the installed one' },
     now: { value: 'TIME', help: 'start the clock here; default: now' },
-    speed: { value: 'X', help: 'how many times faster than real time', default: '1' },
-    seed: { value: 'N', help: 'another grid', default: '1' },
+    speed: { value: 'X', range: { from: 1, to: 100_000 }, help: 'how many times faster than real time', default: '1' },
+    seed: { value: 'N', range: { from: 0, to: 2 ** 31, whole: true }, help: 'another grid', default: '1' },
   },
   notes: [
     'Needs no account, no broker and no hardware: all outputs are dry runs, and the log prints what would be switched.',
@@ -55,8 +55,8 @@ async function buildTrialConfig(config: LocatedConfig, url: string, folder: stri
 }
 
 export async function run(args: Arguments<keyof typeof spec.options>, terminal: Terminal): Promise<number> {
-  const speed = args.number('speed', { from: 1, to: 100_000 }) ?? 1;
-  const seed = args.number('seed', { from: 0, to: 2 ** 31, whole: true }) ?? 1;
+  const speed = args.number('speed') ?? 1;
+  const seed = args.number('seed') ?? 1;
   const start = parseTimeFlag(args, 'now') ?? createSystemClock().now().wall;
   const config = await loadConfigWithPaths(args.text('config'), terminal, { allowsMissingCredentials: true });
   setProcessTimezone(config.place.timezone);

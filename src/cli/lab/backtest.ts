@@ -45,12 +45,12 @@ import {
   type Terminal,
   UsageError,
 } from '../shared/command.ts';
-import { parseAllFlags, parseDurationFlag, parseTimeFlag, requireTimezone } from '../shared/flag-parsers.ts';
+import { parseDurationFlag, parseTimeFlag, splitList } from '../shared/flag-parsers.ts';
 import { loadConfig } from '../shared/load-configuration.ts';
 import { createProgress } from '../shared/progress.ts';
 import { formatCsv } from '../shared/table.ts';
 import { type BacktestReport, CSV_COLUMNS, formatBacktest, JOB_COLUMNS } from './backtest-text.ts';
-import { parseUnitsFlag, readRecordedFiles, selectLoads, unitNames } from './history-flags.ts';
+import { readRecordedFiles, selectLoads, unitNames } from './history-flags.ts';
 
 const SEEDED_REGION = 'CAISO_NORTH';
 /** A seeded grid without `--from` and `--to` has a month of jobs. */
@@ -65,24 +65,29 @@ export const spec = {
   positionals: '[FILE…]',
   options: {
     series: { value: 'FILE', help: 'recorded file, .gz too; several files are one history', isRepeatable: true },
-    seed: { value: 'N', help: 'without a file: the grid of the reference service with this seed' },
+    seed: {
+      value: 'N',
+      range: { whole: true },
+      help: 'without a file: the grid of the reference service with this seed',
+    },
     region: { value: 'REGION', help: 'region of the seeded grid', default: SEEDED_REGION },
-    units: { value: 'UNIT', help: `unit of a time,value file: ${unitNames}` },
+    units: { value: 'UNIT', choices: unitNames, help: 'unit of a time,value file' },
     config: { value: 'FILE', help: 'loads, time zone and power budget of a configuration' },
     load: { value: 'NAME', help: 'only this load; built in: ev-overnight, ev-day, heat-pump', isRepeatable: true },
-    policy: { value: 'A,B', help: `some of ${policies.join(', ')}` },
+    policy: { value: 'A,B', choices: policies, help: 'some of' },
     from: { value: 'TIME', help: 'only jobs that begin at or after' },
     to: { value: 'TIME', help: 'only jobs that end at or before' },
     timezone: { value: 'ZONE', help: 'local time of the built-in loads', default: 'America/Los_Angeles' },
-    faults: { value: 'A,B', help: `some of ${backtestFaultNames.join(', ')}` },
-    objective: { value: 'NAME', help: `in place of that of each load: ${objectives.join(', ')}` },
-    latency: { value: 'TIME', help: 'how late each answer of the service comes, such as 5m' },
+    faults: { value: 'A,B', choices: backtestFaultNames, help: 'some of' },
+    objective: { value: 'NAME', choices: objectives, help: 'in place of that of each load' },
+    latency: { value: 'LENGTH', help: 'how late each answer of the service comes, such as 5m' },
     baseline: {
       value: 'NAME',
-      help: `what savings are measured against: ${baselines.join(', ')}`,
+      choices: baselines,
+      help: 'what savings are measured against',
       default: 'immediate',
     },
-    by: { value: 'month', help: 'also the savings of each month' },
+    by: { value: 'month', choices: ['month'], help: 'also the savings of each month' },
     jobs: { value: 'FILE', help: 'write each job with its runs to a CSV file' },
     json: { help: 'one JSON document' },
     csv: { help: 'one line per load and policy' },
@@ -184,43 +189,31 @@ interface BacktestRequest {
 
 async function parseBacktestFlags(args: Arguments<Row>): Promise<BacktestRequest> {
   const files = [...args.all('series'), ...args.positionals];
-  const flags = parseAllFlags({
-    seed: () => parseSeedFlag(args, files),
-    units: () => parseUnitsFlag(args),
-    policies: () => parseListFlag(args, 'policy', policies) ?? policies,
-    faults: () => parseListFlag(args, 'faults', backtestFaultNames) ?? [],
-    from: () => parseTimeFlag(args, 'from'),
-    to: () => parseTimeFlag(args, 'to'),
-    timezone: () => requireTimezone(args.text('timezone')),
-    latency: () => parseDurationFlag(args, 'latency') ?? (0 as Duration),
-    baseline: () => parseListFlag(args, 'baseline', baselines)?.[0] ?? 'immediate',
-    byMonth: () => parseListFlag(args, 'by', ['month']) !== undefined,
-    objective: () => parseListFlag(args, 'objective', objectives)?.[0],
-  });
-  const { seed, from, to } = flags;
+  const seed = parseSeedFlag(args, files);
+  const [from, to] = [parseTimeFlag(args, 'from'), parseTimeFlag(args, 'to')];
   const file = args.text('config');
   const config = file === undefined ? undefined : await loadConfig(file);
   const tariff = config?.tariff && readTable(config.tariff);
   return {
     files,
-    units: flags.units,
+    units: args.text('units'),
     ...(seed === undefined
       ? {}
       : { seeded: { seed, region: args.text('region') ?? SEEDED_REGION, ...resolveSeededRange(from, to) } }),
     loads: withObjective(
       selectScheduledLoads(config?.loads ?? builtInLoads, args.all('load').flatMap(splitList)),
-      flags.objective,
+      parseListFlag(args, 'objective', objectives)?.[0],
       tariff,
     ),
-    policies: flags.policies,
-    timezone: config?.place.timezone ?? flags.timezone,
+    policies: parseListFlag(args, 'policy', policies) ?? policies,
+    timezone: config?.place.timezone ?? args.text('timezone') ?? 'America/Los_Angeles',
     ...(config?.budgetKw === undefined ? {} : { budget: config.budgetKw }),
     ...(tariff === undefined ? {} : { tariff }),
     range: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) },
-    faults: flags.faults,
-    latency: flags.latency,
-    baseline: flags.baseline,
-    byMonth: flags.byMonth,
+    faults: parseListFlag(args, 'faults', backtestFaultNames) ?? [],
+    latency: parseDurationFlag(args, 'latency') ?? (0 as Duration),
+    baseline: parseListFlag(args, 'baseline', baselines)?.[0] ?? 'immediate',
+    byMonth: args.text('by') !== undefined,
     jobsFile: args.text('jobs'),
   };
 }
@@ -245,35 +238,23 @@ function withObjective(
 }
 
 function parseSeedFlag(args: Arguments<Row>, files: readonly string[]): number | undefined {
-  const seed = args.number('seed', { whole: true });
+  const seed = args.number('seed');
   if (files.length === 0 && seed === undefined)
     throw new UsageError('no series; give --series FILE, a recorded file of time,moer,f1,… or time,value, or --seed N');
   if (files.length > 0 && seed !== undefined) throw new UsageError('--seed and a file: expected one of them');
   return seed;
 }
 
-/** A list of `known` words with commas between them; undefined when not given. */
+/** The words of an option that takes some of `known`; undefined when not given. */
 function parseListFlag<Word extends string>(
   args: Arguments<Row>,
   row: Row,
   known: readonly Word[],
 ): readonly Word[] | undefined {
   const text = args.text(row);
-  if (text === undefined) return undefined;
-  const words = splitList(text);
   const isKnown = (word: string): word is Word => (known as readonly string[]).includes(word);
-  const unknown = words.filter((word) => !isKnown(word));
-  const expected = `expected some of ${known.join(', ')}`;
-  if (words.length === 0) throw new UsageError(`--${row} "${text}" names nothing; ${expected}`);
-  if (unknown.length > 0) throw new UsageError(...unknown.map((word) => `--${row} ${word}: ${expected}`));
-  return words.filter(isKnown);
+  return text === undefined ? undefined : splitList(text).filter(isKnown);
 }
-
-const splitList = (text: string) =>
-  text
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
 
 function selectScheduledLoads(loads: readonly LoadConfig[], names: readonly string[]): readonly LoadConfig[] {
   const selected = selectLoads(loads, names);

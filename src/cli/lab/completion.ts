@@ -26,6 +26,8 @@ interface CompletedOption {
   readonly help: string;
   /** Undefined: a flag without a value. */
   readonly value: string | undefined;
+  /** The values that are offered; empty where they are not known. */
+  readonly choices: readonly string[];
 }
 
 interface CompletedCommand {
@@ -49,7 +51,10 @@ async function describeCommands(commands: CommandList): Promise<CompletedCommand
       name,
       summary,
       actions,
-      options: rows.map(([option, { help, value }]) => ({ name: option, help, value })),
+      options: rows.map(([option, { help, value, choices }]) => ({
+        ...{ name: option, help, value },
+        choices: choices ?? (value === 'ZONE' ? Intl.supportedValuesOf('timeZone') : []),
+      })),
     };
   });
   return Promise.all(described);
@@ -63,13 +68,18 @@ function formatBash(all: readonly CompletedCommand[]): string {
     const words = [...actions, ...options.map((option) => `--${option.name}`)].join(' ');
     return `    ${name}) words="${words}" ;;`;
   });
+  const choiceCases = all.flatMap(({ name, options }) =>
+    options
+      .filter(({ choices }) => choices.length > 0)
+      .map((option) => `    "${name} --${option.name}") values="${option.choices.join(' ')}" ;;`),
+  );
   const fileOptions = [
     ...new Set(all.flatMap(({ options }) => options.filter(takesFile)).map(({ name }) => `--${name}`)),
   ];
   return [
     '# bash completion of gridtide',
     '_gridtide() {',
-    `  local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} words`,
+    `  local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} words values`,
     '  if [ "$COMP_CWORD" -eq 1 ]; then',
     `    COMPREPLY=($(compgen -W "${all.map(({ name }) => name).join(' ')} help" -- "$word"))`,
     '    return',
@@ -77,6 +87,10 @@ function formatBash(all: readonly CompletedCommand[]): string {
     '  case $before in',
     `    ${fileOptions.join('|')}) COMPREPLY=($(compgen -f -- "$word")); return ;;`,
     '  esac',
+    `  case "\${COMP_WORDS[1]} $before" in`,
+    ...choiceCases,
+    '  esac',
+    '  if [ -n "$values" ]; then COMPREPLY=($(compgen -W "$values" -- "$word")); return; fi',
     `  case \${COMP_WORDS[1]} in`,
     ...cases,
     '  esac',
@@ -93,10 +107,10 @@ const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 function formatZsh(all: readonly CompletedCommand[]): string {
   // Brackets and colons have a meaning in the specifications of _arguments.
   const escapeMarks = (text: string) => text.replace(/[[\]:\\]/g, '\\$&');
-  const option = ({ name, help, value }: CompletedOption) =>
-    quote(
-      `--${name}[${escapeMarks(help)}]${value === undefined ? '' : `:${value}:${/FILE|DIR/.test(value) ? '_files' : ''}`}`,
-    );
+  const formatValue = ({ value = '', choices }: CompletedOption) =>
+    `:${value}:${/FILE|DIR/.test(value) ? '_files' : choices.length > 0 ? `(${choices.join(' ')})` : ''}`;
+  const option = (one: CompletedOption) =>
+    quote(`--${one.name}[${escapeMarks(one.help)}]${one.value === undefined ? '' : formatValue(one)}`);
   const cases = all.map(({ name, actions, options }) => {
     const first =
       actions.length === 0
@@ -130,7 +144,8 @@ function formatFish(all: readonly CompletedCommand[]): string {
     `complete -c gridtide -n __fish_use_subcommand -f -a ${name} -d ${quote(summary)}`,
     ...actions.map((action) => `complete -c gridtide -n '__fish_seen_subcommand_from ${name}' -a ${action}`),
     ...options.map((option) => {
-      const value = takesFile(option) ? ' -r -F' : takesOther(option) ? ' -x' : '';
+      const choices = option.choices.length > 0 ? ` -a ${quote(option.choices.join(' '))}` : '';
+      const value = takesFile(option) ? ' -r -F' : takesOther(option) ? ` -x${choices}` : '';
       return `complete -c gridtide -n '__fish_seen_subcommand_from ${name}' -l ${option.name}${value} -d ${quote(option.help)}`;
     }),
   ]);

@@ -11,9 +11,19 @@ export const spec = {
   name: 'demo',
   positionals: '',
   options: {
-    hours: { value: 'N', help: 'how many hours to simulate', default: '24' },
-    speed: { value: 'X', help: 'speed of the printing at a terminal, as a multiple of real time', default: '1440' },
-    seed: { value: 'N', help: 'the same seed gives the same transcript', default: '1' },
+    hours: { value: 'N', range: { from: 1, to: 24 * 14 }, help: 'how many hours to simulate', default: '24' },
+    speed: {
+      value: 'X',
+      range: { from: 1, to: 1e9 },
+      help: 'speed of the printing at a terminal, as a multiple of real time',
+      default: '1440',
+    },
+    seed: {
+      value: 'N',
+      range: { from: 0, to: 2 ** 31, whole: true },
+      help: 'the same seed gives the same transcript',
+      default: '1',
+    },
     json: { help: 'one JSON document per line; the last is the result' },
     page: { help: 'show the house in a browser while the day passes, and stay until Ctrl-C' },
     listen: { value: 'HOST:PORT', help: 'where the page listens', default: '127.0.0.1:7080' },
@@ -23,9 +33,9 @@ export const spec = {
 type Row = keyof typeof spec.options;
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const hours = args.number('hours', { from: 1, to: 24 * 14 }) ?? 24;
-  const speed = args.number('speed', { from: 1, to: 1e9 }) ?? 1440;
-  const seed = args.number('seed', { from: 0, to: 2 ** 31, whole: true }) ?? 1;
+  const hours = args.number('hours') ?? 24;
+  const speed = args.number('speed') ?? 1440;
+  const seed = args.number('seed') ?? 1;
   const json = args.flag('json');
   const [{ runDemo, DEMO_LOADS, DEMO_TIMEZONE }, { createNewsFilter, formatDemoEvent, formatStrip, formatSummary }] =
     await Promise.all([import('../../simulation/demo-day.ts'), import('../../simulation/transcript.ts')]);

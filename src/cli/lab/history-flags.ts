@@ -2,17 +2,9 @@
 
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { readSeries, type Series, SeriesError, seriesUnits } from '../../reference/world/recorded-signal.ts';
-import { type Arguments, JobError, UsageError } from '../shared/command.ts';
+import { JobError, UsageError } from '../shared/command.ts';
 
-export const unitNames = Object.keys(seriesUnits).join(', ');
-
-/** Throws `UsageError` for a unit that no recorded file can have. */
-export function parseUnitsFlag(args: Arguments<'units'>): string | undefined {
-  const units = args.text('units');
-  if (units !== undefined && !Object.hasOwn(seriesUnits, units))
-    throw new UsageError(`--units ${units}: expected one of ${unitNames}`);
-  return units;
-}
+export const unitNames: readonly string[] = Object.keys(seriesUnits);
 
 /** Throws `JobError` for a file that cannot be read or holds no series. */
 export async function readRecordedFiles(files: readonly string[], units: string | undefined): Promise<Series> {

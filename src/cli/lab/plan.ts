@@ -27,6 +27,9 @@ import { loadConfig } from '../shared/load-configuration.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
 import type { PlanResult } from './plan-result.ts';
 
+/** What is asked of a forecast; the configuration sets it for the running agent. */
+const FORECAST_FLAGS = ['need', 'by', 'from', 'max-starts'];
+
 export const spec = {
   name: 'plan',
   positionals: '',
@@ -37,14 +40,19 @@ export const spec = {
     from: { value: 'TIME', help: 'earliest start; default: the first point of the forecast' },
     'min-on': { value: 'LENGTH', help: 'minimum running time', default: '0m' },
     'min-off': { value: 'LENGTH', help: 'minimum pause', default: '0m' },
-    'max-starts': { value: 'N', help: 'at most this many starts; 1 is one block' },
-    power: { value: 'KW', help: 'power of the load', default: '1' },
+    'max-starts': { value: 'N', range: { from: 1, whole: true }, help: 'at most this many starts; 1 is one block' },
+    power: { value: 'KW', range: { from: 0.001, to: 100_000 }, help: 'power of the load', default: '1' },
     config: {
       value: 'FILE',
       help: 'with --forecast: its table of prices; without: the configuration of the running agent',
     },
     state: STATE_ROW,
     json: { help: 'one JSON document' },
+  },
+  check: (args) => {
+    const given = FORECAST_FLAGS.filter((name) => args.text(name) !== undefined).map((name) => `--${name}`);
+    const isMissing = given.length > 0 && args.text('forecast') === undefined && args.text('config') === undefined;
+    return isMissing ? [`--forecast is missing: ${given.join(' and ')} plan by a saved forecast`] : [];
   },
   notes: ['example: gridtide plan --forecast answer.json --need 4h --by 2026-03-02T15:00:00Z --power 7.2'],
 } satisfies CommandSpec;
@@ -76,7 +84,7 @@ function formatShortfall({ shortfallMinutes }: PlanResult, { need, by }: PlanReq
 }
 
 async function printRunningPlans(args: Arguments, terminal: Terminal): Promise<number> {
-  const unusableFlags = ['need', 'by', 'from', 'max-starts'].filter((name) => args.text(name) !== undefined);
+  const unusableFlags = FORECAST_FLAGS.filter((name) => args.text(name) !== undefined);
   if (unusableFlags.length > 0)
     throw new UsageError(
       ...unusableFlags.map(
@@ -120,8 +128,8 @@ function parsePlanFlags(args: Arguments): PlanRequest {
     from: () => parseTimeFlag(args, 'from'),
     minOn: () => parseDurationFlag(args, 'min-on') ?? minutes(0),
     minOff: () => parseDurationFlag(args, 'min-off') ?? minutes(0),
-    maxStarts: () => args.number('max-starts', { from: 1, whole: true }) ?? Number.POSITIVE_INFINITY,
-    power: () => (args.number('power', { from: 0.001, to: 100_000 }) ?? 1) as Kilowatt,
+    maxStarts: () => args.number('max-starts') ?? Number.POSITIVE_INFINITY,
+    power: () => (args.number('power') ?? 1) as Kilowatt,
   });
   if (from !== undefined && from >= flags.by) throw new UsageError('--from is not before --by');
   return from === undefined ? flags : { ...flags, from };

@@ -24,21 +24,29 @@ import { loadOptionalConfig } from '../shared/load-configuration.ts';
 import { createProgress } from '../shared/progress.ts';
 import { locateStateDirectory, STATE_ROW } from '../shared/state-directory.ts';
 import { formatColumns } from '../shared/table.ts';
-import { parseUnitsFlag, readRecordedFiles, selectLoads, unitNames } from './history-flags.ts';
+import { readRecordedFiles, selectLoads, unitNames } from './history-flags.ts';
 
 /** The days that train the profile, and one in which the first job may begin. */
 const LEAD_DAYS = TEACHING_DAYS + 1;
+
+const MIN_DAYS = 3;
+const MAX_DAYS = 60;
 
 export const spec = {
   name: 'tune',
   positionals: '',
   options: {
     series: { value: 'FILE', help: 'recorded file, .gz too; without it the rates of the ledger', isRepeatable: true },
-    units: { value: 'UNIT', help: `unit of a time,value file: ${unitNames}` },
+    units: { value: 'UNIT', choices: unitNames, help: 'unit of a time,value file' },
     state: STATE_ROW,
     config: { value: 'FILE', help: 'loads and time zone; default ev-overnight, ev-day and heat-pump' },
     load: { value: 'NAME', help: 'only this load', isRepeatable: true },
-    days: { value: 'N', help: 'the number of recent days to try, 3 to 60', default: '14' },
+    days: {
+      value: 'N',
+      range: { from: MIN_DAYS, to: MAX_DAYS, whole: true },
+      help: `the number of recent days to try, ${MIN_DAYS} to ${MAX_DAYS}`,
+      default: '14',
+    },
     json: { help: 'one JSON document' },
   },
   notes: [
@@ -52,14 +60,12 @@ export const spec = {
 
 type Row = keyof typeof spec.options;
 
-const MAX_DAYS = 60;
 /** Files of whole months that hold so many days up to any day of the last one. */
 const countMonths = (dayCount: number) => Math.ceil(dayCount / 28) + 1;
-const MIN_DAYS = 3;
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const dayCount = args.number('days', { from: MIN_DAYS, to: MAX_DAYS, whole: true }) ?? 14;
-  const units = parseUnitsFlag(args);
+  const dayCount = args.number('days') ?? 14;
+  const units = args.text('units');
   const state = args.text('state');
   const files = args.all('series');
   // Recorded files are no part of a house: its configuration counts only when it is given.

@@ -68,12 +68,12 @@ async function showInfo(context: LocalContext, json: boolean, terminal: Terminal
 
 /** A line that is overwritten, at a terminal only. */
 function createImportProgress(
-  { err, interactive }: Terminal,
+  { err, showsProgress }: Terminal,
   total: number | undefined,
 ): (progress: ImportProgress) => void {
   let shownBytes = 0;
   return ({ bytes, features }) => {
-    if (!interactive || bytes - shownBytes < 1e6) return;
+    if (!showsProgress || bytes - shownBytes < 1e6) return;
     shownBytes = bytes;
     err(
       `\r${formatMegabytes(bytes)}${total === undefined ? '' : ` of ${formatMegabytes(total)}`}, ${formatCount(features, 'feature')}`,
@@ -97,7 +97,7 @@ function buildImportOptions(args: Arguments<Row>, { place, ...context }: LocalCo
 
 /** Ends the line of progress and warns of a place outside the map. */
 function finishImport(result: ImportResult, { place: home }: LocalContext, terminal: Terminal): ImportResult {
-  if (terminal.interactive) terminal.err('\r\u001b[K');
+  if (terminal.showsProgress) terminal.err('\r\u001b[K');
   if (result.ok && home !== undefined && result.home === undefined)
     terminal.err(
       `${home.latitude} ${home.longitude} lies in no region of this map; check whether latitude and longitude are swapped\n`,

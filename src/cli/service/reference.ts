@@ -10,7 +10,7 @@ import { createRule, type FaultRule, faultNames, parseFaultScript } from '../../
 import { profileNames } from '../../reference/http/profile.ts';
 import { parseServiceDate, parseServiceTime } from '../../reference/http/service-times.ts';
 import { createReferenceService, type ReferenceOptions } from '../../reference/reference-service.ts';
-import { SeriesError } from '../../reference/world/recorded-signal.ts';
+import { SeriesError, seriesUnits } from '../../reference/world/recorded-signal.ts';
 import {
   type Arguments,
   type CommandModule,
@@ -21,28 +21,32 @@ import {
   UsageError,
 } from '../shared/command.ts';
 
+const STYLES = ['json', 'html'] as const;
+
 const options = {
-  port: { value: 'N', help: 'port, 0 for any free one', default: '0' },
+  port: { value: 'N', range: { from: 0, to: 65_535, whole: true }, help: 'port, 0 for any free one', default: '0' },
   host: { value: 'HOST', help: 'address; off loopback only with a certificate', default: '127.0.0.1' },
-  seed: { value: 'N', help: 'everything seeded follows from it', default: '1' },
+  seed: { value: 'N', range: { whole: true }, help: 'everything seeded follows from it', default: '1' },
   now: { value: 'TIME', help: "the service's clock at the start; the present, or 9 days into --series" },
-  speed: { value: 'X', help: 'service seconds to one real second', default: '1' },
+  speed: { value: 'X', range: { from: 0.001, to: 1e6 }, help: 'service seconds to one real second', default: '1' },
   data: { value: 'DIR', help: 'where accounts and the outbox survive; memory only without' },
   account: { value: 'USER:PASSWORD:PLAN', help: 'an account that exists from the start', isRepeatable: true },
-  'new-plan': { value: 'PLAN', help: `what register makes: ${planNames.join(', ')}`, default: 'free' },
+  'new-plan': { value: 'PLAN', choices: planNames, help: 'what register makes', default: 'free' },
   'tls-cert': { value: 'FILE', help: 'certificate, PEM' },
   'tls-key': { value: 'FILE', help: 'its key, PEM' },
   series: { value: 'FILE', help: 'recorded signal (time,moer,f1,…,f36 or time,value; .gz too)', isRepeatable: true },
   region: { value: 'R', help: 'the region whose co2_moer the series is; CAISO_NORTH by default' },
-  units: { value: 'UNIT', help: 'of a series of two columns: kg_co2_per_kwh or lbs_co2_per_mwh' },
+  units: { value: 'UNIT', choices: Object.keys(seriesUnits), help: 'of a series of two columns' },
   profile: {
     value: 'NAME',
-    help: 'how it answers: by the letter (specification) or as deployments do (published)',
+    choices: profileNames,
+    help: 'how it answers, by the letter or as deployments do',
     default: 'specification',
   },
   'auth-errors': {
     value: 'STYLE',
-    help: 'body of authentication errors, json or html, in place of what the profile sets',
+    choices: STYLES,
+    help: 'body of authentication errors, in place of what the profile sets',
   },
   faults: { value: 'NAME|FILE', help: 'a fault by name, or a script of them (JSON)', isRepeatable: true },
   extras: { help: 'also what real clients ask beyond the interface; always with --profile published' },
@@ -66,32 +70,9 @@ interface FlagReading {
   readonly mistakes: string[];
 }
 
-/** The number of an option; its mistake joins the others. */
-function parseNumberFlag(
-  { args, mistakes }: FlagReading,
-  name: Row,
-  range: { from?: number; to?: number; whole?: boolean },
-): number {
-  try {
-    return args.number(name, range) ?? 0;
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    mistakes.push(...error.mistakes);
-    return 0;
-  }
-}
-
-function parseChoiceFlag<Word extends string>(
-  { args, mistakes }: FlagReading,
-  name: Row,
-  values: readonly [Word, ...Word[]],
-): Word {
-  const given = args.text(name) ?? values[0];
-  const found = values.find((word) => word === given);
-  if (found === undefined)
-    mistakes.push(`--${name} ${given}: expected ${values.join(', ').replace(/, ([^,]*)$/, ' or $1')}`);
-  return found ?? values[0];
-}
+/** The given one of `words`, else the first: the row of the option allows no other. */
+const getChoice = <Word extends string>(args: Arguments<Row>, name: Row, words: readonly [Word, ...Word[]]): Word =>
+  words.find((word) => word === args.text(name)) ?? words[0];
 
 function parseAccountFlags({ args, mistakes }: FlagReading) {
   const named = new Set<string>();
@@ -181,19 +162,17 @@ async function parseReferenceFlags(args: Arguments<Row>): Promise<ReferenceSetti
   const data = args.text('data');
   const settings: ReferenceSettings = {
     host,
-    port: parseNumberFlag(reading, 'port', { from: 0, to: 65_535, whole: true }),
+    port: args.number('port') ?? 0,
     now: parseNowFlag(reading),
-    speed: parseNumberFlag(reading, 'speed', { from: 0.001, to: 1e6 }),
+    speed: args.number('speed') ?? 1,
     certificate: parseCertificateFlags(reading, host),
     options: {
-      seed: parseNumberFlag(reading, 'seed', { whole: true }),
+      seed: args.number('seed') ?? 1,
       accounts: parseAccountFlags(reading),
-      newPlan: parseChoiceFlag(reading, 'new-plan', planNames),
-      profile: parseChoiceFlag(reading, 'profile', profileNames),
+      newPlan: getChoice(args, 'new-plan', planNames),
+      profile: getChoice(args, 'profile', profileNames),
       faults: await parseFaultFlags(reading),
-      ...(args.text('auth-errors') === undefined
-        ? {}
-        : { authErrors: parseChoiceFlag(reading, 'auth-errors', ['json', 'html']) }),
+      ...(args.text('auth-errors') === undefined ? {} : { authErrors: getChoice(args, 'auth-errors', STYLES) }),
       ...(args.flag('extras') ? { extras: true } : {}),
       ...(data === undefined ? {} : { data }),
       ...parseSeriesFlags(reading),

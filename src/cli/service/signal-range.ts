@@ -71,7 +71,7 @@ function createRangeReading(context: SignalContext, { start }: TimeRange): Range
   let splitTo: Duration | undefined;
   let nextStart: Instant = start;
   const options: RangeReadOptions = {
-    inFlight: args.number('in-flight', { from: 1, to: 6, whole: true }) ?? 3,
+    inFlight: args.number('in-flight') ?? 3,
     maxSpan: parseChunkFlag(context),
     signal: terminal.stop,
     onProgress: ({ done, total: whole, next, requests, waiting, split }) => {

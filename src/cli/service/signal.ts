@@ -55,21 +55,33 @@ export const spec: CommandSpec<SignalRow> = {
     region: { value: 'REGION', help: 'abbreviation; default: the region of the place' },
     latitude: {
       value: 'DEGREES',
+      range: {},
       help: 'with --longitude: the place, looked up in the local map or else by the service',
     },
-    longitude: { value: 'DEGREES', help: 'east of Greenwich' },
+    longitude: { value: 'DEGREES', range: {}, help: 'east of Greenwich' },
     model: {
       value: 'DATE',
       help: "label of a data model; default: the service's",
       actions: ['now', 'forecast', ...RANGES],
     },
-    'horizon-hours': { value: 'N', help: '0 to 72 (24)', actions: ['forecast', 'past-forecasts'] },
+    'horizon-hours': {
+      value: 'N',
+      range: { from: 0, to: 72, whole: true },
+      help: '0 to 72 (24)',
+      actions: ['forecast', 'past-forecasts'],
+    },
     start: { value: 'TIME', help: 'first time, inclusive', actions: RANGES },
     end: { value: 'TIME', help: 'last time, inclusive; default: now', actions: RANGES },
     'include-imputed-marker': { help: 'mark imputed values', actions: ['history'] },
     'updated-since': { value: 'TIME', help: 'only values changed after', actions: ['history'] },
-    chunk: { value: 'DURATION', help: 'longest part of a range in one request, such as 10d', actions: RANGES },
-    'in-flight': { value: 'N', help: 'concurrent requests of a range', default: '3', actions: RANGES },
+    chunk: { value: 'LENGTH', help: 'longest part of a range in one request, such as 10d', actions: RANGES },
+    'in-flight': {
+      value: 'N',
+      range: { from: 1, to: 6, whole: true },
+      help: 'concurrent requests of a range, 1 to 6',
+      default: '3',
+      actions: RANGES,
+    },
     forecast: { value: 'FILE', help: 'compute the index from a saved forecast answer', actions: ['index'] },
     at: { value: 'TIME', help: 'with --forecast: the time of the index; default: now', actions: ['index'] },
     json: { help: 'one JSON document with the names of the interface' },
@@ -122,7 +134,7 @@ async function buildForecastQuery(
 ): Promise<ForecastQuery> {
   const local = await readLocalContext(args, terminal);
   const model = args.text('model');
-  const horizonHours = args.number('horizon-hours', { from: 0, to: 72, whole: true });
+  const horizonHours = args.number('horizon-hours');
   return {
     region: await resolveRegion(args, access, local),
     signalType: local.signalType,

@@ -20,8 +20,8 @@ export const spec = {
   positionals: ['token', 'authorities', 'datapoints', 'marginal'],
   options: {
     loc: { value: 'POINT', help: 'GeoJSON point, longitude first', actions: ['authorities'] },
-    latitude: { value: 'DEGREES', help: 'with --longitude, instead of --loc', actions: ['authorities'] },
-    longitude: { value: 'DEGREES', help: 'east of Greenwich', actions: ['authorities'] },
+    latitude: { value: 'DEGREES', range: {}, help: 'with --longitude, instead of --loc', actions: ['authorities'] },
+    longitude: { value: 'DEGREES', range: {}, help: 'east of Greenwich', actions: ['authorities'] },
     ba: { value: 'ABBREV', help: 'balancing authority', actions: POINTS },
     'start-at': { value: 'TIME', help: 'first time, inclusive', actions: POINTS },
     'end-at': { value: 'TIME', help: 'last time, inclusive', actions: POINTS },
@@ -32,10 +32,11 @@ export const spec = {
     },
     'page-size': {
       value: 'N',
+      range: { from: 1, whole: true },
       help: `points per page; default: the service's, and ${ALL_PAGE_SIZE} with --all`,
       actions: POINTS,
     },
-    page: { value: 'N', help: 'this page; from it on with --all', actions: POINTS },
+    page: { value: 'N', range: { from: 1, whole: true }, help: 'this page; from it on with --all', actions: POINTS },
     all: { help: 'all pages to the end', actions: POINTS },
     json: { help: 'one JSON document with the names of the interface; for token with the token' },
     csv: { help: 'time,ba,market,value,…', actions: POINTS },
@@ -93,8 +94,8 @@ function parsePageQuery(args: Arguments<Row>): V1Query {
   const market = args.text('market');
   const startAt = parseTimeFlag(args, 'start-at');
   const endAt = parseTimeFlag(args, 'end-at');
-  const pageSize = args.number('page-size', { from: 1, whole: true }) ?? (args.flag('all') ? ALL_PAGE_SIZE : undefined);
-  const page = args.number('page', { from: 1, whole: true });
+  const pageSize = args.number('page-size') ?? (args.flag('all') ? ALL_PAGE_SIZE : undefined);
+  const page = args.number('page');
   return {
     ...(ba === undefined ? {} : { ba }),
     ...(market === undefined ? {} : { market }),

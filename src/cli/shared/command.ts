@@ -1,9 +1,5 @@
 /** The shape of a command: rows of options, from which its help is printed and its arguments are checked. */
 
-import { parseArgs } from 'node:util';
-import { findNearestWord } from '../../domain/did-you-mean.ts';
-import { hintDecimalPoint, parseDecimal } from '../../domain/text-format.ts';
-
 /** What a command may use of the process; tests pass their own. */
 export interface Terminal {
   out(text: string): void;
@@ -11,8 +7,10 @@ export interface Terminal {
   err(text: string): void;
   readonly input: AsyncIterable<Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether stdout is a terminal: only then are there colour, progress and pacing. */
+  /** Whether stdout is a terminal: only then are there colour and pacing. */
   readonly interactive: boolean;
+  /** Whether stderr is a terminal: only then is progress shown. */
+  readonly showsProgress: boolean;
   /** The configuration and the state directory of the installed unit. */
   readonly installed?: { readonly config: string; readonly state: string };
   readonly columns: number;
@@ -22,6 +20,12 @@ export interface Terminal {
   readonly onCrash?: (report: (error: unknown) => void) => void;
 }
 
+export interface NumberRange {
+  readonly from?: number;
+  readonly to?: number;
+  readonly whole?: boolean;
+}
+
 export interface OptionRow {
   /** Name of the value in the help; absent: a flag without a value. */
   readonly value?: string;
@@ -29,6 +33,10 @@ export interface OptionRow {
   readonly short?: string;
   readonly isRepeatable?: boolean;
   readonly default?: string;
+  /** The value is a number within these bounds. */
+  readonly range?: NumberRange;
+  /** The only values; of an option with the value `A,B`, those of its list. */
+  readonly choices?: readonly string[];
   /** The actions that accept it; absent: all of them. */
   readonly actions?: readonly string[];
 }
@@ -38,6 +46,8 @@ export interface CommandSpec<Row extends string = string> {
   /** The words after the name, such as `[LOAD]`; empty: none. A list: one of these actions, such as `import FILE`. */
   readonly positionals: string | readonly string[];
   readonly options: Readonly<Record<Row, OptionRow>>;
+  /** Mistakes between the options; absent: none that is told before the command runs. */
+  readonly check?: (args: Arguments) => readonly string[];
   /** Lines of examples or notes under the options. */
   readonly notes?: readonly string[];
 }
@@ -53,11 +63,8 @@ export interface Arguments<Row extends string = string> {
   /** All values of an option that may be given many times. */
   all(name: Row): readonly string[];
   flag(name: Row): boolean;
-  /** Undefined when not given; throws `UsageError` when the text is no number or outside the range. */
-  number(
-    name: Row,
-    range?: { readonly from?: number; readonly to?: number; readonly whole?: boolean },
-  ): number | undefined;
+  /** Undefined when not given. */
+  number(name: Row): number | undefined;
 }
 
 /** Wrong use: one sentence per mistake; the process ends with 2. */
@@ -102,119 +109,11 @@ export interface CommandEntry {
   readonly load: () => Promise<CommandModule>;
 }
 
-/** `parseArgs` reads `-105` after an option as another option; joined with `=` it is a value. */
-function joinNegativeNumbers(argv: readonly string[]): string[] {
-  const joined: string[] = [];
-  for (const word of argv) {
-    const last = joined.at(-1);
-    if (/^-\d*\.?\d/.test(word) && last?.startsWith('--') && !last.includes('='))
-      joined[joined.length - 1] = `${last}=${word}`;
-    else joined.push(word);
-  }
-  return joined;
-}
-
-/** The first word as one of the command's actions, and the words after it. Throws `UsageError`. */
-function parseAction(
-  { name, positionals }: CommandSpec,
-  words: readonly string[],
-): Pick<Arguments, 'action' | 'positionals'> {
-  if (typeof positionals === 'string') {
-    if (positionals === '' && words.length > 0)
-      throw new UsageError(`"${words.join(' ')}" is not expected; gridtide ${name} takes options only`);
-    return { action: '', positionals: words };
-  }
-  const [given, ...rest] = words;
-  const actionWords = positionals.map((action) => action.split(' '));
-  const found = actionWords.find(([action]) => action === given);
-  if (found !== undefined && rest.length === found.length - 1) return { action: found[0] ?? '', positionals: rest };
-  const names = actionWords.flatMap(([action]) => action ?? []);
-  const suggestion = given === undefined || found !== undefined ? undefined : findNearestWord(given, names);
-  const received = given === undefined ? '' : `"${words.join(' ')}": `;
-  const hint = suggestion === undefined ? '' : ` (${suggestion}?)`;
-  throw new UsageError(
-    `${received}expected one of ${positionals.join(', ')}${hint}; gridtide ${name} --help describes each`,
-  );
-}
-
 /** The function of the given action. */
 export function selectAction<Act>(acts: Readonly<Record<string, Act>>, { action }: Pick<Arguments, 'action'>): Act {
   const act = acts[action];
   if (act === undefined) throw new Error(`the action ${action} is listed and has no function`);
   return act;
-}
-
-/** Node's message names the option; the rest of it is for programmers. */
-function explainParseError(error: unknown, rows: CommandSpec['options']): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const name = /'(?:-\w, )?--?([\w-]+)/.exec(message)?.[1] ?? '';
-  const row = Object.entries(rows).find(([key, { short }]) => key === name || short === name)?.[1];
-  if (message.startsWith('Unknown option')) {
-    const suggestion = findNearestWord(name, [...Object.keys(rows), 'help']);
-    const flag = /'(-[^']*)'/.exec(message)?.[1] ?? name;
-    return `there is no option ${flag}${suggestion === undefined ? '' : ` (--${suggestion}?)`}`;
-  }
-  if (row === undefined) return message.split('. ')[0] ?? '';
-  return row.value === undefined ? `--${name} takes no value` : `--${name} needs a value: ${row.value}`;
-}
-
-/** Checks `argv` (what follows the command's name) against the rows. Throws `UsageError`. */
-export function parseArguments(spec: CommandSpec, argv: readonly string[]): Arguments {
-  const rows = spec.options;
-  const options = Object.fromEntries(
-    Object.entries(rows).map(([name, row]) => [
-      name,
-      {
-        type: row.value === undefined ? ('boolean' as const) : ('string' as const),
-        multiple: row.isRepeatable ?? false,
-        ...(row.short === undefined ? {} : { short: row.short }),
-      },
-    ]),
-  );
-  let parsed: ReturnType<typeof parseArgs>;
-  try {
-    parsed = parseArgs({ args: joinNegativeNumbers(argv), options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(`${explainParseError(error, rows)}; gridtide ${spec.name} --help lists its options`);
-  }
-  const { action, positionals } = parseAction(spec, parsed.positionals);
-  const unusedFlags = Object.keys(parsed.values).filter((name) => rows[name]?.actions?.includes(action) === false);
-  if (unusedFlags.length > 0)
-    throw new UsageError(
-      ...unusedFlags.map(
-        (name) =>
-          `--${name} is an option of ${rows[name]?.actions?.join(', ')}; ${spec.name} ${action} does not use it`,
-      ),
-    );
-
-  if (parsed.values.json === true && parsed.values.csv === true)
-    throw new UsageError('--json and --csv: expected one of them');
-  const values = parsed.values as Record<string, string | boolean | readonly string[] | undefined>;
-  const text = (name: string) => {
-    const value = values[name];
-    return typeof value === 'string' ? value : rows[name]?.default;
-  };
-  return {
-    action,
-    positionals,
-    text,
-    all: (name) => {
-      const value = values[name];
-      return Array.isArray(value) ? value : [];
-    },
-    flag: (name) => values[name] === true,
-    number: (name, { from = -Infinity, to = Infinity, whole = false } = {}) => {
-      const given = text(name);
-      if (given === undefined) return undefined;
-      const n = parseDecimal(given);
-      if (n !== undefined && n >= from && n <= to && (!whole || Number.isInteger(n))) return n;
-      const kind = whole ? 'a whole number' : 'a number';
-      const range = to !== Infinity ? ` within ${from} to ${to}` : from === -Infinity ? '' : ` of at least ${from}`;
-      const spelling =
-        n === undefined ? `, written in digits such as ${whole ? '16' : '-38.5'}${hintDecimalPoint(given)}` : '';
-      throw new UsageError(`--${name} ${given}: expected ${kind}${range}${spelling}`);
-    },
-  };
 }
 
 /** The text of `gridtide NAME --help`. */
@@ -227,7 +126,8 @@ export function formatHelp(spec: CommandSpec, summary: string): string {
   const lines = rows.map(([, row], i) => {
     const fallback = row.default === undefined ? '' : ` (${row.default})`;
     const only = row.actions === undefined ? '' : `${row.actions.join(', ')}: `;
-    return `  ${(flagColumns[i] ?? '').padEnd(width)}  ${only}${row.help}${fallback}`;
+    const choices = row.choices === undefined ? '' : `: ${row.choices.join(', ')}`;
+    return `  ${(flagColumns[i] ?? '').padEnd(width)}  ${only}${row.help}${choices}${fallback}`;
   });
   const after = typeof spec.positionals === 'string' ? spec.positionals : spec.positionals.join('|');
   const usage = `gridtide ${spec.name}${after === '' ? '' : ` ${after}`} [options]`;

@@ -1,6 +1,7 @@
 /** Parses the flags that commands share: times, durations, places, a saved forecast. */
 
 import { readFile } from 'node:fs/promises';
+import { findNearestWord } from '../../domain/did-you-mean.ts';
 import { parseDuration } from '../../domain/duration-text.ts';
 import { parseInstant } from '../../domain/iso-time.ts';
 import { toPlace } from '../../domain/place.ts';
@@ -26,15 +27,26 @@ export function parseDurationFlag<Row extends string>(args: Arguments<Row>, row:
   const given = args.text(row);
   if (given === undefined) return undefined;
   const length = parseDuration(given);
-  if (length === undefined) throw new UsageError(`--${row} ${given}: expected a duration such as 4h, 90m or 1h30m`);
+  if (length === undefined)
+    throw new UsageError(`--${row} ${given}: expected a duration such as 10s, 90m, 4h or 1h30m`);
   return length;
 }
 
-/** Throws `UsageError`. */
-export function requireTimezone(timezone = 'America/Los_Angeles'): string {
-  if (isTimeZone(timezone)) return timezone;
-  throw new UsageError(`--timezone ${timezone}: expected a zone such as Europe/Berlin`);
+/** Undefined when not given; throws `UsageError`. */
+export function parseZoneFlag<Row extends string>(args: Arguments<Row>, row: Row): string | undefined {
+  const given = args.text(row);
+  if (given === undefined || isTimeZone(given)) return given;
+  const suggestion = findNearestWord(given, Intl.supportedValuesOf('timeZone'));
+  const hint = suggestion === undefined ? '' : ` (${suggestion}?)`;
+  throw new UsageError(`--${row} ${given}: expected a zone such as Europe/Berlin${hint}`);
 }
+
+/** The words between commas. */
+export const splitList = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
 
 /** The results of all `reads`, or one `UsageError` with all their mistakes. */
 export function parseAllFlags<Reads extends Readonly<Record<string, () => unknown>>>(reads: Reads) {
@@ -55,8 +67,12 @@ export function parseAllFlags<Reads extends Readonly<Record<string, () => unknow
 export type PlaceRow = 'latitude' | 'longitude';
 
 export const placeOptions: Readonly<Record<PlaceRow, OptionRow>> = {
-  latitude: { value: 'DEGREES', help: 'north of the equator, with --longitude; default: the place of --config' },
-  longitude: { value: 'DEGREES', help: 'east of Greenwich' },
+  latitude: {
+    value: 'DEGREES',
+    range: {},
+    help: 'north of the equator, with --longitude; default: the place of --config',
+  },
+  longitude: { value: 'DEGREES', range: {}, help: 'east of Greenwich' },
 };
 
 /** The place of `--latitude` and `--longitude`, else `fallback`. Throws `UsageError` for one without the other, or outside the range. */

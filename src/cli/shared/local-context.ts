@@ -2,7 +2,7 @@
 
 import type { SignalType } from '../../domain/load-types.ts';
 import type { Place } from '../../domain/units.ts';
-import { type Arguments, type OptionRow, type Terminal, UsageError } from './command.ts';
+import type { Arguments, OptionRow, Terminal } from './command.ts';
 import { findConfigFile } from './config-file.ts';
 import { locateStateDirectory, STATE_ROW } from './state-directory.ts';
 
@@ -12,7 +12,7 @@ const SIGNAL_TYPES: readonly SignalType[] = ['co2_moer', 'co2_aoer', 'health_dam
 
 /** To be spread into the options of a command. */
 export const localContextOptions: Readonly<Record<LocalContextRow, OptionRow>> = {
-  'signal-type': { value: 'TYPE', help: `one of ${SIGNAL_TYPES.join(', ')} (co2_moer)` },
+  'signal-type': { value: 'TYPE', choices: SIGNAL_TYPES, help: 'co2_moer unless given, or configured' },
   state: STATE_ROW,
   config: { value: 'FILE', help: 'configuration with place, signal type and state directory' },
 };
@@ -28,21 +28,15 @@ export interface LocalContext {
 export const noMapMessage = ({ signalType, stateDirectory }: LocalContext) =>
   `no map of ${signalType} in ${stateDirectory}; get one with gridtide map update or gridtide map import FILE`;
 
-function parseSignalTypeFlag(given: string): SignalType {
-  const known = SIGNAL_TYPES.find((type) => type === given);
-  if (known === undefined) throw new UsageError(`--signal-type ${given}: expected one of ${SIGNAL_TYPES.join(', ')}`);
-  return known;
-}
-
 /** Throws `UsageError` for a mistake in a flag or in the configuration. */
 export async function readLocalContext(args: Arguments<LocalContextRow>, terminal: Terminal): Promise<LocalContext> {
-  const given = args.text('signal-type');
+  const given = SIGNAL_TYPES.find((type) => type === args.text('signal-type'));
   const state = args.text('state');
   const file = await findConfigFile(args.text('config'), terminal);
   if (file === undefined)
     return {
       stateDirectory: locateStateDirectory(terminal, state),
-      signalType: parseSignalTypeFlag(given ?? 'co2_moer'),
+      signalType: given ?? 'co2_moer',
     };
   // Imported only here: a lookup without a configuration does not load its reader.
   const { loadConfigWithPaths } = await import('./load-configuration.ts');
@@ -50,7 +44,7 @@ export async function readLocalContext(args: Arguments<LocalContextRow>, termina
   const { latitude, longitude } = config.place;
   return {
     stateDirectory: config.state,
-    signalType: given === undefined ? config.service.signalType : parseSignalTypeFlag(given),
+    signalType: given ?? config.service.signalType,
     place: { latitude, longitude },
   };
 }

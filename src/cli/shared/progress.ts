@@ -8,11 +8,11 @@ export interface Progress {
   end(): void;
 }
 
-export function createProgress({ err, interactive }: Pick<Terminal, 'err' | 'interactive'>): Progress {
+export function createProgress({ err, showsProgress }: Pick<Terminal, 'err' | 'showsProgress'>): Progress {
   let lastText = '';
   return {
     show(text) {
-      if (!interactive || text === lastText) return;
+      if (!showsProgress || text === lastText) return;
       err(`\r${text.padEnd(lastText.length)}`);
       lastText = text;
     },
