@@ -13,8 +13,8 @@ import {
   type SlotsLine,
 } from './line-shapes.ts';
 
-const encoder = new TextEncoder();
-const checksum = (json: string) => crc32(encoder.encode(json)).toString(16).padStart(8, '0');
+/** Of the text in UTF-8. */
+const checksum = (json: string) => crc32(json).toString(16).padStart(8, '0');
 
 /** Without the fields that each entry of a shared line has for itself. */
 function splitSlot({ kind: _, at, for: length, energy, ...cause }: SlotEntry) {

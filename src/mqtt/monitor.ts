@@ -152,6 +152,7 @@ function createPublishers(
     publishDecision: loadDocuments.setDecision,
     publishDeviceStatus: loadDocuments.setStatus,
     publishControl(load: string, facts: ControlFacts) {
+      if (isSameControl(loadDocuments.findControl(load), facts)) return;
       const powerKw = config.loads.find(({ name }) => name === load)?.powerKw ?? 0;
       publishRetained(topics.plan(load), buildPlanPayload(load, facts, powerKw));
       loadDocuments.setControl(load, facts);
@@ -174,6 +175,14 @@ function createPublishers(
     publishInfo: (info: Info) => publishRetained(topics.info, buildInfoPayload(info, config, version)),
   } satisfies Partial<Monitor>;
 }
+
+/** The core replaces what it changes and keeps the rest. */
+const isSameControl = (before: ControlFacts | undefined, { job, plan, paused, thresholds }: ControlFacts): boolean =>
+  before !== undefined &&
+  before.job === job &&
+  before.plan === plan &&
+  before.paused === paused &&
+  before.thresholds === thresholds;
 
 /** The document of each load, from its last decision, the last status of its device, its plan and the day's energy. */
 function createLoadDocuments(config: Config, publish: (load: string, document: object) => void) {
@@ -210,6 +219,7 @@ function createLoadDocuments(config: Config, publish: (load: string, document: o
     },
     setStatus: setter(statuses),
     setControl: setter(controls),
+    findControl: (load: string) => controls.get(load),
     setTotals(document: TotalsPayload): void {
       totals = document;
       for (const load of decisions.keys()) publishLoad(load);

@@ -2,7 +2,7 @@
 
 import { crc32 } from 'node:zlib';
 import type { Duration, Instant } from '../domain/units.ts';
-import type { Forecast } from '../service/api/response-types.ts';
+import type { Forecast, Point } from '../service/api/response-types.ts';
 import type { SeriesModel } from './series-model.ts';
 import { emptySignalData, type SignalData } from './signal-store.ts';
 
@@ -72,13 +72,20 @@ function buildSignalHeader({
   };
 }
 
+/** By index: `Float64Array.from` goes through an iterator, ten times as slow. */
+function encodeColumn(points: readonly Point[], field: keyof Point): Uint8Array {
+  const column = new Float64Array(points.length);
+  for (let i = 0; i < column.length; i++) column[i] = points[i]?.[field] ?? Number.NaN;
+  return toByteView(column);
+}
+
 /** Forecast, live index, the archives and what was learned from them; what the course of one day alone needs is left out. */
 export function encodeSignalData(signal: SignalData): Uint8Array {
   const points = signal.forecast?.points ?? [];
   const parts = [
     new TextEncoder().encode(JSON.stringify(buildSignalHeader(signal))),
-    toByteView(Float64Array.from(points, ({ at }) => at)),
-    toByteView(Float64Array.from(points, ({ value }) => value)),
+    encodeColumn(points, 'at'),
+    encodeColumn(points, 'value'),
     ...listArrays(signal.rates),
     ...listArrays(signal.indexes),
   ];
