@@ -1,10 +1,11 @@
 /** Saves and restores the control state with its boot, and the signal data. */
 
-import { type ControlState, decodeControlState, encodeControlState } from '../control/step.ts';
+import type { ControlState } from '../control/step.ts';
 import type { ClockReading } from '../domain/ports.ts';
 import { type Duration, durationBetween, type Uptime } from '../domain/units.ts';
 import { decodeSignalData, encodeSignalData } from '../signal/signal-codec.ts';
 import type { SignalData } from '../signal/signal-store.ts';
+import { decodeControlState, encodeControlState } from './control-state-codec.ts';
 import type { DocumentStore } from './document-store.ts';
 import type { RecordedJobs } from './ledger-writer.ts';
 

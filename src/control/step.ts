@@ -176,5 +176,5 @@ function buildResult(
   return { state, commands, decisions, wakeAt: findWakeUp(context, loads, permitted) };
 }
 
-export { decodeControlState, encodeControlState, initialState } from './state/control-state.ts';
+export { fillControlState, initialState } from './state/control-state.ts';
 export type { ControlState, LoadState };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeControlState, encodeControlState, initialState } from '../../src/control/step.ts';
+import { decodeControlState, encodeControlState } from '../../src/agent/control-state-codec.ts';
+import { initialState } from '../../src/control/step.ts';
 import { hours, minutes } from '../../src/domain/units.ts';
 import { buildHorizon, buildSite, ControlBench, carLoad, heatingLoad, instantFrom, tankLoad } from './control-setup.ts';
 
@@ -25,10 +26,10 @@ describe('the saved state', () => {
   const rows = [
     ['', 'it is not JSON'],
     ['{', 'it is not JSON'],
-    ['null', 'is not an object'],
-    ['[]', 'is not an object'],
-    ['{}', 'version is not 1'],
-    ['{"version":2}', 'version is not 1'],
+    ['null', 'the whole: expected Object, received null'],
+    ['[]', 'version'],
+    ['{}', 'version is missing'],
+    ['{"version":2}', 'version: expected 1, received 2'],
   ] as const;
   it.each(rows)('%j: %s', (text, what) => {
     const read = decodeControlState(text);

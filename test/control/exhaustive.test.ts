@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { decodeControlState, encodeControlState } from '../../src/agent/control-state-codec.ts';
 import type { ControlEvent } from '../../src/control/control-types.ts';
-import {
-  type ControlState,
-  decodeControlState,
-  encodeControlState,
-  initialState,
-  type LoadState,
-  step,
-} from '../../src/control/step.ts';
+import { type ControlState, initialState, type LoadState, step } from '../../src/control/step.ts';
 import { isRunning } from '../../src/domain/levels.ts';
 import type { Level } from '../../src/domain/load-types.ts';
 import type { ClockReading } from '../../src/domain/ports.ts';

@@ -1,7 +1,8 @@
 /** What the owner sets while the agent runs, a pause and thresholds: what they do, and that they outlive a restart. */
 
 import { describe, expect, it } from 'vitest';
-import { decodeControlState, encodeControlState, initialState, step } from '../../src/control/step.ts';
+import { decodeControlState, encodeControlState } from '../../src/agent/control-state-codec.ts';
+import { initialState, step } from '../../src/control/step.ts';
 import type { Level } from '../../src/domain/load-types.ts';
 import { changeThresholds, getThresholds } from '../../src/domain/thresholds.ts';
 import { hours, minutes, type Percentile } from '../../src/domain/units.ts';

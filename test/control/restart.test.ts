@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { decodeControlState, encodeControlState } from '../../src/agent/control-state-codec.ts';
 import type { ControlEvent } from '../../src/control/control-types.ts';
-import {
-  type ControlState,
-  decodeControlState,
-  encodeControlState,
-  initialState,
-  step,
-} from '../../src/control/step.ts';
+import { type ControlState, initialState, step } from '../../src/control/step.ts';
 import {
   type Duration,
   days,

@@ -1,13 +1,8 @@
 /** Loads that obey the core, a power supply that fails and clocks that lie, with the invariants of control checked at every step. */
 
+import { decodeControlState, encodeControlState } from '../../src/agent/control-state-codec.ts';
 import type { ControlEvent, Decision, Site, StepResult } from '../../src/control/control-types.ts';
-import {
-  type ControlState,
-  decodeControlState,
-  encodeControlState,
-  initialState,
-  step,
-} from '../../src/control/step.ts';
+import { type ControlState, initialState, step } from '../../src/control/step.ts';
 import { getPowerPortion } from '../../src/domain/currents.ts';
 import { isRunning } from '../../src/domain/levels.ts';
 import type { Level, LoadConfig, LoadCurrent } from '../../src/domain/load-types.ts';

@@ -1,7 +1,7 @@
 /** The vehicle at a charger: gone it suspends a job, back it has the rest planned anew, full it ends it; where the plug arms, it arms and disarms. */
 
 import { describe, expect, it } from 'vitest';
-import { decodeControlState, encodeControlState } from '../../src/control/step.ts';
+import { decodeControlState, encodeControlState } from '../../src/agent/control-state-codec.ts';
 import { hours, minutes } from '../../src/domain/units.ts';
 import { buildHorizon, buildSite, ControlBench, carLoad, daily, instantFrom } from './control-setup.ts';
 

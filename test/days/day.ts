@@ -1,7 +1,7 @@
 /** Reads a day written as text, lives it through the core, and tells what a homeowner would have seen. */
 
+import { decodeControlState, encodeControlState } from '../../src/agent/control-state-codec.ts';
 import { explainDecision } from '../../src/control/explain.ts';
-import { decodeControlState, encodeControlState } from '../../src/control/step.ts';
 import { formatHoursMinutes } from '../../src/domain/duration-text.ts';
 import { isRunning } from '../../src/domain/levels.ts';
 import type { Level, LoadConfig } from '../../src/domain/load-types.ts';

@@ -1,4 +1,4 @@
-/** The state of the control core between two steps, and its form on disk. */
+/** The state of the control core between two steps. */
 
 import type { Level, LoadCurrent } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
@@ -8,7 +8,6 @@ import type { SignalView } from '../../signal/signal-view.ts';
 import type { Decision, ExpectedSums, Site, VehiclePresence } from '../control-types.ts';
 import type { JobBill } from '../planning/job-pricing.ts';
 import type { PlannedRun } from '../planning/slot-plan.ts';
-import { findStateShapeError } from './state-schema.ts';
 
 const STATE_VERSION = 1;
 
@@ -122,11 +121,6 @@ export interface ControlState {
   readonly loads: readonly LoadState[];
 }
 
-interface UnreadableState {
-  readonly kind: 'unreadable';
-  readonly detail: string;
-}
-
 const UPTIME_ZERO = 0 as Uptime;
 
 const createLoadState = (name: string): LoadState => ({
@@ -194,28 +188,9 @@ export function initialState(site: Site, saved: ControlState | undefined, sameBo
   };
 }
 
-/** JSON text; the same state gives the same bytes. The view is left out: it is built anew from the signal data, and would be most of every write. */
-export const encodeControlState = (state: ControlState): string => JSON.stringify({ ...state, view: undefined });
-
-/** The state of a text written by `encodeControlState`. Anything else is `unreadable`, never an exception. */
-export function decodeControlState(text: string): ControlState | UnreadableState {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return rejectState('it is not JSON');
-  }
-  const shapeError = findStateShapeError(parsed);
-  if (shapeError !== undefined) return rejectState(shapeError);
-  const state = parsed as ControlState;
-  return {
-    ...createControlState([]),
-    ...state,
-    loads: state.loads.map((load) => ({ ...createLoadState(load.name), ...load })),
-  };
-}
-
-const rejectState = (cause: string): UnreadableState => ({
-  kind: 'unreadable',
-  detail: `the saved control state cannot be read (${cause}); minimum times start anew and jobs are armed again`,
+/** A saved state with every key, in their order: what was undefined is not in its text. */
+export const fillControlState = (saved: ControlState): ControlState => ({
+  ...createControlState([]),
+  ...saved,
+  loads: saved.loads.map((load) => ({ ...createLoadState(load.name), ...load })),
 });

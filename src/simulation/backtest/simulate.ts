@@ -1,7 +1,8 @@
 /** Runs the unchanged control core over a recorded history in virtual time, with outputs that obey at once, and records the running times. */
 
+import { decodeControlState, encodeControlState } from '../../agent/control-state-codec.ts';
 import type { ControlEvent, Site } from '../../control/control-types.ts';
-import { type ControlState, decodeControlState, encodeControlState, initialState, step } from '../../control/step.ts';
+import { type ControlState, initialState, step } from '../../control/step.ts';
 import { isRunning } from '../../domain/levels.ts';
 import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
