@@ -3,7 +3,7 @@
 import type { KeyObject } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as v from 'valibot';
-import { type Duration, formatInstant, type Instant, minutes } from '../domain/units.ts';
+import { type Duration, floorTo, formatInstant, hours, type Instant, minutes } from '../domain/units.ts';
 import { finiteSchema, instantSchema, nonEmptyTextSchema } from '../service/api/decode-body.ts';
 import { decodeForecast, decodeHistory, decodeIndex } from '../service/api/decode-data.ts';
 import type { SignalQuery } from '../service/api/query-types.ts';
@@ -96,7 +96,7 @@ const bodySchema = v.object({
   meta: v.looseObject({
     region: nonEmptyTextSchema,
     signal_type: nonEmptyTextSchema,
-    data_point_period_seconds: v.pipe(v.number(), v.minValue(1)),
+    data_point_period_seconds: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(86_400)),
   }),
 });
 type SignalBody = v.InferOutput<typeof bodySchema>;
@@ -116,15 +116,32 @@ function unsealBody(payload: Uint8Array, keys: readonly KeyObject[]): string | {
   }
 }
 
+const padTwo = (n: number) => `${n}`.padStart(2, '0');
+
+/** As `formatInstant`; of the many times of one hour only the first costs a date. */
+function createTimeFormatter(): (at: Instant) => string {
+  let hour = '';
+  let hourStart = Number.NaN;
+  return (at) => {
+    if (floorTo(at, hours(1)) !== hourStart) {
+      hourStart = floorTo(at, hours(1));
+      hour = formatInstant(at).slice(0, 14);
+    }
+    const second = Math.floor((at - hourStart) / 1_000);
+    return `${hour}${padTwo(Math.floor(second / 60))}:${padTwo(second % 60)}+00:00`;
+  };
+}
+
 /** The envelope as the service sends it, so that one decoder judges both. */
 function toServiceBody({ issuedAt, from, values, imputed, meta }: SignalBody): unknown {
   const period = (meta.data_point_period_seconds * 1_000) as Duration;
   const imputedSlots = new Set(imputed);
+  const formatTime = createTimeFormatter();
   const data = values.flatMap((value, slot) =>
     value === null
       ? []
       : {
-          point_time: formatInstant((from + slot * period) as Instant),
+          point_time: formatTime((from + slot * period) as Instant),
           value,
           ...(imputedSlots.has(slot) ? { imputed_data_used: true } : {}),
         },

@@ -111,6 +111,11 @@ describe('a message that is refused', () => {
       /has another form/,
     ],
     [
+      'with a period beyond all dates',
+      sealText(JSON.stringify({ ...wholeBody, meta: { ...meta, data_point_period_seconds: 1e15 } })),
+      /has another form/,
+    ],
+    [
       'an index',
       sealSignal('index', signalOf<'index'>(index), key),
       /holds the index of a region; expected its forecast/,
