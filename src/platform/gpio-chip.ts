@@ -3,6 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GpioFailure } from '../domain/ports.ts';
+import { findLineProgram, PROGRAM_CURE } from './line-program.ts';
 
 /** The header's chip on the boards known: Raspberry Pi 0 to 3, 4, 5. */
 export const HEADER_CHIPS: readonly string[] = ['pinctrl-bcm2835', 'pinctrl-bcm2711', 'pinctrl-rp1'];
@@ -79,7 +80,9 @@ export async function findHeaderLine(line: number, gpio: string): Promise<Header
     entries = await readdir(gpio);
   } catch {
     return buildMissingFailure(
-      `there is no ${gpio} (CONFIG_GPIO_SYSFS), so no line can be switched through onoff: apt install gcc libc6-dev and npm run build, which makes the program for the character device`,
+      findLineProgram() === undefined
+        ? `there is no ${gpio} (CONFIG_GPIO_SYSFS), and gridtide-lines, the program for the character device, was not built, so no line can be switched: ${PROGRAM_CURE}`
+        : `there is no ${gpio} (CONFIG_GPIO_SYSFS), so no line can be switched through onoff: write gpio: auto, which takes the character device`,
     );
   }
   const names = entries.filter((name) => name.startsWith('gpiochip')).sort();

@@ -17,7 +17,7 @@ import {
   FORBIDDEN_CODES,
 } from './gpio-chip.ts';
 import { connectToLines, type LineConnection } from './line-connection.ts';
-import { startLineProgram } from './line-program.ts';
+import { PROGRAM_CURE, startLineProgram } from './line-program.ts';
 
 /** Of the shipped socket unit. */
 export const SERVICE_SOCKET = '/run/gridtide-lines.sock';
@@ -52,8 +52,7 @@ export function toHeldFailure(line: number, answer: string): GpioFailure {
 
 export const NO_PROGRAM_FAILURE: GpioFailure = {
   kind: 'missing',
-  detail:
-    'the program gridtide-lines was not built for this machine, so no line can be switched through the character device: apt install gcc libc6-dev, then npm run build; docs/relays.md says how without a checkout',
+  detail: `the program gridtide-lines was not built for this machine, so no line can be switched through the character device: ${PROGRAM_CURE}`,
 };
 
 /** The service's program, else one that is started here and stays when this process ends. */

@@ -17,6 +17,10 @@ export function findLineProgram(): string | undefined {
   }
 }
 
+/** For people: how the program comes to be there. */
+export const PROGRAM_CURE =
+  'apt install gcc libc6-dev, then npm run build, or install the Debian package, which holds it (docs/relays.md)';
+
 /** Undefined once the program listens on `socket`, else why it does not. It goes on when this process ends. */
 export async function startLineProgram(program: string, socket: string): Promise<string | undefined> {
   try {
