@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -47,12 +47,12 @@ export async function canMountImages(): Promise<boolean> {
 export async function createLoopImage(megabytes: number): Promise<LoopImage> {
   const base = await mkdtemp(join(tmpdir(), 'gridtide-image-'));
   const image = join(base, 'image');
-  const mountPoint = join(base, 'mounted');
+  const mountPoint = join(base, 'mount-point');
   const directory = join(mountPoint, 'state');
   await mkdir(mountPoint);
   await writeFile(image, '');
   await truncate(image, megabytes * 1024 * 1024);
-  runProgram('/usr/sbin/mkfs.ext4', '-q', '-F', '-m', '0', image);
+  runProgram('/usr/sbin/mkfs.ext4', '-q', '-F', '-m', '0', '-E', 'lazy_itable_init=0,lazy_journal_init=0', image);
 
   let isMounted = false;
   let before = 0;
@@ -62,12 +62,26 @@ export async function createLoopImage(megabytes: number): Promise<LoopImage> {
     return Number(readFileSync(`/sys/block/${device}/stat`, 'utf8').trim().split(/\s+/)[6]) * 512;
   };
   const unmount = () => {
-    if (isMounted) runProgram('umount', mountPoint);
+    if (!isMounted) return;
+    // Without power it fails: then there is nothing to write either.
+    spawnSync('sync', ['-f', mountPoint]);
+    runProgram('umount', mountPoint);
     isMounted = false;
+  };
+  /**
+   * A process anywhere that got a mount namespace of its own meanwhile keeps the mount, without power, until it ends: mounted again,
+   * the file would come back as that file system. A copy does not.
+   */
+  const renewImage = async (): Promise<void> => {
+    if (runProgram('losetup', '-j', image) === '') return;
+    const copy = `${image}.new`;
+    runProgram('cp', '--sparse=always', image, copy);
+    await rename(copy, image);
   };
   return {
     directory,
     async mount() {
+      await renewImage();
       runProgram('mount', '-o', 'loop', image, mountPoint);
       isMounted = true;
       await mkdir(directory, { recursive: true, mode: 0o700 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Disk } from '../../src/domain/ports.ts';
 import { createFileDisk } from '../../src/platform/file-disk.ts';
+import { startProcess } from '../doubles/running-process.ts';
 import { canMountImages, createLoopImage, type LoopImage } from './loop-image.ts';
 import { createNumberedWriter, findWriteLosses, type WriteResult } from './numbered-writer.ts';
 import { createTestRandom, readRepetitions } from './test-random.ts';
@@ -90,6 +91,27 @@ describe.skipIf(!(await canMountImages()))('row 69', () => {
       }
     }),
   );
+
+  it('a process elsewhere that keeps the mount of a cut does not disturb the next one', () =>
+    withImage(16, async (image) => {
+      await image.mount();
+      const disk = createFileDisk(image.directory);
+      await disk.replace('document', new TextEncoder().encode('before'));
+      const other = startProcess('unshare', ['--mount', 'sh', '-c', 'echo cloned; exec sleep 600']);
+      try {
+        await other.waitForLine(/cloned/);
+        image.cutPower();
+        image.unmount();
+        await image.mount();
+        expect(await readFile(join(image.directory, 'document'), 'utf8')).toBe('before');
+        await createFileDisk(image.directory).replace('document', new TextEncoder().encode('after'));
+        image.unmount();
+        await image.mount();
+        expect(await readFile(join(image.directory, 'document'), 'utf8')).toBe('after');
+      } finally {
+        await other.stop();
+      }
+    }));
 
   it('the method sees what is lost: a file renamed without a sync is gone or empty', () =>
     withImage(16, async (image) => {
