@@ -1,6 +1,7 @@
 /** The outputs of all loads: opens them, forwards their reports and sets their final levels at a stop. */
 
 import type { Config } from '../config/config.ts';
+import { formatMayRun } from '../domain/levels.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { Broker, BrokerWill, Clock, GpioLines, Log } from '../domain/ports.ts';
 import { createDeviceLease } from '../mqtt/device-lease.ts';
@@ -78,9 +79,16 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
 
   const applyStopLevel = async ({ load: { name, failSafe }, output }: LoadOutput): Promise<boolean> => {
     const failure = await output.apply(failSafe);
-    if (failure !== undefined)
-      parts.log('warn', `load ${name} did not take its fail-safe level ${failSafe}: ${failure.detail}`);
+    if (failure === undefined)
+      parts.log('info', `load ${name} is left at its fail-safe level ${formatMayRun(failSafe)}`);
+    else parts.log('warn', `load ${name} did not take its fail-safe level ${failSafe}: ${failure.detail}`);
     return failure === undefined;
+  };
+  // A device that follows rules of its own is left to them, without a level forced on it first.
+  const releaseDevice = async ({ load: { name }, output }: LoadOutput): Promise<boolean> => {
+    const isReleased = await output.release();
+    if (isReleased) parts.log('info', `load ${name} is left to the rules of its device, which may let it run`);
+    return isReleased;
   };
 
   return {
@@ -93,8 +101,7 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
       const switched = outputs.filter(({ load }) => load.onStop !== 'hold' && !load.observeOnly);
       const results = await Promise.all(
         switched.map(async (one) => {
-          // A device that follows rules of its own is left to them, without a level forced on it first.
-          if (await one.output.release()) return true;
+          if (await releaseDevice(one)) return true;
           const isApplied = await applyStopLevel(one);
           if (isApplied) onApplied(one.load.name, one.load.failSafe);
           return isApplied;

@@ -1,7 +1,7 @@
 /** Explains a decision in one sentence for a homeowner. */
 
 import { formatHoursMinutes } from '../domain/duration-text.ts';
-import { isRunning } from '../domain/levels.ts';
+import { formatMayRun, isRunning } from '../domain/levels.ts';
 import { formatClockTime } from '../domain/local-time.ts';
 import { chooseRateUnit, formatRate, type RateUnit } from '../domain/rate-units.ts';
 import { formatMoney } from '../domain/tariff.ts';
@@ -108,7 +108,8 @@ const REASON_TEXTS: Record<DecisionReason, (facts: ReasonFacts) => string> = {
     `starts a little later than its neighbours${until === undefined ? '' : `, at ${clock(until)}`}${wanted}`,
   override: ({ decision, when }) => `set by hand to ${decision.wanted}${when}`,
   'remote-override': ({ decision, when }) => `set remotely to ${decision.wanted}${when}`,
-  paused: ({ decision }) => `paused by its owner; set to its fail-safe level (${decision.wanted}) until resumed`,
+  paused: ({ decision }) =>
+    `paused by its owner; set to its fail-safe level (${formatMayRun(decision.wanted)}) until resumed`,
   'must-run': () => 'must run now to meet its deadline',
   'max-off': ({ wanted }) => `its maximum time off is over${wanted}`,
   'last-run': ({ wanted }) => `runs until it is done, its job allows no further pause${wanted}`,
@@ -129,7 +130,7 @@ const REASON_TEXTS: Record<DecisionReason, (facts: ReasonFacts) => string> = {
   'no-data': ({ decision }) => `no signal; set to its fail-safe level (${decision.level})`,
   'untrusted-clock': ({ decision }) => `the clock of this device is not synchronised; set to ${decision.level}`,
   'output-fault': ({ decision, when }) =>
-    `the output does not confirm; set to its fail-safe level (${decision.level})${when}`,
+    `the output does not confirm; set to its fail-safe level (${formatMayRun(decision.level)})${when}`,
 };
 
 /** These name their end themselves. */

@@ -52,6 +52,9 @@ export const runLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'recomme
 
 export const isRunning = (level: Level | undefined) => level === 'on' || level === 'recommend' || level === 'force';
 
+/** A level for people: a load that is left at a running one may run. */
+export const formatMayRun = (level: Level) => (isRunning(level) ? `${level}: it may run` : level);
+
 /** The level of this load that comes closest to `level`: `on` is `recommend` to a heat pump, `block` is `off` to a relay. */
 export function toSupportedLevel(load: LoadConfig, level: Level): Level {
   const isSupported = isSgReady(load) ? level !== 'on' && level !== 'off' : level === 'on' || level === 'off';

@@ -39,6 +39,34 @@ it('a device whose token file cannot be read is named, and the other loads go on
   await outputs.close();
 });
 
+it('tells at a stop what each load is left at, and which may run', async () => {
+  const { clock } = createOfflineParts();
+  const lines: string[] = [];
+  const outputs = createLoadOutputs({
+    config: buildMonitorConfig('', {
+      loads: [
+        buildLoad({ kind: 'relay', pin: 17, activeLow: false }, { name: 'tank', failSafe: 'on' }),
+        buildLoad({ kind: 'relay', pin: 22, activeLow: false }, { name: 'pump', failSafe: 'off' }),
+        buildLoad({ kind: 'relay', pin: 23, activeLow: false }, { name: 'fan', failSafe: 'on', onStop: 'hold' }),
+      ],
+    }),
+    ...{ clock, log: (_level: string, text: string) => void lines.push(text), pins: createSimulatedLines() },
+    problems: createProblems(
+      clock,
+      () => {},
+      () => {},
+    ),
+    broker: undefined,
+    ...HANDLERS,
+  });
+  await outputs.open();
+  await outputs.applyStopLevels(() => {});
+  expect(lines).toEqual([
+    'load tank is left at its fail-safe level on: it may run',
+    'load pump is left at its fail-safe level off',
+  ]);
+});
+
 it('loads called as parts of every object have the level of their line, or none', async () => {
   const { clock, log } = createOfflineParts();
   const names = ['constructor', '__proto__', 'tostring'];

@@ -60,6 +60,18 @@ describe('a decision in words', () => {
       'set by hand to off until Thu 01:00',
       { why: 'override', level: 'off', wanted: 'off', until: instantFrom('2026-06-04T08:00:00Z') },
     ],
+    [
+      'paused by its owner; set to its fail-safe level (on: it may run) until resumed',
+      { why: 'paused', level: 'on', wanted: 'on' },
+    ],
+    [
+      'paused by its owner; set to its fail-safe level (off) until resumed',
+      { why: 'paused', level: 'off', wanted: 'off' },
+    ],
+    [
+      'the output does not confirm; set to its fail-safe level (on: it may run)',
+      { why: 'output-fault', level: 'on', wanted: 'on' },
+    ],
     ['no signal; set to its fail-safe level (on)', { why: 'no-data', basis: 'fail-safe' }],
     [
       'the clock of this device is not synchronised; set to off',

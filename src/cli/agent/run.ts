@@ -29,6 +29,10 @@ export const spec = {
       help: 'how many times faster than real time; with --now',
     },
   },
+  notes: [
+    'Ctrl-C leaves each load at its fail-safe level (failSafe): a car and a tank may then run, other loads are off or normal,',
+    'unless configured otherwise. Chargers go back to their own rules. onStop: hold keeps the present level.',
+  ],
 } satisfies CommandSpec;
 
 type Row = keyof typeof spec.options;

@@ -175,7 +175,8 @@ function describeNext(house: House, name: string, load: LoadDocument, { now, for
   if (load.available === false) return `${title} is away.`;
   if (load.override !== 'auto')
     return `${title} is ${load.running ? 'on' : 'off'} by you${until ? ` until ${format.clock(until, now)}` : ''}.`;
-  if (load.why === 'paused') return `${title} is paused by you.`;
+  if (load.why === 'paused')
+    return `${title} is paused by you at its fail-safe level${load.running ? ' and may run' : ''}.`;
   if (load.running) return `${title} runs${end ? ` until ${format.clock(end, now)}` : ''}${ready}.`;
   if (load.why === 'goal-done') return `${title} is ready.`;
   if (load.why === 'not-armed') return `${title} waits for you.`;
