@@ -77,20 +77,6 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
     else if (found.level !== undefined) levels[name] = found.level;
   };
 
-  const applyStopLevel = async ({ load: { name, failSafe }, output }: LoadOutput): Promise<boolean> => {
-    const failure = await output.apply(failSafe);
-    if (failure === undefined)
-      parts.log('info', `load ${name} is left at its fail-safe level ${formatMayRun(failSafe)}`);
-    else parts.log('warn', `load ${name} did not take its fail-safe level ${failSafe}: ${failure.detail}`);
-    return failure === undefined;
-  };
-  // A device that follows rules of its own is left to them, without a level forced on it first.
-  const releaseDevice = async ({ load: { name }, output }: LoadOutput): Promise<boolean> => {
-    const isReleased = await output.release();
-    if (isReleased) parts.log('info', `load ${name} is left to the rules of its device, which may let it run`);
-    return isReleased;
-  };
-
   return {
     byLoad,
     levelsFound: () => levels,
@@ -101,8 +87,8 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
       const switched = outputs.filter(({ load }) => load.onStop !== 'hold' && !load.observeOnly);
       const results = await Promise.all(
         switched.map(async (one) => {
-          if (await releaseDevice(one)) return true;
-          const isApplied = await applyStopLevel(one);
+          if (await releaseDevice(one, parts.log)) return true;
+          const isApplied = await applyStopLevel(one, parts.log);
           if (isApplied) onApplied(one.load.name, one.load.failSafe);
           return isApplied;
         }),
@@ -113,6 +99,20 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
       await Promise.all(outputs.map(({ output }) => output.close()));
     },
   };
+}
+
+async function applyStopLevel({ load: { name, failSafe }, output }: LoadOutput, log: Log): Promise<boolean> {
+  const failure = await output.apply(failSafe);
+  if (failure === undefined) log('info', `load ${name} is left at its fail-safe level ${formatMayRun(failSafe)}`);
+  else log('warn', `load ${name} did not take its fail-safe level ${failSafe}: ${failure.detail}`);
+  return failure === undefined;
+}
+
+/** A device that follows rules of its own is left to them, without a level forced on it first. */
+async function releaseDevice({ load: { name }, output }: LoadOutput, log: Log): Promise<boolean> {
+  const isReleased = await output.release();
+  if (isReleased) log('info', `load ${name} is left to the rules of its device, which may let it run`);
+  return isReleased;
 }
 
 function raiseFailure(problems: Problems, subject: string, load: string, failure: OutputFailure | undefined): void {
