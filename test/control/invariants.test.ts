@@ -22,7 +22,7 @@ import {
 import { regressionHistories } from './regression-histories.ts';
 import { SimulatedSite } from './simulated-site.ts';
 
-const RUNS = Number(process.env.GRIDTIDE_RUNS ?? 250);
+const RUNS = Number(process.env.GRIDTIDE_RUNS ?? 120);
 const EVENTS = 200;
 /**
  * A red run prints a seed, a path and a replayPath beside the shortest history found: GRIDTIDE_SEED, GRIDTIDE_PATH and GRIDTIDE_REPLAY repeat it

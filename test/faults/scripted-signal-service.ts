@@ -39,11 +39,19 @@ const meta = {
   model: { date: '2026-03-01' },
 };
 
+/** Days of forecasts name the same times again and again. */
+const texts = new Map<number, string>();
+function formatSlot(at: Instant): string {
+  const known = texts.get(at) ?? formatInstant(at);
+  texts.set(at, known);
+  return known;
+}
+
 export const buildForecastBody = (now: Instant): ServiceBody => {
   const from = startOfSlot(now);
   const data = Array.from({ length: 864 }, (_, i) => {
     const at = (from + i * PERIOD) as Instant;
-    return { point_time: formatInstant(at), value: rateAt(at) };
+    return { point_time: formatSlot(at), value: rateAt(at) };
   });
   return {
     data,

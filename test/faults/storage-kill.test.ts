@@ -10,7 +10,7 @@ import { type BundledProgram, bundleProgram } from '../doubles/bundle-program.ts
 import { findWriteLosses, type WriteResult } from './numbered-writer.ts';
 import { createTestRandom, readRepetitions } from './test-random.ts';
 
-const KILLS = readRepetitions('GRIDTIDE_KILLS', 200);
+const KILLS = readRepetitions('GRIDTIDE_KILLS', 60);
 const LANES = 2;
 
 let writer: BundledProgram;
