@@ -1,5 +1,6 @@
 /** The levels of each load type, and which of them run the load. */
 
+import { hashFraction } from './hash-fraction.ts';
 import type { ContactInput, Level, LoadConfig, MqttOutputConfig, OutputConfig, WebOutputConfig } from './load-types.ts';
 
 export const isSgReady = ({ output }: LoadConfig) =>
@@ -28,15 +29,24 @@ export function listMqttDevices(output: OutputConfig): readonly MqttOutputConfig
 export const findWebDevice = (output: OutputConfig): WebOutputConfig | undefined =>
   output.kind === 'http' || output.kind === 'home-assistant' ? output : undefined;
 
+/** By what name agents claim the devices of an output. Of an address only the host is shown: the rest may hold a secret. */
+export function listClaimNames(output: OutputConfig): readonly string[] {
+  if (output.kind === 'home-assistant') return [`home-assistant/${new URL(output.url).host}/${output.entity}`];
+  if (output.kind !== 'http') return listMqttDevices(output).map(({ commandTopic }) => commandTopic);
+  const { method, url, body = '' } = output.on;
+  return [`http/${new URL(url).host}/${hashFraction(method, url, body).toString(36).slice(2)}`];
+}
+
 /** Whether a level is only sent, and confirmed by a device of its own or not at all. */
 export const commandsDevice = (output: OutputConfig): boolean =>
   listMqttDevices(output).length > 0 || findWebDevice(output) !== undefined;
 
 /** The topics of its devices that the agent reads. */
 export const listReadTopics = (output: OutputConfig): readonly string[] =>
-  listMqttDevices(output).flatMap(({ stateTopic, availability, meter, vehicle = [] }) =>
+  listMqttDevices(output).flatMap(({ stateTopic, current, availability, meter, vehicle = [] }) =>
     [
       stateTopic,
+      current?.topic,
       availability?.topic,
       meter?.power?.topic,
       meter?.energy?.topic,

@@ -4,10 +4,17 @@ import { waitAtMost } from '../domain/abortable-wait.ts';
 import type { Level } from '../domain/load-types.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
-import type { DeviceCommand } from './command-sender.ts';
+import { buildBusyFailure, type DeviceCommand } from './command-sender.ts';
 import type { PolledDevice, PolledState } from './devices/polled-device.ts';
 import { createLevelKeeper } from './level-keeper.ts';
-import { type DeviceHandlers, type DeviceStatus, isOutputFailure, type Output, type OutputFailure } from './output.ts';
+import {
+  type DeviceHandlers,
+  type DeviceLease,
+  type DeviceStatus,
+  isOutputFailure,
+  type Output,
+  type OutputFailure,
+} from './output.ts';
 import { buildUnavailableFailure, createPolledSender } from './polled-sender.ts';
 import { createStatePoller } from './state-poller.ts';
 
@@ -17,13 +24,14 @@ const OPEN_TIMEOUT = seconds(3);
 export interface PolledOutputParts {
   readonly load: string;
   readonly device: PolledDevice;
+  readonly lease: DeviceLease;
   readonly clock: Clock;
   readonly log: Log;
   readonly maxSends?: number;
 }
 
 export function createPolledOutput(parts: PolledOutputParts): Output {
-  const { load, device, clock } = parts;
+  const { load, device, clock, lease } = parts;
   let report: (update: Level | OutputFailure) => void = () => {};
   let handlers: DeviceHandlers = { onStatus() {}, onPress() {}, onMeter() {} };
   /** What the device reports until then is the answer of `open`. */
@@ -44,14 +52,18 @@ export function createPolledOutput(parts: PolledOutputParts): Output {
 
   return {
     async open() {
+      await lease.acquire();
       poller.start();
       const found = await waitAtMost({ clock, wait: OPEN_TIMEOUT, name: `state of ${load}` }, poller.read());
       isOpened = true;
+      const other = lease.otherHolder();
+      if (other !== undefined) return buildBusyFailure(other);
       return isOutputFailure(found) ? found : toFoundLevel(found);
     },
     async apply(level, current) {
       if (level !== 'on' && level !== 'off')
         throw new Error(`load ${load}: a device over HTTP has the levels on and off, not "${level}"`);
+      await lease.acquire();
       return applyCommand({ level, current });
     },
     async read() {
@@ -72,6 +84,7 @@ export function createPolledOutput(parts: PolledOutputParts): Output {
       keeper.stop();
       sender.cancel();
       poller.stop();
+      await lease.release();
     },
   };
 }

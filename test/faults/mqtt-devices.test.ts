@@ -1,16 +1,18 @@
 /** Faults of loads behind MQTT devices, rows 64, 65 and 67 of the fault table, on a real mosquitto. */
 
 import { expect, it } from 'vitest';
-import type { Level, MqttOutputConfig } from '../../src/domain/load-types.ts';
+import type { Level, MqttOutputConfig, OutputConfig } from '../../src/domain/load-types.ts';
 import type { Broker } from '../../src/domain/ports.ts';
 import { addDuration, type Duration, type Instant, seconds } from '../../src/domain/units.ts';
 import { createDeviceLease } from '../../src/mqtt/device-lease.ts';
 import { createOutput } from '../../src/outputs/create-output.ts';
 import type { Output, OutputFailure } from '../../src/outputs/output.ts';
+import { createHttp } from '../../src/platform/http-client.ts';
 import { createBrokerFactory } from '../../src/platform/mqtt-broker.ts';
 import { createSystemClock } from '../../src/platform/system-clock.ts';
 import { createVirtualClock, type VirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { type AwaitableList, createAwaitableList } from '../doubles/awaitable-list.ts';
+import { HOME_ASSISTANT_TOKEN, startFakeHomeAssistant } from '../doubles/fake-home-assistant.ts';
 import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { type MqttSpy, startMqttSpy } from '../doubles/mqtt-spy.ts';
 import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
@@ -36,7 +38,7 @@ interface Agent {
 }
 
 /** One agent's link and output; the agent shows itself as online as the monitor does. */
-async function agent(port: number, device: string): Promise<Agent> {
+async function agent(port: number, device: string, config: OutputConfig = TASMOTA): Promise<Agent> {
   const availability = { topic: `gridtide/${device}/availability`, payload: 'offline' };
   const broker = createBrokerFactory({ clock: createSystemClock(), random: { fraction: () => 0 } })({
     url: `mqtt://127.0.0.1:${port}`,
@@ -52,7 +54,10 @@ async function agent(port: number, device: string): Promise<Agent> {
   broker.start();
   await online;
   const clock = createVirtualClock(Date.UTC(2026, 2, 1) as Instant);
-  const output = createOutput(buildLoad(TASMOTA), {
+  const http = createHttp();
+  afterTest(() => http.close());
+  const output = createOutput(buildLoad(config), {
+    web: { http, secrets: { read: async () => HOME_ASSISTANT_TOKEN } },
     broker,
     clock,
     log: () => {},
@@ -158,6 +163,34 @@ describeWithMosquitto('loads behind MQTT', () => {
     expect(await second.output.apply('off')).toBeUndefined();
     await whenSent(2);
     expect(commands(spy)).toEqual(['ON', 'OFF']);
+  });
+
+  it('row 67: so is one on an entity of Home Assistant, where both have the same broker', async () => {
+    const { port } = stopAfterTest(await startMosquitto());
+    const house = await startFakeHomeAssistant({ 'switch.car': { state: 'off' } });
+    afterTest(() => house.close());
+    const wire: TcpProxy = await startTcpProxy(port);
+    afterTest(() => wire.stop());
+    const entity: OutputConfig = {
+      ...{ kind: 'home-assistant', url: house.url, tokenFile: 'token', allowsPlainHttp: false },
+      ...{ entity: 'switch.car', onState: 'on', offState: 'off' },
+    };
+    const first = await agent(wire.port, 'cellar', entity);
+    await first.output.open();
+    expect(await first.output.apply('on')).toBeUndefined();
+
+    const second = await agent(port, 'garage', entity);
+    expect(await second.output.open()).toMatchObject({ kind: 'busy' });
+    expect((await second.output.apply('off'))?.detail).toMatch(/the agent "cellar" switches the device/);
+    expect(house.actions).toEqual(['switch.turn_on']);
+
+    const spy = stopAfterTest(await startMqttSpy(`mqtt://127.0.0.1:${port}`));
+    const claim = `gridtide-owners/home-assistant/${new URL(house.url).host}/switch.car`;
+    const freed = spy.waitFor(({ topic, text }) => topic === claim && text === 'garage');
+    await wire.stop();
+    await freed;
+    expect(await second.output.apply('off')).toBeUndefined();
+    expect(house.actions).toEqual(['switch.turn_on', 'switch.turn_off']);
   });
 
   it('row 67: of two that start at once one commands and one is refused', async () => {
