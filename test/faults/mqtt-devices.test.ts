@@ -185,7 +185,7 @@ describeWithMosquitto('loads behind MQTT', () => {
     expect(house.actions).toEqual(['switch.turn_on']);
 
     const spy = stopAfterTest(await startMqttSpy(`mqtt://127.0.0.1:${port}`));
-    const claim = `gridtide-owners/home-assistant/${new URL(house.url).host}/switch.car`;
+    const claim = `gridtide-owners/home-assistant/${new URL(house.url).host}/switch.car`.replaceAll('.', '_');
     const freed = spy.waitFor(({ topic, text }) => topic === claim && text === 'garage');
     await wire.stop();
     await freed;
