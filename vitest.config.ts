@@ -31,7 +31,8 @@ export default defineConfig({
     // One more than there are cores: many tests only wait, for a last will, a keepalive, or a machine that boots.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: SlowFirst },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // Against a test that hangs: a run that is only slow ends before, also on a busy machine.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });

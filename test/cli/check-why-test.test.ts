@@ -548,5 +548,5 @@ describeWithMosquitto('why and test around the life of an agent', () => {
     const unknown = await run(test, config, 'lamp --for 1s');
     expect(unknown).toMatchObject({ code: 1, err: expect.stringMatching(/it is unknown whether the agent runs/) });
     expect(await run(test, config, 'lamp --for 1s --alone')).toMatchObject({ code: 0 });
-  }, 60_000);
+  });
 });

@@ -140,7 +140,7 @@ loads:
     expect([code, err]).toEqual([0, expect.stringMatching(/^trying cellar at .*nothing is published over MQTT/)]);
     expect(out).toMatch(/dry run: .*heating.* would be switched/);
     expect(await readdir(folder)).toEqual(['house.yaml']);
-  }, 60_000);
+  });
 });
 
 describe('Ctrl-C', () => {

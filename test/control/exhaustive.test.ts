@@ -170,7 +170,7 @@ function explore(most: number) {
 
 describe('every state of a small load', () => {
   it('keeps minimum times, starts, trips and commands in all of them, and comes to rest from each', {
-    timeout: 120_000,
+    timeout: 600_000,
   }, () => {
     const { nodes, complete } = explore(400_000);
     expect(complete).toBe(true);

@@ -97,5 +97,5 @@ it.each(['kill', 'cutPower'] as const)(
     console.log(`${LIVES} lives ended by ${end}: ${answers} commands answered, 0 forgotten`);
     await house.close();
   },
-  60_000 + LIVES * 3_000,
+  300_000 + LIVES * 3_000,
 );

@@ -90,7 +90,7 @@ async function expectTruth({ charger, readTotal, problems }: Night): Promise<voi
   expect(problems.filter((problem) => problem !== '')).toEqual([]);
 }
 
-const limit = { timeout: 240_000 };
+const limit = { timeout: 300_000 };
 
 it(
   'the car charges at the hours of the plan and no other, and what is claimed is what its meter counted',

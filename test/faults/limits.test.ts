@@ -99,7 +99,6 @@ describeWithMosquitto('79 descriptors and tasks', () => {
       expect(agent.lines.filter((line) => /EMFILE|too many open|"level":"error"/i.test(line))).toEqual([]);
       expect(await agent.terminate()).toBe(0);
     },
-    60_000,
   );
 
   it.skipIf(!canLimit)(
@@ -124,6 +123,5 @@ describeWithMosquitto('79 descriptors and tasks', () => {
       await spy.waitFor((message) => health(message) && JSON.parse(message.text).parts.storage.ok);
       expect(await agent.terminate()).toBe(0);
     },
-    30_000,
   );
 });

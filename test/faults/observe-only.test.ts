@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { hours } from '../../src/domain/units.ts';
 import { createCrashableAgent } from './crashable-agent.ts';
 
-it('a load in shadow decides and says so for a day, and its line never moves', { timeout: 120_000 }, async () => {
+it('a load in shadow decides and says so for a day, and its line never moves', async () => {
   const tank = (pin: number) => `type: tank, output: {kind: relay, pin: ${pin}}, startSpread: 0m`;
   const house = await createCrashableAgent({
     random: { fraction: () => 0.5 },

@@ -37,7 +37,7 @@ describeWithMosquitto('the end of the process', () => {
     );
     expect(JSON.parse(message.text)).toMatchObject({ level: 'on', override: 'on' });
     expect(spy.messages.filter(({ topic, text }) => topic === PLUG_COMMAND_TOPIC && text !== 'on')).toEqual([]);
-  }, 30_000);
+  });
 
   it('63 SIGTERM while a deaf plug is being switched: offline is said, the state is whole, and it is over within five seconds', async () => {
     const house = await createAgentSetup();
@@ -61,7 +61,7 @@ describeWithMosquitto('the end of the process', () => {
     const again = startAgentProcess(program, house);
     await again.waitForLine(/runs 1 load/);
     expect(again.lines.filter((line) => /damaged|cannot be read/.test(line))).toEqual([]);
-  }, 30_000);
+  });
 
   it('67 a second agent on the same state directory is refused, and so is a test behind its back; after a kill nobody is', async () => {
     const house = await createAgentSetup();
@@ -82,7 +82,7 @@ describeWithMosquitto('the end of the process', () => {
     await first.stop();
     const third = startAgentProcess(program, house);
     await third.waitForLine(/runs 1 load/);
-  }, 30_000);
+  });
 
   it('68 SIGKILL in the middle of switching: the last will is told, and the next life reads all it needs', async () => {
     const house = await createAgentSetup({ onStop: 'hold' });
@@ -99,7 +99,7 @@ describeWithMosquitto('the end of the process', () => {
       expect(agent.lines.filter((line) => /damaged|cannot be read/.test(line))).toEqual([]);
     }
     expect((await readdir(house.state)).some((name) => name.startsWith('control.'))).toBe(true);
-  }, 120_000);
+  });
 
   it('80 a rejection nobody handles: the process ends with an error, and its will says so', async () => {
     const house = await createAgentSetup();
@@ -116,5 +116,5 @@ describeWithMosquitto('the end of the process', () => {
     house.spy.clear();
     startAgentProcess(program, house);
     await house.spy.waitFor(isOnline);
-  }, 30_000);
+  });
 });

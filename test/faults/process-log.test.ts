@@ -50,7 +50,7 @@ describeWithMosquitto('81 the log', () => {
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
     await house.spy.waitFor(isOffline);
-  }, 30_000);
+  });
 
   it('81 the reader of the log is stuck from the start: control goes on, and so does the end', async () => {
     const house = await createAgentSetup({ lines: 'logLevel: debug' });
@@ -62,7 +62,7 @@ describeWithMosquitto('81 the log', () => {
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
     await house.spy.waitFor(isOffline);
-  }, 30_000);
+  });
 
   it('81 the reader comes back: what was said meanwhile is read', async () => {
     const house = await createAgentSetup();
@@ -76,7 +76,7 @@ describeWithMosquitto('81 the log', () => {
     expect(JSON.parse(await pipe.waitForLine(/override/))).toMatchObject({ load: 'plug' });
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
-  }, 30_000);
+  });
 
   it('81 a fault of its own while the reader is stuck: it ends all the same, and the reason is the last line', async () => {
     const house = await createAgentSetup();
@@ -93,5 +93,5 @@ describeWithMosquitto('81 the log', () => {
       await house.spy.waitFor(isOffline);
       if (over !== undefined) expect(JSON.parse(await over)).toMatchObject({ level: 'error' });
     }
-  }, 30_000);
+  });
 });

@@ -65,7 +65,7 @@ describeWithMosquitto('63 SIGTERM during the start', () => {
     await connected;
     expect(await ended(agent)).toBe(0);
     expect(agent.lines.filter((line) => /runs 1 load|"level":"error"/.test(line))).toEqual([]);
-  }, 30_000);
+  });
 
   it('63 while the plug does not say what it is: it is told its fail-safe level, and the broker the farewell', async () => {
     const house = await createAgentSetup();
@@ -80,7 +80,7 @@ describeWithMosquitto('63 SIGTERM during the start', () => {
     await spy.waitFor(isOffline);
     expect(spy.messages.filter(isOnline)).toEqual([]);
     expect(spy.lastText(PLUG_COMMAND_TOPIC)).toBe('off');
-  }, 30_000);
+  });
 
   it(`63 at ${LIVES} moments by chance: nothing is left on or online, and the next life reads all it needs`, async () => {
     const random = createTestRandom('process-start');
@@ -107,5 +107,5 @@ describeWithMosquitto('63 SIGTERM during the start', () => {
     spy.clear();
     startAgentProcess(program, house);
     await spy.waitFor(isOnline);
-  }, 120_000);
+  });
 });

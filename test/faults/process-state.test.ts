@@ -35,7 +35,7 @@ describeWithMosquitto('a state directory that cannot be used', () => {
     await switches(house, 'off');
     await agent.waitForLine(/storage: well again/);
     expect(await agent.terminate()).toBe(0);
-  }, 30_000);
+  });
 
   it('70 gone in the middle of a life: the same, and what is remembered afterwards is the latest', async () => {
     const house = await createAgentSetup({ onStop: 'hold' });
@@ -55,5 +55,5 @@ describeWithMosquitto('a state directory that cannot be used', () => {
       encoding: 'utf8',
     });
     expect(stdout).toMatch(/plug.*on/);
-  }, 30_000);
+  });
 });

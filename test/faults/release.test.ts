@@ -138,7 +138,7 @@ describeWithMosquitto('a device whose agent is gone', () => {
       });
       expect(times.filter((time) => time >= FREE_WITHIN)).toEqual([]);
     },
-    30_000 * KILLS,
+    300_000 + 30_000 * KILLS,
   );
 
   it('keeps its level where the owner wants it held', async () => {
@@ -146,7 +146,7 @@ describeWithMosquitto('a device whose agent is gone', () => {
     await agent.stop();
     await spy.waitFor(({ topic, text }) => topic === 'gridtide/cellar/availability' && text === 'offline');
     expect(spy.messages.filter(({ topic }) => topic === PLUG_COMMAND_TOPIC)).toEqual([]);
-  }, 30_000);
+  });
 
   it('is sent exactly one message by a stop, each of ten: its release, or its fail-safe level', async () => {
     const { url } = stopAfterTest(await startMosquitto());
@@ -165,7 +165,7 @@ describeWithMosquitto('a device whose agent is gone', () => {
         releasePayload ?? offPayload,
       ]),
     );
-  }, 60_000);
+  });
 
   it('does not charge in the peak because a living agent lost that link: it is told again within a second', async () => {
     const { url, port } = stopAfterTest(await startMosquitto());
@@ -181,7 +181,7 @@ describeWithMosquitto('a device whose agent is gone', () => {
     await spy.waitFor(({ text }) => text === '1');
     expect(performance.now() - from).toBeLessThan(1_000);
     while (charger.isCharging()) await new Promise((turn) => setImmediate(turn));
-  }, 60_000);
+  });
 
   it(
     `is free within 35 s of a pulled cable, ${CUTS} of ${CUTS} times`,
@@ -199,6 +199,6 @@ describeWithMosquitto('a device whose agent is gone', () => {
       });
       expect(times.filter((time) => time >= FREE_AFTER_CUT)).toEqual([]);
     },
-    60_000 * CUTS,
+    300_000 + 60_000 * CUTS,
   );
 });

@@ -41,5 +41,5 @@ describe.skipIf(!(await canMountImages()))('row 83', () => {
     } finally {
       await image.remove();
     }
-  }, 120_000);
+  });
 });

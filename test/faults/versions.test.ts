@@ -16,7 +16,7 @@ beforeAll(async () => {
   await home.pass(hours(2));
   await home.close();
   usual = home.disk;
-}, 60_000);
+});
 
 type Change = (disk: MemoryDisk) => Promise<void>;
 

@@ -44,7 +44,7 @@ async function killedImport(text: Buffer, share: number): Promise<void> {
   await over;
 }
 
-it('leaves the old or the new map', { timeout: 120_000 }, async () => {
+it('leaves the old or the new map', async () => {
   await importText(geojsonOf({ ...SHAPE, lastUpdated: OLD }), { disk: createFileDisk(directory) });
   const text = Buffer.from([...geojsonOf({ ...SHAPE, lastUpdated: NEW })].join(''));
   const [x = 0, y = 0] = [...featuresOf(SHAPE)][7]?.polygons[0]?.[0]?.[3] ?? [];

@@ -320,6 +320,6 @@ describe('decisions behind a relay', () => {
           });
         }
     },
-    120_000 + AGENTS * 30_000,
+    300_000 + AGENTS * 30_000,
   );
 });
