@@ -31,7 +31,9 @@ async function writeDeclarations(out) {
         waiting.push(join(dirname(file), `${target}.d.ts`));
       const place = join(out, relative(made, file));
       await mkdir(dirname(place), { recursive: true });
-      await writeFile(place, text.replace(/(from '\.[^']+)\.ts'/g, "$1.js'"));
+      // An import without names declares nothing.
+      const declared = text.replace(/^import '.*';\n/gm, '').replace(/(from '\.[^']+)\.ts'/g, "$1.js'");
+      await writeFile(place, declared);
     }
   } finally {
     await rm(made, { recursive: true, force: true });

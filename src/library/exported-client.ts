@@ -1,5 +1,7 @@
 /** `gridtide/client`: the client of the signal service for other programs, every endpoint of specification 4 with its limits kept. */
 
+import './require-node.ts';
+
 import { serviceUrlType } from '../config/url-types.ts';
 import type { Duration, Instant } from '../domain/units.ts';
 import { createHttp } from '../platform/http-client.ts';

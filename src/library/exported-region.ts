@@ -1,5 +1,7 @@
 /** `gridtide/region`: the region map for other programs: a streamed import into an index file, and lookups that read kilobytes of it. */
 
+import './require-node.ts';
+
 import type { SignalType } from '../domain/load-types.ts';
 import type { Instant } from '../domain/units.ts';
 import { createFileDisk } from '../platform/file-disk.ts';
