@@ -39,7 +39,7 @@ function suggestWithoutPlan(path: string | undefined): string {
   return findIncludingPlan(path) === 'a subscription' ? '; region CAISO_NORTH needs none' : '';
 }
 
-/** One sentence without a full stop, ready for `gridtide NAME: …`, the log and the health message. */
+/** One sentence without a full stop, ready for the error of a command, the log and the health message. */
 export function failureText(failure: Failure): string {
   switch (failure.kind) {
     case 'unreachable':

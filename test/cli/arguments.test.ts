@@ -73,7 +73,7 @@ describe('several mistakes are told at once', () => {
       [`--output needs a value: FILE${help}`, '--policy "," names nothing; expected some of window, timer'],
     ],
     ['--frob --frob', [`there is no option --frob${help}`]],
-    ['-qz', ['there is no option -q' + help]],
+    ['-qz', [`there is no option -q${help}`]],
   ];
   it.each(rows)('%s', (argv, mistakes) =>
     expect(() => parseArguments(spec, argv.split(' '))).toThrow(new UsageError(...mistakes)),

@@ -504,6 +504,7 @@ describeWithMosquitto('why and test around the life of an agent', () => {
   const LOADS = [
     '  lamp: {type: generic, output: {kind: dry-run}, minOn: 0s, minOff: 0s}',
     '  pump: {type: heat-pump, output: {kind: dry-run}, minOn: 30m, minOff: 15m}',
+    '  fan: {type: generic, output: {kind: dry-run}, minOn: 30m, minOff: 0s}',
   ].join('\n');
 
   it('tells nothing before, the decision while it runs, the last one after; guards hold throughout', async () => {
@@ -526,6 +527,12 @@ describeWithMosquitto('why and test around the life of an agent', () => {
 
     const switched = await run(test, config, 'lamp --for 1s --json');
     expect(JSON.parse(switched.out)).toMatchObject({ by: 'agent', read: 'on' });
+
+    expect(await run(test, config, 'fan --for 1s')).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/^fan: 1s is less than its minOn, so after a switch the agent keeps it on for 30m\n/),
+      out: expect.stringMatching(/now on: .*minimum on time until/),
+    });
 
     const guarded = await run(test, config, 'pump --for 1s');
     expect(guarded).toMatchObject({

@@ -70,7 +70,7 @@ describeWithMosquitto('the end of the process', () => {
     const second = startAgentProcess(program, house);
     expect(await second.exit()).toBe(1);
     expect(second.lines).toEqual([
-      `gridtide run: an agent runs on ${house.state} already (process ${first.pid}), and two must not drive the same loads; stop that one first, or give this one its own "device" and --state`,
+      `gridtide run: an agent runs on ${house.state} already (process ${first.pid}), and two must not drive the same loads; stop that one first (kill ${first.pid}; the installed one: sudo systemctl stop gridtide), or give this one its own "device" in its configuration and its own --state DIR`,
     ]);
     await house.mosquitto.stop();
     const words = ['test', 'plug', '--config', house.config, '--for', '1s', '--alone'];

@@ -94,7 +94,7 @@ export async function runAgent(config: LocatedConfig, ports: AgentPorts, termina
   const otherAgent = await findOtherAgent(world.disk);
   if (otherAgent !== undefined)
     throw new JobError(
-      `an agent runs on ${config.state} already (process ${otherAgent}), and two must not drive the same loads; stop that one first, or give this one its own "device" and --state`,
+      `an agent runs on ${config.state} already (process ${otherAgent}), and two must not drive the same loads; stop that one first (kill ${otherAgent}; the installed one: sudo systemctl stop gridtide), or give this one its own "device" in its configuration and its own --state DIR`,
     );
   // Not awaited: the loads come first.
   void registerAgent(world.disk);

@@ -61,7 +61,9 @@ export async function readRunningPlans(args: Arguments, terminal: Terminal, now:
   };
   const { control, signalData } = await loadSavedState([store], saved);
   if (control === undefined)
-    throw new JobError(`${config.state} has no plan because no agent has run with it; start one with gridtide run`);
+    throw new JobError(
+      `${config.state} has no plan because no agent has run with this state directory; name that of the running agent with --state DIR, or start one with gridtide run`,
+    );
   const moment = { wall: now, uptime: 0 as Uptime, trusted: true };
   const horizon =
     signalData && buildSignalView(signalData, moment, { ties: config.ties, ownRegion: signalData.region }).horizon;

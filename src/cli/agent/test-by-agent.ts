@@ -1,7 +1,9 @@
 /** Tests a load through the running agent: sends an override over MQTT and prints the result. */
 
+import { effectiveMinOff, effectiveMinOn } from '../../control/rules/step-context.ts';
 import { waitAbortable } from '../../domain/abortable-wait.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
+import { isRunning } from '../../domain/levels.ts';
 import type { Level } from '../../domain/load-types.ts';
 import type { BrokerMessage, Clock } from '../../domain/ports.ts';
 import { type Duration, seconds } from '../../domain/units.ts';
@@ -71,6 +73,16 @@ const findOutputFault = (health: JsonDocument, load: string): string | undefined
   return outputs?.problem?.split('; ').find((one) => one.startsWith(`load ${load}:`));
 };
 
+/** Prints that a test is shorter than the level must last: the agent keeps it longer than asked for. */
+function announceMinimumTime({ load, level, length }: LoadTest, err: Terminal['err']): void {
+  const minimum = isRunning(level) ? effectiveMinOn(load) : effectiveMinOff(load);
+  const option = isRunning(level) ? 'minOn' : 'minOff';
+  if (length < minimum)
+    err(
+      `${load.name}: ${formatDuration(length)} is less than its ${option}, so after a switch the agent keeps it ${level} for ${formatDuration(minimum)}\n`,
+    );
+}
+
 export async function testThroughAgent(
   loadTest: LoadTest,
   link: BrokerLink,
@@ -79,6 +91,7 @@ export async function testThroughAgent(
   const { config, load, level, length, clock } = loadTest;
   if (config.mqtt !== undefined && !acceptsCommands(config.mqtt))
     throw new JobError('the agent runs and accepts no commands; set mqtt.commands: on, or stop it and try again');
+  announceMinimumTime(loadTest, err);
   const topics = buildTopics(config);
   const loadState = await followTopic(link, clock, topics.load(load.name));
   const health = await followTopic(link, clock, topics.health);

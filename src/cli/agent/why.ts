@@ -172,7 +172,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const known = typeof brokerAnswer === 'string' ? await readFromState(config, load, terminal) : brokerAnswer;
   if (known === undefined)
     throw new JobError(
-      `no decision about "${load.name}" was found: ${brokerAnswer}, and ${config.state} has none; start the agent with this configuration`,
+      `no decision about "${load.name}" was found: ${brokerAnswer}, and ${config.state} has none; start the agent with this configuration, or name the state directory of the running one with --state DIR`,
     );
   if (typeof brokerAnswer === 'string' && config.mqtt !== undefined) terminal.err(`${brokerAnswer}\n`);
   if (args.flag('json')) {
