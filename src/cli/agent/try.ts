@@ -27,7 +27,7 @@ export const spec = {
   },
   notes: [
     'Needs no account, no broker and no hardware: all outputs are dry runs, and the log prints what would be switched.',
-    'It saves nothing: its state is in a temporary directory. Ctrl-C ends it.',
+    'It saves nothing: its state is in a temporary directory. Ctrl-C ends it and prints what each load did.',
     'example: gridtide try --speed 600',
   ],
 } satisfies CommandSpec;
@@ -71,7 +71,10 @@ export async function run(args: Arguments<keyof typeof spec.options>, terminal: 
       `trying ${config.device} at ${url} from ${formatInstant(start)}, ${speed} times real time${dropped}; Ctrl-C ends it\n`,
     );
     // Without the directories of a service manager, which belong to the agent of the house.
-    return await runAgent(trial, { http: createHttp({}), clock, env: {} }, terminal);
+    const code = await runAgent(trial, { http: createHttp({}), clock, env: {} }, terminal);
+    const { summarizeTrial } = await import('./trial-summary.ts');
+    terminal.err(await summarizeTrial(trial, start, clock.now().wall));
+    return code;
   } finally {
     await reference.close();
     await rm(folder, { recursive: true, force: true });
