@@ -25,11 +25,17 @@ for _ in 1 2 3 4; do
   (while :; do :; done) &
   loops="$loops $!"
 done
-started=0 n=0
+# Hundredths of a second since the boot.
+read_uptime() { read -r up _ </proc/uptime && echo "${up%.*}${up#*.}"; }
+started=0 n=0 slowest=0
 while [ $n -lt STARTS ]; do
-  systemctl start gridtide && started=$((started + 1))
-  systemctl stop gridtide
   n=$((n + 1))
+  begun=$(read_uptime)
+  systemctl start gridtide && started=$((started + 1))
+  took=$(($(read_uptime) - begun))
+  [ $took -le $slowest ] || slowest=$took
+  echo "start $n: $started confirmed, $took hundredths of a second"
+  systemctl stop gridtide
 done
 kill $loops
-printf '{"part":"starts","of":"%s","started":"%s"}\n' $n $started
+printf '{"part":"starts","of":"%s","started":"%s","slowest":"%s.%02d"}\n' $n $started $((slowest / 100)) $((slowest % 100))
