@@ -6,7 +6,7 @@ import { combineBacktestFaults } from './backtest/backtest-faults.ts';
 import { type RecordedSeries, sumWeight, timeOfRow } from './backtest/recorded-series.ts';
 import { runTrials } from './backtest/run-backtest.ts';
 import { createBacktestFeed } from './backtest/signal-feeds.ts';
-import { type SimulatedTrack, simulateSites } from './backtest/simulate.ts';
+import { type SimulatedTrack, simulateSites, startShortlyBefore } from './backtest/simulate.ts';
 
 /** What one pair of thresholds did. */
 export interface ThresholdTrial {
@@ -133,7 +133,7 @@ function tryThresholds(tuning: TuningOptions, settings: readonly ThresholdSettin
   const tracks = simulateSites({
     sites: settings.map(({ load, onBelow, offAbove }) => {
       const tried = { ...isolateLoad(load), onBelow: onBelow as Percentile, offAbove: offAbove as Percentile };
-      return { site: { device: 'tune', timezone, loads: [tried] }, measureFrom: from };
+      return startShortlyBefore({ device: 'tune', timezone, loads: [tried] }, from);
     }),
     record,
     feed: createBacktestFeed('threshold', record),

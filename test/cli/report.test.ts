@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as command from '../../src/cli/agent/report.ts';
+import type { Instant } from '../../src/domain/units.ts';
+import type { SlotEntry } from '../../src/ledger/entries.ts';
 import { getLedgerFile } from '../../src/ledger/ledger-files.ts';
 import { formatEntries } from '../../src/ledger/ledger-lines.ts';
 import { runCommand } from '../doubles/run-command.ts';
@@ -36,6 +38,19 @@ describe('gridtide report', () => {
     expect(totals[0].savedKg).toBeCloseTo(6 * 0.5 * 0.45359237, 9);
     expect(totals[1]).toMatchObject({ load: 'heating', span: '2026-03-02', pricedKwh: 0, standing: 'unknown' });
     expect('kg' in totals[1]).toBe(false);
+  });
+  it('of ten years with a torn month it counts all whole lines, and says once what is lost', async () => {
+    const state = await mkdtemp(join(folder, 'years-'));
+    const starts = Array.from({ length: 120 }, (_, month) => Date.UTC(2016, month, 2, 12) as Instant);
+    for (const [month, at] of starts.entries()) {
+      const text = formatEntries([{ ...(slotEntries(0)[0] as SlotEntry), at }]);
+      await writeFile(join(state, getLedgerFile(at)), month === 60 ? `${text}torn\n${text.slice(0, 20)}` : text);
+    }
+    const { code, out, err } = await report('--state', state, '--json', '--month');
+    expect([code, err]).toEqual([0, '2 damaged lines of the ledger skipped\n']);
+    const { totals, damaged } = JSON.parse(out) as { totals: { energyKwh: number }[]; damaged: number };
+    expect([totals.length, damaged]).toEqual([120, 2]);
+    expect(totals.map(({ energyKwh }) => energyKwh.toFixed(3))).toEqual(totals.map(() => '0.500'));
   });
   it('says it in lines a person can read', async () => {
     const { out } = await report('--state', folder, '--month');

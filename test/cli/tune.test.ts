@@ -30,7 +30,7 @@ beforeAll(async () => {
   const seen = slots.map(({ at, rate }) =>
     formatEntries([{ kind: 'seen', region: 'PSCO', at, period: minutes(5), rate: rate as LbsPerMwh }]),
   );
-  await writeFile(join(folder, getLedgerFile(START)), seen.join(''));
+  await writeFile(join(folder, getLedgerFile(START)), `${seen.join('')}torn`);
   state = folder;
   await writeFile(
     config,
@@ -68,11 +68,12 @@ describe('gridtide tune', () => {
     expect(water.proposed.lbsPerMwh).toBeLessThan(water.now.lbsPerMwh);
     expect(water.proposed.hoursPerDay).toBeGreaterThanOrEqual(0.98 * water.now.hoursPerDay);
   });
-  it('says the same from the ledger of a state directory', async () => {
+  it('says the same from the ledger of a state directory, and of a torn line once', async () => {
     const fromFile = JSON.parse((await propose(...wave(), '--load', 'car', '--json')).out);
     const fromLedger = await propose('--state', state, '--config', config, '--days', '3', '--load', 'car', '--json');
     const { proposals } = JSON.parse(fromLedger.out);
     expect(proposals).toEqual(fromFile.proposals);
+    expect(fromLedger.err).toBe('1 damaged line of the ledger skipped\n');
   });
   it('says it in a table, with what is and what is proposed', async () => {
     const { out } = await propose(...wave(), '--load', 'car', '--load', 'water');

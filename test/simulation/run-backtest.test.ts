@@ -1,7 +1,7 @@
 /** The replay of a history, on a small one made here: what it counts, what it measures, what it never does. */
 
 import { describe, expect, it } from 'vitest';
-import { formatInstant, type Instant, type Kilowatt } from '../../src/domain/units.ts';
+import { addDuration, days, formatInstant, type Instant, type Kilowatt } from '../../src/domain/units.ts';
 import type { Series } from '../../src/reference/world/recorded-signal.ts';
 import { backtestFaultNames, combineBacktestFaults } from '../../src/simulation/backtest/backtest-faults.ts';
 import { builtInLoads, listJobs } from '../../src/simulation/backtest/backtest-loads.ts';
@@ -21,6 +21,8 @@ import {
   policies,
   runBacktest,
 } from '../../src/simulation/backtest/run-backtest.ts';
+import { createBacktestFeed } from '../../src/simulation/backtest/signal-feeds.ts';
+import { simulateSites, startShortlyBefore } from '../../src/simulation/backtest/simulate.ts';
 
 /** 2020-06-01T00:00Z. */
 const START = Date.UTC(2020, 5, 1);
@@ -162,6 +164,23 @@ describe('the policies on a history that repeats', () => {
       expect((rolling?.kg ?? 0) + (rolling?.savedKg ?? 0)).toBeCloseTo(atOnce?.kg ?? 0, 1);
     }
   });
+});
+
+it('a load that starts two days before what is measured runs there as one that ran through all days before', () => {
+  const record = buildRecordedSeries(wave(6, 40));
+  const measureFrom = addDuration(START as Instant, days(4));
+  const loads = [...builtInLoads, ...builtInLoads.slice(2).map(({ goal: _, ...load }) => ({ ...load, name: 'plain' }))];
+  const sites = loads.map((load) =>
+    startShortlyBefore({ device: 'cellar', timezone: ZONE, loads: [load] }, measureFrom),
+  );
+  const feed = () => createBacktestFeed('forecast', record);
+  const simulate = (all: typeof sites) =>
+    simulateSites({ sites: all, record, feed: feed(), faults: combineBacktestFaults([], START as Instant) }).map(
+      ([track]) => (track?.runIntervals ?? []).filter(({ to }) => to > measureFrom),
+    );
+  const short = simulate(sites);
+  expect(short).toEqual(simulate(sites.map(({ site }) => ({ site, measureFrom }))));
+  expect(short.map(({ length }) => length > 0)).toEqual(loads.map(() => true));
 });
 
 describe('under a fault', () => {

@@ -2,13 +2,13 @@
 
 import type { Config } from '../../config/config.ts';
 import { formatMoney } from '../../domain/tariff.ts';
-import { formatCount, type Instant } from '../../domain/units.ts';
+import type { Instant } from '../../domain/units.ts';
 import type { TimerWindow } from '../../ledger/instead-hours.ts';
 import { listLedgerFiles } from '../../ledger/ledger-files.ts';
 import { computeTotalsByMonth, type Total } from '../../ledger/totals.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
 import { parseTimeFlag } from '../shared/flag-parsers.ts';
-import { openLedger } from '../shared/ledger-directory.ts';
+import { openLedger, warnOfSkippedLines } from '../shared/ledger-directory.ts';
 import { loadOptionalConfig } from '../shared/load-configuration.ts';
 import { locateStateDirectory, STATE_ROW } from '../shared/state-directory.ts';
 import { type CsvColumns, formatColumns, formatCsv } from '../shared/table.ts';
@@ -63,9 +63,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     ...(timers === undefined ? {} : { timers }),
     now: Date.now() as Instant,
   });
-  if (damaged > 0) terminal.err(`${formatCount(damaged, 'damaged line')} of the ledger skipped\n`);
-  if (foreign > 0)
-    terminal.err(`${formatCount(foreign, 'line')} of the ledger skipped: written by another version of gridtide\n`);
+  warnOfSkippedLines({ damaged, foreign }, terminal);
   for (const zone of timezones)
     if (zone !== timezone) terminal.err(`months older than 13 are stored in days of ${zone}, not of ${timezone}\n`);
   if (args.flag('json')) terminal.out(`${JSON.stringify({ damaged, foreign, totals: rows.map(toTotalDocument) })}\n`);

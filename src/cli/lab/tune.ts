@@ -19,7 +19,7 @@ import {
   type ThresholdTrial,
 } from '../../simulation/tune-thresholds.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
-import { openLedger } from '../shared/ledger-directory.ts';
+import { openLedger, warnOfSkippedLines } from '../shared/ledger-directory.ts';
 import { loadOptionalConfig } from '../shared/load-configuration.ts';
 import { createProgress } from '../shared/progress.ts';
 import { locateStateDirectory, STATE_ROW } from '../shared/state-directory.ts';
@@ -78,7 +78,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const recorded =
     files.length > 0
       ? await readRecordedFiles(files, units)
-      : await readLedgerSeries(config?.state ?? locateStateDirectory(terminal, state), dayCount + LEAD_DAYS);
+      : await readLedgerSeries(config?.state ?? locateStateDirectory(terminal, state), dayCount + LEAD_DAYS, terminal);
   const series = selectLastDays(recorded, dayCount);
   const to = ((series.slots.at(-1) ?? 0) + 1) * SLOT;
   const from = (to - days(dayCount)) as Instant;
@@ -101,16 +101,20 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
 }
 
 /** The best rates of the last days in the ledger, of its most recent region. */
-async function readLedgerSeries(state: string, dayCount: number): Promise<Series> {
+async function readLedgerSeries(state: string, dayCount: number, terminal: Terminal): Promise<Series> {
   const { names, read } = await openLedger(state);
   const book = createRateBook();
   let region = '';
-  for await (const { entries } of read(names.slice(-countMonths(dayCount)))) {
+  const lost = { damaged: 0, foreign: 0 };
+  for await (const { entries, damaged, foreign } of read(names.slice(-countMonths(dayCount)))) {
+    lost.damaged += damaged;
+    lost.foreign += foreign;
     for (const entry of entries) {
       book.add(entry);
       if (entry.kind === 'seen') region = entry.region;
     }
   }
+  warnOfSkippedLines(lost, terminal);
   const rates = book.find(region);
   const known = [...(rates?.bySlot ?? [])]
     .flatMap(([at, record]) => {

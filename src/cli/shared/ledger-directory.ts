@@ -3,15 +3,26 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DiskError } from '../../domain/ports.ts';
+import { formatCount } from '../../domain/units.ts';
 import { type LedgerMonth, listLedgerFiles, readLedgerMonths } from '../../ledger/ledger-files.ts';
 import { isFileMissing, translateDiskError } from '../../platform/disk-error-text.ts';
 import { keepYoungHeapSmall } from '../../platform/young-heap.ts';
-import { JobError } from './command.ts';
+import { JobError, type Terminal } from './command.ts';
 
 export interface LedgerDirectory {
   /** Names of its files, the oldest first. */
   readonly names: readonly string[];
   read(names: readonly string[]): AsyncGenerator<LedgerMonth>;
+}
+
+/** One sentence a kind: lines torn or changed, and lines of another version. */
+export function warnOfSkippedLines(
+  { damaged, foreign }: Pick<LedgerMonth, 'damaged' | 'foreign'>,
+  terminal: Terminal,
+): void {
+  if (damaged > 0) terminal.err(`${formatCount(damaged, 'damaged line')} of the ledger skipped\n`);
+  if (foreign > 0)
+    terminal.err(`${formatCount(foreign, 'line')} of the ledger skipped: written by another version of gridtide\n`);
 }
 
 /** Throws `JobError` when the directory has no ledger. */

@@ -26,7 +26,7 @@ import {
   createPlanOnceFeed,
   withPrices,
 } from './signal-feeds.ts';
-import { type SimulatedTrack, simulateSites } from './simulate.ts';
+import { type SimulatedTrack, simulateSites, startShortlyBefore } from './simulate.ts';
 
 export const policies = [
   'immediate',
@@ -162,10 +162,9 @@ export function runTrials({ trials, onProgress, ...shared }: TrialOptions): read
   const tests = trials.map(({ load, range }) => ({ ...shared, loads: [load], range }));
   const jobs = tests.map(listAllJobs);
   const tracks = simulateSites({
-    sites: tests.map((test, i) => ({
-      site: buildBacktestSite(test, test.loads),
-      measureFrom: findFirstStart(jobs[i] ?? []),
-    })),
+    sites: tests.map((test, i) =>
+      startShortlyBefore(buildBacktestSite(test, test.loads), findFirstStart(jobs[i] ?? [])),
+    ),
     record,
     feed: createBacktestFeed('forecast', record),
     faults,

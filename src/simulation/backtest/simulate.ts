@@ -6,7 +6,7 @@ import { type ControlState, initialState, step } from '../../control/step.ts';
 import { isRunning } from '../../domain/levels.ts';
 import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
-import { type Instant, subtractDuration, type Uptime } from '../../domain/units.ts';
+import { days, type Instant, subtractDuration, type Uptime } from '../../domain/units.ts';
 import type { Basis, SignalView } from '../../signal/signal-view.ts';
 import type { BacktestFaults } from './backtest-faults.ts';
 import { findRowFrom, type RecordedSeries, timeOfRow } from './recorded-series.ts';
@@ -38,7 +38,19 @@ interface SimulatedSite {
   readonly site: Site;
   /** What is before only teaches. */
   readonly measureFrom: Instant;
+  /** Rows before it only teach the signal: the core starts at the first row from then on. */
+  readonly startFrom?: Instant;
 }
+
+/** Starts are limited by the day, and a whole daily job lies between the start and what is measured. */
+const LEAD_IN = days(2);
+
+/** A site whose loads have run for two days when the measuring begins, and not through all the days that teach the signal. */
+export const startShortlyBefore = (site: Site, measureFrom: Instant): SimulatedSite => ({
+  site,
+  measureFrom,
+  startFrom: subtractDuration(measureFrom, LEAD_IN),
+});
 
 export interface SimulationOptions {
   readonly sites: readonly SimulatedSite[];
@@ -56,21 +68,26 @@ export interface SimulationOptions {
 export function simulateSites(options: SimulationOptions): readonly (readonly SimulatedTrack[])[] {
   const { record, feed, faults, onProgress } = options;
   const readClock = createFaultyClock(record, faults);
-  const cores = options.sites.map((site) => createSimulatedCore(site, timeOfRow(record, 0), readClock));
+  const sites = options.sites.map((site) => ({
+    firstRow: findRowFrom(record, site.startFrom ?? timeOfRow(record, 0)),
+    core: createSimulatedCore(site, timeOfRow(record, 0), readClock),
+  }));
   for (let row = 0; row < record.rows; row++) {
     const at = timeOfRow(record, row);
-    const isFresh = row === 0 || record.gapRows[row - 1] === row;
-    for (const core of cores) {
+    const isAfterGap = row === 0 || record.gapRows[row - 1] === row;
+    const started = sites.filter(({ firstRow }) => firstRow <= row);
+    for (const { firstRow, core } of started) {
+      const isFresh = isAfterGap || row === firstRow;
       if (isFresh) core.startFresh(at);
       else core.runUntil(at);
       if (!isFresh && faults.isRestart(at)) core.restart(at);
     }
     const answered = faults.isAnswered(at) ? findRowFrom(record, subtractDuration(at, faults.answerDelay)) : undefined;
     const view = feed(answered, readClock(at));
-    for (const core of cores) core.receiveSignal(at, view);
+    for (const { core } of started) core.receiveSignal(at, view);
     if (onProgress !== undefined && row % 2_048 === 0) onProgress(row);
   }
-  return cores.map(({ tracks }) => tracks);
+  return sites.map(({ core }) => core.tracks);
 }
 
 const createFaultyClock = (record: RecordedSeries, faults: BacktestFaults) => {
