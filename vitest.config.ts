@@ -34,5 +34,6 @@ export default defineConfig({
     // Against a test that hangs: a run that is only slow ends before, also on a busy machine.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    expect: { poll: { timeout: 250_000 } },
   },
 });

@@ -463,6 +463,9 @@ describeWithMosquitto('gridtide test of a device that says nothing', () => {
       const { spy, config } = await setting(failSafe);
       const { code, err, out } = await run(hasty, config, 'plug');
       expect([code, out]).toEqual([1, '']);
+      // The spy has received all that the broker took before.
+      await spy.publish('end/of/list', 'x');
+      await spy.waitFor(({ topic }) => topic === 'end/of/list');
       expect(spy.messages.filter(({ topic }) => topic === 'plug/set').map(({ text }) => text)).toEqual(commands);
       expect(err).toMatch(/^plug: opening, then waiting up to 3s for its state on plug\/state$/m);
       expect(err).toMatch(/^plug: switching on, then waiting up to 10s for its state on plug\/state$/m);

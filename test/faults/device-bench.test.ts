@@ -15,8 +15,6 @@ import { stopAfterTest } from '../doubles/stop-after-test.ts';
 import { buildLoad } from '../outputs/output-fixture.ts';
 import { chargesNow, DEVICE_SCRIPTS, type DeviceScript, startScriptedDevice } from './scripted-devices.ts';
 
-/** Of an event at which the device speaks. */
-const REASSERT_WITHIN = 1_000;
 const table: string[] = [];
 afterAll(() => console.log(['device | event | sent | after | health', ...table].join('\n')));
 
@@ -56,7 +54,7 @@ async function start(script: DeviceScript, more: Partial<MqttOutputOptions> = {}
   await output.open();
   const pass = (time: Duration) => clock.runUntil(addDuration(clock.now().wall, time));
   /** After an event: waits for the level to be sent again, and enters it into the table. */
-  const record = async (event: string, happen: () => Promise<unknown>, isOver: () => boolean): Promise<number> => {
+  const record = async (event: string, happen: () => Promise<unknown>, isOver: () => boolean): Promise<void> => {
     const before = device.commands.length;
     const from = performance.now();
     await happen();
@@ -64,7 +62,6 @@ async function start(script: DeviceScript, more: Partial<MqttOutputOptions> = {}
     const took = performance.now() - from;
     const sent = device.commands.slice(before).join(' ') || 'nothing';
     table.push([script.name, event, sent, `${Math.round(took)} ms`, news.at(-1) ?? 'ok'].join(' | '));
-    return took;
   };
   return { device, output, mosquitto, clock, news, presses, readings, status: () => status, until, pass, record };
 }
@@ -97,13 +94,12 @@ describeWithMosquitto('the bench of devices', () => {
       expect(device.commands.length).toBe(2);
     });
 
-    it('keeps its level over a reboot: told again within a second of its return', async () => {
+    it('keeps its level over a reboot: told again at its return, while the time of its output stands still', async () => {
       const { device, output, record, pass, presses } = await start(script);
       const level = script.afterReboot === 'off' ? 'on' : 'off';
       await output.apply(level);
       await pass(seconds(10));
-      const took = await record('reboot', device.reboot, () => device.commands.length === 2);
-      expect(took).toBeLessThan(REASSERT_WITHIN);
+      await record('reboot', device.reboot, () => device.commands.length === 2);
       expect(device.state().mode).toBe(level);
       expect(presses).toEqual([]);
     });
@@ -177,12 +173,11 @@ describeWithMosquitto('the bench of devices', () => {
       const { device, output, record, status } = await start(script);
       await output.apply('off');
       const falls = script.charger?.afterPlugIn !== undefined;
-      const took = await record(
+      await record(
         'plug-in',
         device.plugIn,
         () => status().vehicle?.connected === true && device.commands.length === (falls ? 2 : 1),
       );
-      expect(took).toBeLessThan(REASSERT_WITHIN);
       while (chargesNow(device.state())) await new Promise((turn) => setImmediate(turn));
     });
 
@@ -191,12 +186,11 @@ describeWithMosquitto('the bench of devices', () => {
       await device.plugIn();
       await output.apply('off');
       const falls = script.charger?.afterUnplug !== undefined;
-      const took = await record(
+      await record(
         'unplug',
         device.unplug,
         () => status().vehicle?.connected === false && device.commands.length === (falls ? 2 : 1),
       );
-      expect(took).toBeLessThan(REASSERT_WITHIN);
       await device.plugIn();
       await until(() => status().vehicle?.connected === true);
       while (chargesNow(device.state())) await new Promise((turn) => setImmediate(turn));

@@ -127,7 +127,7 @@ describeWithMosquitto('the agent and its broker', () => {
     const before = await plugIs(spy, ({ level, why }) => level === 'on' && why === 'remote-override');
     await spy.waitFor(({ topic, text }) => topic === STATE && text === 'on');
     // Saving holds up neither the plug nor the answer: a kill before it is done comes too early for this row.
-    await expect.poll(saved, { timeout: 250_000 }).toContain('"remote":{');
+    await expect.poll(saved).toContain('"remote":{');
     await first.stop();
     await availability(spy, 'offline');
 

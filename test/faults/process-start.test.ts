@@ -90,8 +90,11 @@ describeWithMosquitto('63 SIGTERM during the start', () => {
     spy.clear();
     let unbegun = 0;
     for (let life = 0; life < LIVES; life += 1) {
+      // Every other one has begun for certain, however long a start takes by now.
+      const isBegun = life % 2 === 1 ? house.mosquitto.nextLogLine(/New connection from/) : undefined;
       const agent = startAgentProcess(program, house);
-      await new Promise((resume) => setTimeout(resume, random.fraction() * 1.2 * startMs));
+      await isBegun;
+      await new Promise((resume) => setTimeout(resume, random.fraction() * (isBegun ? 0.3 : 1.2) * startMs));
       const code = await ended(agent);
       // Before its first line Node itself ends on the signal.
       if (code === null) unbegun += 1;
@@ -103,7 +106,7 @@ describeWithMosquitto('63 SIGTERM during the start', () => {
     await spy.waitFor(({ topic }) => topic === 'end/of/list');
     expect(spy.lastText(AVAILABILITY_TOPIC) ?? 'offline').toBe('offline');
     expect(spy.messages.filter(({ topic, text }) => topic === PLUG_COMMAND_TOPIC && text !== 'off')).toEqual([]);
-    expect(unbegun).toBeLessThan(LIVES);
+    expect(unbegun).toBeLessThanOrEqual(Math.ceil(LIVES / 2));
     spy.clear();
     startAgentProcess(program, house);
     await spy.waitFor(isOnline);

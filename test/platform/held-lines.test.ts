@@ -297,7 +297,7 @@ describe.skipIf(program === undefined)('the client of the holder', () => {
       const [ended = 0] = processes;
       process.kill(ended, signal);
       processes.clear();
-      await expect.poll(() => line.read(), { timeout: 250_000 }).toBe(found);
+      await expect.poll(() => line.read()).toBe(found);
       if (!found) await levels.whenCount(1);
       expect(levels.all).toEqual(found ? [] : [false]);
       const { process: again } = await connect();

@@ -193,7 +193,7 @@ describe('stopping', () => {
     const other = createHttp();
     const before = service.countRequests('/silent');
     const replies = Array.from({ length: 8 }, () => other.request(ask('/silent')));
-    await vi.waitFor(() => expect(service.countRequests('/silent')).toBeGreaterThan(before + 5));
+    await expect.poll(() => service.countRequests('/silent')).toBeGreaterThan(before + 5);
     await other.close();
     for (const reply of await Promise.all(replies)) expect(reply).toMatchObject({ kind: 'stopped' });
   });
