@@ -43,7 +43,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const isNews = createNewsFilter();
   const pageListener = args.flag('page') ? createPageHost(args.text('listen') ?? '', terminal) : undefined;
   const isPaced = (terminal.interactive && !json) || pageListener !== undefined;
-  if (!json) terminal.out(`A day of a house in California, seed ${seed}: a car, a heat pump and a water heater.\n\n`);
+  if (!json) terminal.out(formatIntroduction(seed));
 
   const { result, cells, from, published } = await runDemo({
     seed,
@@ -75,6 +75,15 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   return 0;
 }
 
+const formatIntroduction = (seed: number) =>
+  [
+    `A day of a house in California, seed ${seed}: a car, a heat pump and a water heater.`,
+    'The rate (lb/MWh) is the CO2 of one more kilowatt-hour now; the index ranks it among the rates of the next 24 hours,',
+    '0 the cleanest and 100 the dirtiest, so the same rate has a lower index before dirtier hours and a higher one before cleaner hours.',
+    '',
+    '',
+  ].join('\n');
+
 /** The page lives from the start of the house until Ctrl-C. */
 function createPageHost(address: string, { err, stop }: Terminal) {
   let demoPage: DemoPage | undefined;
@@ -89,7 +98,7 @@ function createPageHost(address: string, { err, stop }: Terminal) {
       async beforeEnd() {
         if (stop.aborted) return;
         isDayOver = true;
-        err(`the day is over; the page stays at ${demoPage?.url} until Ctrl-C\n`);
+        err(`the day is over; the page stays at ${demoPage?.url} until Ctrl-C, which prints the totals\n`);
         await waitForAbort(stop);
       },
     },
