@@ -33,11 +33,11 @@ export function start(program: string, args: readonly string[]): Child {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   children.add(child);
   const lines: string[] = [];
-  const looks = new Set<() => void>();
+  const looks = new Set<(line: string) => void>();
   for (const stream of [child.stdout, child.stderr])
     createInterface({ input: stream }).on('line', (line) => {
       lines.push(line);
-      for (const look of [...looks]) look();
+      for (const look of [...looks]) look(line);
     });
   const over = new Promise<void>((resolve) =>
     child.once('close', () => {
@@ -52,15 +52,14 @@ export function start(program: string, args: readonly string[]): Child {
       new Promise((resolve, reject) => {
         const fail = (what: string) => reject(new Error(`${what} ${pattern}:\n${lines.slice(-10).join('\n')}`));
         const late = setTimeout(() => fail(`no line in ${WAIT_MS / 1000} s like`), WAIT_MS);
-        const look = () => {
-          const found = lines.find((line) => pattern.test(line));
-          if (found === undefined) return;
+        const look = (line: string | undefined) => {
+          if (line === undefined || !pattern.test(line)) return;
           looks.delete(look);
           clearTimeout(late);
-          resolve(found);
+          resolve(line);
         };
         looks.add(look);
-        look();
+        look(lines.find((line) => pattern.test(line)));
         void over.then(() => fail('ended without a line like'));
       }),
     async end(signal = 'SIGTERM') {
