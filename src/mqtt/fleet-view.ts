@@ -83,6 +83,7 @@ function applyTotals(device: Device, fields: Fields): void {
 }
 
 function applyLoad(device: Device, load: string, fields: Fields): void {
+  if (load.length > MAX_TEXT) return;
   if (device.loads.has(load) || device.loads.size < MAX_LOADS) device.loads.set(load, fields.running === true);
 }
 

@@ -65,6 +65,14 @@ describeWithMosquitto('gridtide fleet', () => {
       /^house-007 +problem +SOUTH +fresh-forecast +- .*clock: this device's clock is not synchronised$/,
     );
   });
+  it('lets no text of a house command the terminal', async () => {
+    const broker = stopAfterTest(await startMosquitto());
+    const writer = stopAfterTest(await startMqttSpy(broker.url, {}, []));
+    const health = JSON.stringify({ problem: 'clock\u001b[2J\nhouse-1 ok' });
+    await writer.publish('gridtide/cellar/health', health, { retain: true });
+    const { out } = await runCommand(fleet, ['--broker', broker.url]);
+    expect(out.split('\n')[1]).toMatch(/ clock\?\[2J\?house-1 ok$/);
+  });
   it('selects a region', async () => expect(await readDevices('--region', 'SOUTH')).toHaveLength(DEVICES / 2));
   it('prints OpenMetrics', async () => {
     const { out } = await run('--metrics', '--region', 'SOUTH');

@@ -82,9 +82,10 @@ describe('the view of a fleet', () => {
       ['gridtide/a/health', '[1]'],
       ['gridtide/a/totals', '{"today": 7}'],
       ['gridtide/a/info', JSON.stringify({ version: 'v'.repeat(10_000), region: 5 })],
+      [`gridtide/a/loads/${'l'.repeat(201)}`, '{"running": true}'],
       ...loads,
     );
     expect(row).toMatchObject({ region: '', energyTodayKwh: null, problem: '' });
-    expect([row?.version.length, row?.running.length]).toEqual([200, 64]);
+    expect([row?.version.length, row?.running.length, row?.running[0]]).toEqual([200, 64, 'l0']);
   });
 });

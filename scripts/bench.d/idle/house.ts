@@ -218,7 +218,7 @@ service: {${serviceOptions ?? `url: "${service}", usernameFile: username, passwo
 ${broker === undefined ? '' : `mqtt: {url: "${broker}", discovery: homeassistant}\n`}loads:
   car:
     type: ev
-    output: ${broker === undefined ? '{kind: dry-run}' : '{kind: mqtt, preset: openevse, topic: openevse}'}
+    output: ${broker === undefined ? '{kind: dry-run}' : `{kind: mqtt, preset: openevse, topic: openevse-${name}}`}
     goal: {need: 4h, by: {mon-fri: "07:00", sat-sun: "09:00"}, from: "18:00"}
   heating: {type: heat-pump, output: {kind: dry-run, as: sg-ready}}
   water: {type: tank, output: {kind: dry-run}}

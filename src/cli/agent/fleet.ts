@@ -2,6 +2,7 @@
 
 import { waitAbortable } from '../../domain/abortable-wait.ts';
 import type { BrokerMessage, BrokerOptions } from '../../domain/ports.ts';
+import { toSafeText } from '../../domain/text-format.ts';
 import { formatCount, milliseconds, seconds } from '../../domain/units.ts';
 import { createFleetView, type FleetRow, type FleetView } from '../../mqtt/fleet-view.ts';
 import { buildClientId, FLEET_END, FLEET_FILTERS, parseTopic } from '../../mqtt/topics.ts';
@@ -118,7 +119,9 @@ function formatTable(rows: readonly FleetRow[]): string {
     row.version || '-',
     row.problem || '-',
   ]);
-  return `${formatColumns([head, ...cells]).join('\n')}\n${formatSummary(rows)}\n`;
+  // Any house writes its texts: none of them may command the reader's terminal.
+  const lines = formatColumns([head, ...cells]).map((line) => toSafeText(line, line.length));
+  return `${lines.join('\n')}\n${formatSummary(rows)}\n`;
 }
 
 function formatSummary(rows: readonly FleetRow[]): string {
