@@ -39,7 +39,9 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
 
   let handlers: DeviceHandlers = { onStatus() {}, onPress() {}, onMeter() {} };
   const publishStatus = () => handlers.onStatus(buildStatus(keeper, link));
-  const reportUpdate = (update: Level | OutputFailure) => isOpened && report(update);
+  /** What the device does while another agent switches it does not end that trouble. */
+  const reportUpdate = (update: Level | OutputFailure) =>
+    isOpened && lease.otherHolder() === undefined && report(update);
 
   const link = createDeviceLink({
     ...parts,

@@ -37,7 +37,8 @@ export function createPolledOutput(parts: PolledOutputParts): Output {
   /** What the device reports until then is the answer of `open`. */
   let isOpened = false;
   const { poller, sender, keeper } = createPolledControl(parts, {
-    onReport: (update) => isOpened && report(update),
+    // What the device does while another agent switches it does not end that trouble.
+    onReport: (update) => isOpened && lease.otherHolder() === undefined && report(update),
     onStatus: (status) => handlers.onStatus(status),
     onPress: (level) => handlers.onPress(level),
     onMeter: (reading) => handlers.onMeter(reading),

@@ -156,6 +156,10 @@ describeWithMosquitto('loads behind MQTT', () => {
     expect(answer).toMatchObject({ kind: 'busy' });
     expect(answer?.detail).toMatch(/the agent "cellar" switches the device.*give each load to one agent only/);
     expect(commands(spy)).toEqual(['ON']);
+    await spy.publish(STATE, 'ON', { retain: true });
+    // One exchange with the broker later it has received that.
+    await second.broker.publish('end/of/list', 'x', { retain: false });
+    expect(second.news.all).toEqual([]);
 
     const freed = spy.waitFor(({ topic, text }) => topic === `gridtide-owners/${COMMAND}` && text === 'garage');
     await wire.stop();
