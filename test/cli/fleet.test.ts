@@ -17,7 +17,7 @@ const DEVICES = 1_100;
 describe('the address of the broker', () => {
   //  words                                  exit 2 with
   const rows = [
-    ['', 'the address of the broker is missing; give --broker URL, or --config'],
+    ['', 'the address of the broker is missing; give --broker URL, such as mqtt://localhost:1883, or --config FILE'],
     ['--broker http://a', '--broker: "http://a" is not an address such as mqtt://localhost:1883 (mqtt or mqtts)'],
     ['--broker mqtt://localhost --json --metrics', '--json and --metrics: expected one of them'],
   ];
@@ -52,6 +52,15 @@ describeWithMosquitto('gridtide fleet', () => {
   });
   afterAll(() => mosquitto.stop());
 
+  it('names its own options when the broker cannot be reached', async () => {
+    expect(await runCommand(fleet, ['--broker', 'mqtt://127.0.0.1:1'])).toMatchObject({
+      code: 1,
+      err: 'no broker answers at 127.0.0.1:1 (ECONNREFUSED); start the broker or correct --broker',
+    });
+    expect((await run('--password-file', 'none')).err).toMatch(
+      /^a file that an option names cannot be read; check --username-file, --password-file and --ca$/,
+    );
+  });
   it('reads every device, those that need a look first', async () => {
     const devices = (await readDevices()).map(({ device }) => device);
     expect(devices).toHaveLength(DEVICES);

@@ -27,7 +27,10 @@ describe('its flags', () => {
     ['--region A/B --signal co2', /^--region: "A\/B" is not a region such as CAISO_NORTH\n--signal: "co2" is not/],
     ['--region A', 'the signing key is missing; give --key FILE, or write one with --new-key FILE'],
     ['--region A --key /nowhere', '--key /nowhere: it cannot be read; write one with --new-key FILE'],
-    ['--region A --key KEY', 'the address of the broker is missing; give --broker URL, or --config'],
+    [
+      '--region A --key KEY',
+      'the address of the broker is missing; give --broker URL, such as mqtt://localhost:1883, or --config FILE',
+    ],
     ['--region A --key KEY --peer-key x', /^--peer-key: "x" is not a key of 43 characters/],
     ['--region A --key WORD --broker mqtt://localhost', /it is no Ed25519 key in PEM; write one with --new-key FILE$/],
     ['--region A --key OPEN --broker mqtt://localhost', /mode 644, so others on this machine may read it: chmod 600/],

@@ -29,6 +29,9 @@ export async function resolveBrokerOptions(flags: BrokerFlags, terminal: Termina
   }
   const config = await loadOptionalConfig(flags.config, terminal, { allowsMissingCredentials: true });
   const mqtt = config?.mqtt;
-  if (mqtt === undefined) throw new UsageError('the address of the broker is missing; give --broker URL, or --config');
+  if (mqtt === undefined)
+    throw new UsageError(
+      'the address of the broker is missing; give --broker URL, such as mqtt://localhost:1883, or --config FILE',
+    );
   return { url: mqtt.url, clientId, ...createBrokerCredentials({ mqtt }, secrets) };
 }

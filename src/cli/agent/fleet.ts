@@ -44,6 +44,18 @@ export const spec: CommandSpec<Row> = {
   notes: ['The user needs the right to read gridtide/#.'],
 };
 
+/** The cause of a failed connection with the options of this command for the settings of an agent. */
+const nameFleetOptions = (cause: string): string =>
+  cause
+    .replace(/: MQTT is off( until one does)?;/, ';')
+    .replace('mqtt.url', '--broker')
+    .replace('mqtt.ca', '--ca')
+    .replace(/mqtt\.usernameFile and mqtt\.passwordFile.*/, '--username-file and --password-file')
+    .replace(
+      /a file named under mqtt (.*);.*/,
+      'a file that an option names $1; check --username-file, --password-file and --ca',
+    );
+
 const resolveBroker = (args: Arguments<Row>, terminal: Terminal): Promise<BrokerOptions> =>
   resolveBrokerOptions(
     {
@@ -188,7 +200,7 @@ async function watchChanges(
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   if (args.flag('json') && args.flag('metrics')) throw new UsageError('--json and --metrics: expected one of them');
   const link = await connectBroker(await resolveBroker(args, terminal), terminal.stop);
-  if (typeof link === 'string') throw new JobError(link);
+  if (typeof link === 'string') throw new JobError(args.text('broker') === undefined ? link : nameFleetOptions(link));
   try {
     const view = createFleetView();
     const state = { changes: 0 };
