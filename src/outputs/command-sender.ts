@@ -10,7 +10,7 @@ import type { DeviceLease, DeviceReading, OutputFailure } from './output.ts';
 /** For the device's report after a command. */
 export const CONFIRM_TIMEOUT = seconds(5);
 /** For a charger that was lowered and does not report its current; a vehicle follows the charger within five seconds (IEC 61851-1). */
-export const UNREPORTED_CURRENT_WAIT = seconds(10);
+const UNREPORTED_CURRENT_WAIT = seconds(10);
 /** Sends of one command: the first and three more. */
 export const MAX_COMMAND_SENDS = 4;
 
