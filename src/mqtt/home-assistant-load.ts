@@ -112,6 +112,16 @@ export function buildBillEntity(name: string, key: string, { topics, currency, s
   };
 }
 
+/** A job in words, such as `4h by 07:00` or `12kWh by 16:30`: the next such time of the clock in Home Assistant. */
+const JOB_TEXT = {
+  platform: 'text',
+  name: 'Start job with',
+  icon: 'mdi:calendar-clock',
+  pattern: '^[0-9]{1,3}([.][0-9]{1,2})?(m|h|kWh) by ([01][0-9]|2[0-3]):[0-5][0-9]$',
+  command_template:
+    '{% set words = value.split(" by ") %}{% set by = today_at(words[1]) %}{"command":"arm","need":"{{ words[0] }}","by":"{{ (by if by > now() else by + timedelta(days=1)).isoformat() }}"}',
+} as const;
+
 function buildCommandEntities(load: LoadConfig, topics: Topics): Record<string, Entity> {
   const { name, goal } = load;
   const command = { command_topic: topics.command(name), retain: false };
@@ -133,6 +143,7 @@ function buildCommandEntities(load: LoadConfig, topics: Topics): Record<string, 
     ...(canArm
       ? { arm: { ...command, platform: 'button', name: 'Start job', payload_press: '{"command":"arm"}' } }
       : {}),
+    ...(goal !== undefined || load.type === 'ev' ? { job: { ...command, ...JOB_TEXT } } : {}),
     pause: {
       ...{ ...command, platform: 'switch', name: 'Pause', icon: 'mdi:pause', state_topic: topics.load(name) },
       ...{ payload_on: '{"command":"pause"}', payload_off: '{"command":"resume"}', state_on: 'ON', state_off: 'OFF' },

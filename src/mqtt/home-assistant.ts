@@ -80,7 +80,7 @@ function buildMessage(config: Config, version: string, { device, entities, load 
   const pageUrl = config.mqtt?.page;
   const payload = {
     device: { ...device, ...(pageUrl === undefined ? {} : { configuration_url: pageUrl }) },
-    origin: { name: 'gridtide', sw_version: version },
+    origin: { name: 'gridtide', sw_version: version, ...(pageUrl === undefined ? {} : { support_url: pageUrl }) },
     availability: [{ topic: buildTopics(config).availability }],
     qos: 1,
     components: Object.fromEntries(components),

@@ -64,6 +64,7 @@ const OF_PLATFORM: Readonly<Record<string, readonly string[]>> = {
   select: ['options', 'command_topic', 'command_template', 'retain'],
   button: ['command_topic', 'payload_press', 'retain'],
   event: ['event_types'],
+  text: ['command_topic', 'command_template', 'pattern', 'retain'],
   switch: ['command_topic', 'payload_on', 'payload_off', 'state_on', 'state_off', 'retain'],
   number: ['command_topic', 'command_template', 'min', 'max', 'step', 'mode', 'unit_of_measurement', 'retain'],
 };
@@ -165,6 +166,10 @@ describe('the discovery message', () => {
       ({ payload }) => JSON.parse(payload).components as Readonly<Record<string, Json>>,
     );
     expect(made.map(({ arm }) => arm?.payload_press)).toEqual(['{"command":"arm"}', undefined]);
+    expect(made.map(({ job }) => job?.platform)).toEqual(['text', undefined]);
+    const pattern = new RegExp(`${made[0]?.job?.pattern}`);
+    const typed = ['4h by 07:00', '90m by 00:05', '12.5kWh by 23:59', '4h', '4h by 7', '4 h by 07:00', '4h by 24:00'];
+    expect(typed.map((text) => pattern.test(text))).toEqual([true, true, true, false, false, false, false]);
     expect(made[0]?.override?.options).toEqual([
       'auto',
       'on',
@@ -178,10 +183,11 @@ describe('the discovery message', () => {
     const links = (page?: string) => {
       const mqtt = { url: 'mqtt://127.0.0.1', commands: 'auto', discovery: 'homeassistant' } as const;
       const config = buildMonitorConfig(mqtt.url, { mqtt: { ...mqtt, ...(page === undefined ? {} : { page }) } });
-      return buildDiscovery(config, '0.1.0', true).map(({ payload }) => JSON.parse(payload).device.configuration_url);
+      const messages = buildDiscovery(config, '0.1.0', true).map(({ payload }) => JSON.parse(payload));
+      return messages.flatMap(({ device, origin }) => [device.configuration_url, origin.support_url]);
     };
-    expect(links('http://cellar.local:7080/')).toEqual(Array(3).fill('http://cellar.local:7080/'));
-    expect(links()).toEqual([undefined, undefined, undefined]);
+    expect(links('http://cellar.local:7080/')).toEqual(Array(6).fill('http://cellar.local:7080/'));
+    expect(links()).toEqual(Array(6).fill(undefined));
   });
 
   it('pauses a load, and moves its thresholds where no goal decides', () => {
