@@ -43,7 +43,7 @@ export function createClockMonitor({ clock, service, problems, log, onChange }: 
     }
     problems.raise(
       CLOCK_SUBJECT,
-      `this device's clock is not synchronised and says ${formatInstant(wall)}; the signal switches no load until a time source or the service gives the time; check the network`,
+      `this machine's clock is not synchronised and says ${formatInstant(wall)}; the signal switches no load until a time source or the service gives the time; check the network`,
       'untrusted',
     );
     return TRUST_POLL_INTERVAL;
@@ -64,7 +64,7 @@ export function createClockMonitor({ clock, service, problems, log, onChange }: 
       else
         problems.raise(
           CLOCK_SUBJECT,
-          `this device's clock is ${formatSkew(conflict)} ${conflict > 0 ? 'behind' : 'ahead of'} the service's though it is synchronised; the signal switches no load until they agree; check the time source`,
+          `this machine's clock is ${formatSkew(conflict)} ${conflict > 0 ? 'behind' : 'ahead of'} the service's though it is synchronised; the signal switches no load until they agree; check the time source`,
         );
       if (hasTimeChanged) log('info', formatCorrection(clock.correction()));
       if (hasTimeChanged || wasConflict !== (conflict !== undefined)) onChange();
@@ -83,6 +83,6 @@ export function createClockMonitor({ clock, service, problems, log, onChange }: 
 const formatSkew = (skew: Duration) => formatDuration(seconds(Math.round(Math.abs(skew) / 1_000)));
 
 function formatCorrection(correction: Duration): string {
-  if (correction === 0) return "going by this device's own clock again";
-  return `going by the service's time, ${formatSkew(correction)} ${correction > 0 ? 'ahead of' : 'behind'} this device's clock`;
+  if (correction === 0) return "going by this machine's own clock again";
+  return `going by the service's time, ${formatSkew(correction)} ${correction > 0 ? 'ahead of' : 'behind'} this machine's clock`;
 }

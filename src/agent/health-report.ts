@@ -70,7 +70,7 @@ export function buildHealth({ problems, view, signalData, failSafeSince, ...fact
 export function formatServiceFailure(failure: Failure, isTimeKnown: boolean): string {
   if (isTimeKnown || failure.kind !== 'unreachable' || failure.reason !== 'certificate-date')
     return failureText(failure);
-  return `the service's certificate cannot be checked while this device does not know the time (${failure.cause}); let it reach a time server`;
+  return `the service's certificate cannot be checked while this machine does not know the time (${failure.cause}); let it reach a time server`;
 }
 
 /** A problem stays the same for as long as its failure is of one kind. */

@@ -22,7 +22,7 @@ export interface SettlementParts {
   /** Whose days the sums of old months are of. */
   readonly timezone: string;
   readonly signalType: SignalType;
-  /** This device's own moment of the day, in [0, 1). */
+  /** This agent's own moment of the day, in [0, 1). */
   readonly phase: number;
   /** Published rates that the ledger does not have yet. */
   readonly onSettled: (entry: SettledEntry) => Promise<void>;

@@ -17,7 +17,7 @@ export interface SignalPollerParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly signalType: SignalType;
-  /** This device's own moment within a period, in [0, 1). */
+  /** This agent's own moment within a period, in [0, 1). */
   readonly phase: number;
   /** The data model of the forecast; the service's default when absent. */
   readonly model: string | undefined;

@@ -111,7 +111,7 @@ export const MQTT = {
   usernameFile: optional(pathType, 'File with the user name at the broker.'),
   passwordFile: optional(pathType, 'File with the password at the broker.'),
   ca: optional(pathType, "File of a certificate authority to trust beside the system's."),
-  certificate: optional(pathType, "File of this device's own certificate, for brokers that require one."),
+  certificate: optional(pathType, "File of this machine's own certificate, for brokers that require one."),
   key: optional(pathType, 'File of the key of that certificate.'),
   commands: defaulted(
     enumType('auto', 'on', 'off'),
@@ -371,7 +371,7 @@ const loadsType = {
 };
 
 export const OPTIONS = {
-  device: required(nameType, 'Name of this device, and of its MQTT topics.'),
+  device: required(nameType, 'Name of this agent, and of its MQTT topics.'),
   state: optional(pathType, 'State directory; default: $STATE_DIRECTORY or ~/.local/state/gridtide.'),
   logLevel: defaulted(enumType('debug', 'info', 'warn', 'error'), 'info', 'The lowest level that is logged.'),
   place: required(sectionType(PLACE), 'Where the loads are.'),

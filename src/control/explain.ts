@@ -128,7 +128,7 @@ const REASON_TEXTS: Record<DecisionReason, (facts: ReasonFacts) => string> = {
   'outside-window': ({ unknown }) => `${unknown}, its daily window is closed`,
   boot: () => 'just started, no signal yet',
   'no-data': ({ decision }) => `no signal; set to its fail-safe level (${decision.level})`,
-  'untrusted-clock': ({ decision }) => `the clock of this device is not synchronised; set to ${decision.level}`,
+  'untrusted-clock': ({ decision }) => `the clock of this machine is not synchronised; set to ${decision.level}`,
   'output-fault': ({ decision, when }) =>
     `the output does not confirm; set to its fail-safe level (${formatMayRun(decision.level)})${when}`,
 };

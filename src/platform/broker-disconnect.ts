@@ -38,7 +38,7 @@ const CERTIFICATE_CURES: readonly (readonly [RegExp, string, string])[] = [
   [/ALTNAME_INVALID/, 'shows a certificate made for another name', 'write that name in mqtt.url'],
   [
     /HAS_EXPIRED|NOT_YET_VALID/,
-    "shows a certificate that is not valid at this device's time",
+    "shows a certificate that is not valid at this machine's time",
     'renew it, or set the clock',
   ],
   [

@@ -39,7 +39,7 @@ const fail = (explanation: Explanation): { readonly ok: false; readonly failure:
   ok: false,
   failure: { kind: 'no-relayed-signal', ...explanation },
 });
-const NO_ACCOUNT = fail({ cause: 'this device has a relay and no account' });
+const NO_ACCOUNT = fail({ cause: 'this agent has a relay and no account' });
 
 export function createRelayedService(parts: RelayedServiceParts): SignalService {
   const { broker, clock, random, account, onNews, onRefusal } = parts;

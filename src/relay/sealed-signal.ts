@@ -186,11 +186,11 @@ export function openSignal<Kind extends SignalKind>(
   if (meta.region !== query.region) return refuse(`is of region ${meta.region}; expected ${query.region}`);
   if (validUntil <= now)
     return refuse(
-      `was valid until ${formatInstant(validUntil)}; check that the relay runs, and the clock of this device`,
+      `was valid until ${formatInstant(validUntil)}; check that the relay runs, and the clock of this machine`,
     );
   if (issuedAt - now > CLOCK_TOLERANCE)
     return refuse(
-      `was issued at ${formatInstant(issuedAt)}, after the time of this device (${formatInstant(now)}); set the clock that is wrong`,
+      `was issued at ${formatInstant(issuedAt)}, after the time of this machine (${formatInstant(now)}); set the clock that is wrong`,
     );
   const decoded = DECODERS[kind](toServiceBody(parsed.output), query);
   return decoded.ok

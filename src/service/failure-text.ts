@@ -8,7 +8,7 @@ const CURES: Readonly<Record<UnreachableReason, string>> = {
   deadline: 'the connection or the service is slow; try again, or request less data',
   'too-large': 'request a shorter range, or check the address of the service',
   'cut-short': 'the connection broke; try again',
-  'certificate-date': "check this device's clock; if it is right, the service must renew its certificate",
+  'certificate-date': "check this machine's clock; if it is right, the service must renew its certificate",
   'certificate-name': 'use the host name of the certificate in the address of the service',
   'certificate-authority': 'name the file of the authority that signed it (service.ca, --ca), if you trust it',
   tls: 'check the address of the service and the authority to trust (service.ca, --ca)',

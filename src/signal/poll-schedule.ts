@@ -25,7 +25,7 @@ function pollPeriod(signal: SignalData, kind: PollKind): Duration {
   return period !== undefined && period >= minutes(1) ? period : ASSUMED_PERIOD;
 }
 
-/** From `now` to this device's moment in the next period that has not been asked for. */
+/** From `now` to this agent's moment in the next period that has not been asked for. */
 function timeUntilNextIssue(period: Duration, polledAt: Instant, now: Instant, phase: number): Duration {
   const offset = PUBLICATION_DELAY + phase * PHASE_SHARE * period;
   const next = floorTo((polledAt - offset) as Instant, period) + period + offset;

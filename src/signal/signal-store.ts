@@ -110,7 +110,7 @@ export function withForecast(signal: SignalData, answer: Forecast, now: ClockRea
     return refuseUpdate(
       signal,
       'clock-behind',
-      `the forecast was generated at ${formatInstant(answer.generatedAt)}, after the time of this device (${formatInstant(now.wall)}): if that is behind, set its clock`,
+      `the forecast was generated at ${formatInstant(answer.generatedAt)}, after the time of this machine (${formatInstant(now.wall)}): if that is behind, set its clock`,
     );
   const forecast = withoutFarPoints(answer, now.wall);
   if (forecast.points.length === 0)
@@ -161,7 +161,7 @@ export function withLiveIndex(signal: SignalData, liveIndex: LiveIndex, now: Clo
     return refuseUpdate(
       signal,
       'clock-behind',
-      `the index is of ${formatInstant(liveIndex.point.at)}, after the time of this device (${formatInstant(now.wall)}): if that is behind, set its clock`,
+      `the index is of ${formatInstant(liveIndex.point.at)}, after the time of this machine (${formatInstant(now.wall)}): if that is behind, set its clock`,
     );
   const heldAt = signal.liveIndex?.point.at;
   if (heldAt !== undefined && !isOfFuture(heldAt, now) && liveIndex.point.at <= heldAt)

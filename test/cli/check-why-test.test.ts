@@ -120,7 +120,7 @@ describe('gridtide check', () => {
     afterTest(() => past.close());
     const { code, out } = await run(check, await writeConfig({ service: (await past.listen()).url }));
     expect(out).toMatch(
-      /^note +clock: this device is 30d ahead of the service on this machine: gridtide run --now TIME/m,
+      /^note +clock: this machine's clock is 30d ahead of the service that runs on it: gridtide run --now TIME/m,
     );
     expect(code).toBe(0);
   });

@@ -76,7 +76,7 @@ const rows: Readonly<Record<Exclude<FaultName, 'hang' | 'slow-body'>, FailureRow
   'captive-portal': refused(/expected JSON.*sign in to the network/),
   'clock-skew': {
     notes: Object.fromEntries(
-      DATA.map((name) => [name, /clock of the service is 10m ahead of that of this device; check this device/]),
+      DATA.map((name) => [name, /clock of the service is 10m ahead of that of this machine; check this machine/]),
     ),
   },
   'cut-body': waited(/connection broke; try again/),

@@ -38,7 +38,7 @@ describeWithMosquitto('gridtide fleet', () => {
     const publications = Array.from({ length: DEVICES }, (_, i) => {
       const base = `gridtide/house-${String(i).padStart(3, '0')}`;
       const region = i % 2 === 0 ? 'NORTH' : 'SOUTH';
-      const problem = i === 7 ? "clock: this device's clock is not synchronised" : '';
+      const problem = i === 7 ? "clock: this machine's clock is not synchronised" : '';
       // At QoS 1, as agents publish.
       return [
         writer.publish(`${base}/availability`, i === 5 ? 'offline' : 'online', { retain: true }),
@@ -71,7 +71,7 @@ describeWithMosquitto('gridtide fleet', () => {
     const lines = out.trimEnd().split('\n');
     expect([code, lines.length, lines.at(-1)]).toEqual([0, 4, '2 devices, 1 offline, 1 with a problem']);
     expect(lines[2]).toMatch(
-      /^house-007 +problem +SOUTH +fresh-forecast +- .*clock: this device's clock is not synchronised$/,
+      /^house-007 +problem +SOUTH +fresh-forecast +- .*clock: this machine's clock is not synchronised$/,
     );
   });
   it('lets no text of a house command the terminal', async () => {

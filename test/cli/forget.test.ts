@@ -70,7 +70,7 @@ loads:
     await rm(directory, { recursive: true });
   });
 
-  it('erases topics, entities and claims of this device alone', async () => {
+  it('erases topics, entities and claims of this agent alone', async () => {
     const { code, out } = await run();
     expect([code, out]).toEqual([0, '8 topics of "cellar" erased at the broker\n']);
     expect(await readStored()).toEqual([...FOREIGN].sort());

@@ -255,7 +255,7 @@ describe('with answers', () => {
     ];
     const { said: printed } = await init(['--output', file], typed(answers));
     expect(printed).toContain('a device on MQTT needs a broker, and none was given');
-    expect(printed.match(/Name of this device/g)).toHaveLength(1);
+    expect(printed.match(/Name of this agent/g)).toHaveLength(1);
     expect(printed.match(/degrees north/g)).toHaveLength(2);
     expect(await configWritten()).toMatchObject({
       device: 'attic',

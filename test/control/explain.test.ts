@@ -74,7 +74,7 @@ describe('a decision in words', () => {
     ],
     ['no signal; set to its fail-safe level (on)', { why: 'no-data', basis: 'fail-safe' }],
     [
-      'the clock of this device is not synchronised; set to off',
+      'the clock of this machine is not synchronised; set to off',
       { why: 'untrusted-clock', level: 'off', wanted: 'off' },
     ],
     [

@@ -117,7 +117,7 @@ describe('30 certificates', () => {
     home.device.trusted = false;
     await home.start();
     await home.pass(minutes(30));
-    expect(home.warningsAbout('map')[0]).toMatch(/cannot be checked while this device does not know the time/);
+    expect(home.warningsAbout('map')[0]).toMatch(/cannot be checked while this machine does not know the time/);
     expect(home.requests.length).toBeGreaterThan(3);
   });
 

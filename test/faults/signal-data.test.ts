@@ -127,7 +127,7 @@ loads:
     const home = await onGrid(({ path }) => (isForecast(path) && isOut ? scriptedJson({}, 503) : undefined));
     let isOut = false;
     await home.start();
-    // Each look is late in a slot: this device's own moment to ask has come by then.
+    // Each look is late in a slot: this agent's own moment to ask has come by then.
     await home.pass(minutes(64));
     isOut = true;
     for (let hour = 0; hour < 12; hour++) {

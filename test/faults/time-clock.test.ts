@@ -58,7 +58,7 @@ describe('1 boot without a clock', () => {
       await home.pass(hours(2));
       // Low from the first moment on, although the grid is at its cleanest.
       expect(home.edges.filter(({ high }) => high)).toEqual([]);
-      expect(home.warningsAbout('clock')[0]).toMatch(/this device's clock is not synchronised and says (1970|2014)-/);
+      expect(home.warningsAbout('clock')[0]).toMatch(/this machine's clock is not synchronised and says (1970|2014)-/);
       expect(home.warningsAbout('clock').length).toBe(1);
       expect(home.agent.snapshot().decisions.map(({ why }) => why)).toEqual(['untrusted-clock', 'untrusted-clock']);
       const asked = home.countRequests('/');
@@ -149,7 +149,7 @@ describe('2 the clock steps by hours', () => {
     home.device.ahead = hours(step);
     await home.pass(minutes(25));
     expect(home.warningsAbout('clock')).toEqual([
-      `this device's clock is 3h ${step > 0 ? 'ahead of' : 'behind'} the service's though it is synchronised; the signal switches no load until they agree; check the time source`,
+      `this machine's clock is 3h ${step > 0 ? 'ahead of' : 'behind'} the service's though it is synchronised; the signal switches no load until they agree; check the time source`,
     ]);
     expect(home.agent.snapshot().view?.index).toBeUndefined();
     for (const line of [WATER_LINE, CAR_LINE])
@@ -192,7 +192,7 @@ describe('3 a device some minutes off', () => {
       );
       // The service tells its time in whole seconds.
       expect(message.replace('4m31s', '4m30s')).toBe(
-        `going by the service's time, 4m30s ${off > 0 ? 'behind' : 'ahead of'} this device's clock`,
+        `going by the service's time, 4m30s ${off > 0 ? 'behind' : 'ahead of'} this machine's clock`,
       );
       expect(more).toEqual([]);
       expect(wrong.edges.length).toBeGreaterThan(3);

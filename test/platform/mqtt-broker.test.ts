@@ -239,7 +239,7 @@ describe('the verdict over an ended link', () => {
     [{ code: 136 }, false, 'no', /refused the link \(136\)/],
     [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, true, 'no', /is not trusted.*authority.*mqtt\.ca/],
     [{ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, true, 'no', /made for another name.*write that name in mqtt\.url/],
-    [{ code: 'CERT_HAS_EXPIRED' }, true, 'no', /not valid at this device's time.*renew it, or set the clock/],
+    [{ code: 'CERT_HAS_EXPIRED' }, true, 'no', /not valid at this machine's time.*renew it, or set the clock/],
     [{ code: 'EPROTO' }, true, 'no', /check mqtt\.ca, the certificates and the clock/],
     [{ code: 'ECONNRESET' }, false, 'no', /closed the connection immediately.*mqtts:\/\/ where the broker uses TLS/],
     [{ wasOnline: true }, false, 'no', /was lost; the agent reconnects/],

@@ -211,7 +211,7 @@ describe('a signal that is refused: one sentence in health, no load moved', () =
     ['cut short', (world) => readStored(world).payload.subarray(0, 900), /is not signed with the key/],
     ['huge', () => new Uint8Array(60_000), /has 60000 bytes; expected at most 49152/],
     ['of another region', (world) => reseal(world, { region: 'PSCO' }), /is of region PSCO; expected CAISO_NORTH/],
-    ['of the future', (world) => reseal(world, { at: minutes(30) }), /after the time of this device/],
+    ['of the future', (world) => reseal(world, { at: minutes(30) }), /after the time of this machine/],
     [
       'older than the present one',
       (world) => reseal(world, { at: -minutes(1) as Duration }),

@@ -127,7 +127,7 @@ describe('a message that is refused', () => {
     [
       'of the future',
       sealForecast({}, { issuedAt: at(7), validUntil: at(30) }),
-      /was issued at .*, after the time of this device/,
+      /was issued at .*, after the time of this machine/,
     ],
   ];
   it.each(rows)('%s', (_, payload, cause) => {

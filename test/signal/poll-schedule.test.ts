@@ -19,7 +19,7 @@ describe('the next request', () => {
   const rows = [
     ['never asked', 'forecast', data, undefined, 0, 0, 0],
     ['next issue', 'forecast', data, 0.1 * minute, 0.1 * minute, 0, 4.983],
-    ['this device comes later', 'forecast', data, 0.1 * minute, 0.1 * minute, 0.5, 1.233],
+    ['this agent comes later', 'forecast', data, 0.1 * minute, 0.1 * minute, 0.5, 1.233],
     ['half of the period at most', 'forecast', data, 3 * minute, 3 * minute, 0.999, 4.581],
     ['the issue is there already', 'forecast', data, 0.1 * minute, 6 * minute, 0, 0],
     ['hourly issues', 'forecast', hourlyIssues, 0.1 * minute, 0.1 * minute, 0, 59.983],

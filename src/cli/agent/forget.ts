@@ -46,7 +46,7 @@ async function listStored(broker: Broker, filter: string): Promise<BrokerMessage
 
 const readText = ({ payload }: BrokerMessage) => new TextDecoder().decode(payload);
 
-/** The claims that name this device; another agent's claim of the same charger stays. */
+/** The claims that name this agent; another agent's claim of the same charger stays. */
 async function findOwnClaims(broker: Broker, { device, loads }: LocatedConfig): Promise<string[]> {
   const claims: string[] = [];
   for (const { output } of loads) {

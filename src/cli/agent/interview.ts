@@ -265,7 +265,7 @@ export interface Interview {
 export async function askHouse(prompt: Prompt, directory: string): Promise<Interview> {
   prompt.say('An empty line accepts the value in brackets; < goes back one question.\n');
   const device = await prompt.ask({
-    text: 'Name of this device',
+    text: 'Name of this agent',
     kind: OPTIONS.device.valueType,
     fallback: 'cellar',
   });

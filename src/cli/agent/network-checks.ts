@@ -61,11 +61,14 @@ function checkSkew(client: ServiceClient, isOnThisMachine: boolean): readonly Fi
     return [
       note(
         'clock',
-        `this device is ${difference} the service on this machine: gridtide run --now TIME follows its time`,
+        `this machine's clock is ${difference} the service that runs on it: gridtide run --now TIME follows its time`,
       ),
     ];
   return [
-    wrong('clock', `this device is ${difference} the service, so it would use the wrong hours: check its time source`),
+    wrong(
+      'clock',
+      `this machine's clock is ${difference} the service, so it would use the wrong hours: check its time source`,
+    ),
   ];
 }
 

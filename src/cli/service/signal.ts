@@ -177,7 +177,7 @@ function printClockNote({ terminal, access }: Pick<SignalContext, 'terminal' | '
   if (Math.abs(skew) < TOLERATED_SKEW || Math.abs(skew) > MEANT_SKEW) return;
   const side = skew > 0 ? 'ahead of' : 'behind';
   terminal.err(
-    `the clock of the service is ${formatDuration(toWholeMinutes(milliseconds(Math.abs(skew))))} ${side} that of this device; check this device's clock\n`,
+    `the clock of the service is ${formatDuration(toWholeMinutes(milliseconds(Math.abs(skew))))} ${side} that of this machine; check this machine's clock\n`,
   );
 }
 
