@@ -118,6 +118,23 @@ describe('the wait a 429 names', () => {
   });
 });
 
+describe('a body of more values than its length has room for', () => {
+  it.each(['[', '{},', '1,', '[],', '{"a":', '[         '])('%j again and again: refused unread', (text) => {
+    const reply = { status: 200, headers: { 'content-type': JSON_TYPE }, body: Buffer.from(text.repeat(100_000)) };
+    expect(classifyResponse(reply, NOON)).toMatchObject({
+      failure: { kind: 'invalid-response', expected: 'at least 10 bytes a value, at most 32 deep' },
+    });
+  });
+  it.each([
+    ['a month of points', `{"data":[${'{"point_time":"2026-03-01T12:00:00Z","value":1},'.repeat(9_216)}{}]}`],
+    [
+      'a month of short names',
+      `{"data":[${'{"point_time":"2026-03-01T12:00:00Z","value":{"gas":1,"oil":0,"coal":0,"wind":1,"solar":2,"hydro":0,"other":0,"nuclear":0}},'.repeat(9_216)}{}]}`,
+    ],
+    ['few values in little room', `[${'1,'.repeat(4_000)}1]`],
+  ])('%s: an answer', (_, body) => expect(judged(200, JSON_TYPE, body)).toBe('answer'));
+});
+
 describe("the service's words", () => {
   it('are short and plain, whatever was sent', () => {
     const words = extractErrorMessage({ message: `\u001b[31m${'x'.repeat(5_000)}\n` });

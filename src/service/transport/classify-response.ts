@@ -45,6 +45,35 @@ export const isJsonResponse = ({ headers }: HttpResponseHead) =>
 
 const decodeText = (body: Uint8Array) => new TextDecoder().decode(body);
 
+/** A megabyte of brackets alone becomes up to 75 MB of values, more than the unit has room for. True answers are five deep, and a value takes ten bytes and more with its name. */
+const MAX_DEPTH = 32;
+const LEAST_BYTES_A_VALUE = 10;
+const FREE_VALUES = 4_096;
+
+/** Of each byte, what it does to the depth; a comma does not. Other bytes are not looked at, those in texts are counted too. */
+const COMMA = 2;
+const STEPS = new Int8Array(256);
+for (const [marks, step] of [
+  ['[{', 1],
+  [']}', -1],
+  [',', COMMA],
+] as const)
+  for (const mark of marks) STEPS[mark.charCodeAt(0)] = step;
+
+/** Whether a body holds more values than an answer of its length can, or holds them deeper. */
+function isOvercrowded(body: Uint8Array): boolean {
+  let room = FREE_VALUES + body.length / LEAST_BYTES_A_VALUE;
+  let depth = 0;
+  for (let i = 0; i < body.length; i++) {
+    const step = STEPS[body[i] as number] as number;
+    if (step === 0) continue;
+    if (step !== COMMA) depth += step;
+    if (step > 0) room -= 1;
+    if (room < 0 || depth > MAX_DEPTH) return true;
+  }
+  return false;
+}
+
 /** The JSON of a body; undefined when it is none. */
 function parseJson(text: string): { readonly value: unknown } | undefined {
   try {
@@ -95,37 +124,51 @@ function parseRetryAfter({ headers, date }: HttpResponseHead, errorText: string,
 
 const OUTSIDE_COVERAGE_PATTERN = /coordinates not found|no coverage/i;
 
+/** An answer of a status that promises data. */
+function classifyData(
+  reply: HttpResponse,
+  text: string,
+  json: { readonly value: unknown } | undefined,
+): ResponseVerdict {
+  if (!isJsonResponse(reply) && json === undefined)
+    return toFailedVerdict({
+      kind: 'unreachable',
+      reason: 'captive-portal',
+      cause: `the answer is ${quoteReceived(reply.headers['content-type'] ?? 'no JSON')}, expected JSON: something else answers in the service's place`,
+    });
+  if (json !== undefined) return { kind: 'answer', body: json.value };
+  if (text.trimStart().startsWith('<'))
+    return toFailedVerdict({
+      kind: 'unreachable',
+      reason: 'captive-portal',
+      cause: 'the answer is a page, expected JSON',
+    });
+  if (isOvercrowded(reply.body))
+    return toFailedVerdict({
+      kind: 'invalid-response',
+      where: 'body',
+      expected: `at least ${LEAST_BYTES_A_VALUE} bytes a value, at most ${MAX_DEPTH} deep`,
+      received: `${formatCount(reply.body.length, 'byte')} with more values or deeper ones`,
+    });
+  // Not quoted: a partial answer to a login contains most of a token.
+  return toFailedVerdict({
+    kind: 'invalid-response',
+    where: 'body',
+    expected: 'whole JSON',
+    received: `${formatCount(reply.body.length, 'byte')} that cannot be read as such`,
+  });
+}
+
 /** What `reply` means. `now` is only for a `Retry-After` that names a date. */
 export function classifyResponse(reply: HttpResponse, now: Instant): ResponseVerdict {
   const { status } = reply;
   const text = decodeText(reply.body);
   // An error is JSON by its body: some services send it under another type.
   const mayBeJson = isJsonResponse(reply) || reply.headers['content-type'] === undefined;
-  const json = mayBeJson || status >= 400 ? parseJson(text) : undefined;
+  const json = (mayBeJson || status >= 400) && !isOvercrowded(reply.body) ? parseJson(text) : undefined;
   const errorText = json === undefined ? '' : extractErrorMessage(json.value);
 
-  if (status >= 200 && status < 300) {
-    if (!isJsonResponse(reply) && json === undefined)
-      return toFailedVerdict({
-        kind: 'unreachable',
-        reason: 'captive-portal',
-        cause: `the answer is ${quoteReceived(reply.headers['content-type'] ?? 'no JSON')}, expected JSON: something else answers in the service's place`,
-      });
-    if (json !== undefined) return { kind: 'answer', body: json.value };
-    if (text.trimStart().startsWith('<'))
-      return toFailedVerdict({
-        kind: 'unreachable',
-        reason: 'captive-portal',
-        cause: 'the answer is a page, expected JSON',
-      });
-    // Not quoted: a partial answer to a login contains most of a token.
-    return toFailedVerdict({
-      kind: 'invalid-response',
-      where: 'body',
-      expected: 'whole JSON',
-      received: `${formatCount(reply.body.length, 'byte')} that cannot be read as such`,
-    });
-  }
+  if (status >= 200 && status < 300) return classifyData(reply, text, json);
   if (status >= 300 && status < 400)
     return toFailedVerdict({
       kind: 'unreachable',
