@@ -6,18 +6,21 @@ import { type Duration, minutes } from '../domain/units.ts';
  * A value ahead is the profile of its time of day plus a weighted sum of what stood out when it was foretold. The weights are learned for
  * each stretch of lead by ridge regression, towards "the forecast is right, and beyond its end what stood out lasts in part". On 4 recorded months this adds 5 points of the
  * hindsight saving to a heat pump: forecasts spliced of several sources lose the level that the present values show.
+ * A second sum of the same kind knows the forecast's first value alone: the device's own profile. Both are scored by what came.
  */
 export interface ForecastCorrection {
   /** The last two days of moments at which something was foretold, ascending. */
   readonly origins: readonly ForecastOrigin[];
   /** Values of slots up to here have been learned from; -1 before the first day. */
   readonly learnedToSlot: number;
-  /** Of each stretch, with and without a forecast's value: normal equations (matrix, right side), squares of what fell below, count. */
+  /** Of each stretch, with a forecast's value, beyond its end, and by the own profile: normal equations (matrix, right side), squares of what fell below, count. */
   readonly sums: Float64Array;
   /** Their solutions. */
   readonly weights: Float64Array;
   /** How far values fell below what was foretold, as a standard deviation of each stretch; 0 before anything is learned. */
   readonly deviations: Float64Array;
+  /** Of each stretch: fading squares of the errors, of values that a forecast had foretold and of the own profile's for the same. */
+  readonly scores: Float64Array;
 }
 
 interface ForecastOrigin {
@@ -69,12 +72,17 @@ const WHOLE_DAY = 8;
 const SQUARES = ROW_WIDTH * ROW_WIDTH + ROW_WIDTH;
 const COUNT = SQUARES + 1;
 const BLOCK = COUNT + 1;
-const KINDS = 2;
+/** With a forecast's value, beyond the forecast's end, by the own profile. */
+const KINDS = 3;
+const OWN = 2;
 const MEAN_SPANS = [12, 36, 144, SLOTS_PER_DAY] as const;
 
 /** Worth a day of samples where a forecast spoke, two weeks where none did: the weights leave the prior slowly. */
 const RIDGES = [300, 4_000] as const;
 const DAILY_DECAY = 0.5 ** (1 / 120);
+/** Scores forget sooner: which of two is better changes with the season. */
+const SCORE_DECAY = 0.9;
+const CLEARLY_WORSE = 2;
 /**
  * Without a value of its own, a lead takes over parts of what stands out at the forecast's end, fading over 6 hours, and of what stood out
  * over the last day, from 7 hours on more of its last half: a hot day follows a hot day. As two of 4 recorded months have it, tried on the others.
@@ -116,6 +124,7 @@ export const createForecastCorrection = (): ForecastCorrection => ({
   sums: new Float64Array(KINDS * LEAD_RANGES.length * BLOCK),
   weights: allPriorWeights(),
   deviations: new Float64Array(KINDS * LEAD_RANGES.length),
+  scores: new Float64Array(KINDS * LEAD_RANGES.length),
 });
 
 /** What is known at one slot: the values said from it on, and the profile of the same slots and further. */
@@ -206,11 +215,20 @@ function addSample(sums: Float64Array, block: number, row: Float64Array, { above
   sums[start + COUNT] = (sums[start + COUNT] ?? 0) + 1;
 }
 
-/** How far the weights in use fell short of the value, where it came out lower than foretold; 0 where it did not. */
-function computeDrop(weights: Float64Array, block: number, row: Float64Array, above: number): number {
+/** The row as the device knows it without the forecast: of the values ahead the first alone. */
+function withoutForecast(row: Float64Array): Float64Array {
+  const own = row.slice();
+  own.fill(0, 1, FAR + 1);
+  own[1] = row[0] ?? 0;
+  own[FORECAST_EXCESS] = 0;
+  return own;
+}
+
+/** How far the value came out above what the weights in use had foretold. */
+function computeError(weights: Float64Array, block: number, row: Float64Array, above: number): number {
   let off = above;
   for (let i = 0; i < ROW_WIDTH; i++) off -= (weights[block * ROW_WIDTH + i] ?? 0) * (row[i] ?? 0);
-  return Math.min(0, off);
+  return off;
 }
 
 /** Solves (A + R) w = b + R w0 for a positive definite matrix, in place. */
@@ -273,6 +291,7 @@ interface LearningData {
 function learnFromDay(correction: ForecastCorrection, past: LearningData, until: number): ForecastCorrection {
   const { origins } = correction;
   const sums = correction.sums.map((sum) => sum * DAILY_DECAY);
+  const scores = correction.scores.map((score) => score * SCORE_DECAY);
   const bySlot = new Map(origins.map((origin) => [origin.slot, origin]));
   const row = new Float64Array(ROW_WIDTH);
   let squares = 0;
@@ -292,7 +311,14 @@ function learnFromDay(correction: ForecastCorrection, past: LearningData, until:
         const kind = Number.isNaN(forecastValue) ? 1 : 0;
         fillRow(row, origin, profileValue - past.level, kind === 0 ? forecastValue - profileValue : 0);
         const block = blockAt(kind, range);
-        addSample(sums, block, row, { above, below: computeDrop(correction.weights, block, row, above) });
+        const error = computeError(correction.weights, block, row, above);
+        addSample(sums, block, row, { above, below: Math.min(0, error) });
+        const ownBlock = blockAt(OWN, range);
+        const ownRow = withoutForecast(row);
+        const ownError = computeError(correction.weights, ownBlock, ownRow, above);
+        addSample(sums, ownBlock, ownRow, { above, below: Math.min(0, ownError) });
+        scores[block] = (scores[block] ?? 0) + error * error;
+        scores[ownBlock] = (scores[ownBlock] ?? 0) + ownError * ownError;
       }
     }
   }
@@ -303,6 +329,7 @@ function learnFromDay(correction: ForecastCorrection, past: LearningData, until:
     sums,
     weights: solveWeights(sums, squares / seen),
     deviations: estimateDeviations(sums),
+    scores,
   };
 }
 
@@ -343,6 +370,43 @@ export function estimateUncertainty({ deviations: spreads }: ForecastCorrection,
     const deviation = spreads[blockAt(lead < forecastCount ? 0 : 1, rangeOfLead[lead] ?? 0)] ?? 0;
     return Math.round(10 * deviation) / 10;
   });
+}
+
+/**
+ * What the own profile counts for beside the forecast, of one stretch. Half while neither's squares of errors are twice the other's: on 4 recorded
+ * months that served better than shares by the inverse squares. Else the better one counts alone, and the forecast before both have a score.
+ */
+function computeOwnShare(scores: Float64Array, kind: number, range: number): number {
+  const score = scores[blockAt(kind, range)] ?? 0;
+  const ownScore = scores[blockAt(OWN, range)] ?? 0;
+  if (score === 0 || ownScore >= CLEARLY_WORSE * score) return 0;
+  return score >= CLEARLY_WORSE * ownScore ? 1 : 0.5;
+}
+
+/** The values expected of a day, from the slot of the last origin on, with the own profile in its share. `values` are those of `correctForecast`, `profile` the day's. */
+export function blendWithOwn(
+  { origins, weights, scores }: ForecastCorrection,
+  { values, profile, forecastCount }: BlendedForecast,
+): readonly number[] {
+  const origin = origins.at(-1);
+  if (origin === undefined || forecastCount < 2) return values;
+  const level = meanOfFirst(profile, SLOTS_PER_DAY);
+  const fixed = computeFixedTerms({ ...origin, features: withoutForecast(origin.features) }, weights);
+  return values.map((value, lead) => {
+    const range = rangeOfLead[lead] ?? 0;
+    const share = lead < MAX_LEAD ? computeOwnShare(scores, lead < forecastCount ? 0 : 1, range) : 0;
+    const profileValue = profile[lead] ?? Number.NaN;
+    if (share === 0 || Number.isNaN(profileValue)) return value;
+    const block = blockAt(OWN, range);
+    const shape = (weights[block * ROW_WIDTH + PROFILE_SHAPE] ?? 0) * (profileValue - level);
+    return value + share * (profileValue + shape + (fixed[block] ?? 0) - value);
+  });
+}
+
+interface BlendedForecast {
+  readonly values: readonly number[];
+  readonly profile: Float64Array;
+  readonly forecastCount: number;
 }
 
 /** `count` values from the slot of the last origin on: as said, corrected, and continued by the profile. A gap stays one. */

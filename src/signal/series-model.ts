@@ -10,6 +10,7 @@ import {
   profileValueAt,
 } from './daily-profile.ts';
 import {
+  blendWithOwn,
   correctForecast,
   createForecastCorrection,
   estimateUncertainty,
@@ -25,7 +26,12 @@ export interface SeriesModel {
   readonly history: ValueHistory;
   readonly correction: ForecastCorrection;
   /** The values expected when something was said last, from a slot on. */
-  readonly expected?: ExpectedValues & { readonly slot: number; readonly forecastCount: number };
+  readonly expected?: ExpectedValues & {
+    readonly slot: number;
+    readonly forecastCount: number;
+    /** A day from the slot on. */
+    readonly profile: Float64Array;
+  };
 }
 
 /** Values of the slots from one on, and how far each may turn out lower: the last holds for all further ones. */
@@ -81,18 +87,30 @@ export function withForecastValues(model: SeriesModel, forecastValues: readonly 
       slot,
       forecastCount: forecastValues.length,
       values: correctForecast(learned, issue, count),
+      profile: day,
       uncertainty: estimateUncertainty(learned, forecastValues.length),
     },
   };
 }
 
+/** In its own slot a forecast stands as it was corrected; from the next slot on the own profile has its share. */
+const readExpected = (correction: ForecastCorrection, known: NonNullable<SeriesModel['expected']>, age: number) =>
+  age === 0 ? known.values : blendWithOwn(correction, known);
+
 /** The values expected from a slot on, at least `count`: those ahead where there are any, then the profile. */
-export function predictValues({ history, expected: latest }: SeriesModel, slot: number, count: number): ExpectedValues {
+export function predictValues(model: SeriesModel, slot: number, count: number): ExpectedValues {
+  const { history, correction, expected: latest } = model;
   const isStale = isProfileStale(history, slot);
   const known = latest === undefined || slot < latest.slot ? undefined : latest;
   const passed = slot - (known?.slot ?? slot);
   // What was said stays; what was only expected of the days before gives way to typical days.
-  const values = known?.values.slice(passed, isStale ? Math.max(passed, known.forecastCount) : undefined) ?? [];
+  const values =
+    known === undefined
+      ? []
+      : readExpected(correction, known, passed).slice(
+          passed,
+          isStale ? Math.max(passed, known.forecastCount) : undefined,
+        );
   const day =
     values.length >= count ? undefined : isStale ? buildTypicalDay(history, slot) : buildDailyProfile(history, slot);
   if (day !== undefined) for (let i = values.length; i < count; i++) values.push(day[i % day.length] ?? Number.NaN);

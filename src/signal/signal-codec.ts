@@ -8,9 +8,9 @@ import { emptySignalData, type SignalData } from './signal-store.ts';
 
 /*
  * Layout: magic (8 bytes), length of the header (u32), header (JSON), forecast times (f64), forecast values (f64),
- * then for rates and for indexes ring (f32), sums, weights and spreads (f64), CRC-32 of all before (u32). Little endian.
+ * then for rates and for indexes ring (f32), sums, weights, deviations and scores (f64), CRC-32 of all before (u32). Little endian.
  */
-const MAGIC = 'gtsignl4';
+const MAGIC = 'gtsignl5';
 const HEADER_START = MAGIC.length + 4;
 const MAX_SIGNAL_BYTES = 4 * 1024 * 1024;
 
@@ -19,8 +19,8 @@ interface SeriesModelHeader {
   readonly period: number;
   readonly newest: number;
   readonly learnedTo: number;
-  /** Lengths of the four arrays. */
-  readonly lengths: readonly [number, number, number, number];
+  /** Lengths of the five arrays. */
+  readonly lengths: readonly [number, number, number, number, number];
 }
 
 interface SignalHeader {
@@ -35,23 +35,27 @@ interface SignalHeader {
 
 const buildSeriesModelHeader = ({
   units,
-  history: archive,
-  correction: experience,
+  history,
+  correction: { learnedToSlot, sums, weights, deviations, scores },
 }: SeriesModel): SeriesModelHeader => ({
   units,
-  period: archive.period,
-  newest: archive.newestSlot,
-  learnedTo: experience.learnedToSlot,
-  lengths: [archive.ring.length, experience.sums.length, experience.weights.length, experience.deviations.length],
+  period: history.period,
+  newest: history.newestSlot,
+  learnedTo: learnedToSlot,
+  lengths: [history.ring.length, sums.length, weights.length, deviations.length, scores.length],
 });
 const toByteView = (array: Float32Array | Float64Array) =>
   new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 const listArrays = (model: SeriesModel | undefined) =>
   model === undefined
     ? []
-    : [model.history.ring, model.correction.sums, model.correction.weights, model.correction.deviations].map(
-        toByteView,
-      );
+    : [
+        model.history.ring,
+        model.correction.sums,
+        model.correction.weights,
+        model.correction.deviations,
+        model.correction.scores,
+      ].map(toByteView);
 
 function buildSignalHeader({
   region,
@@ -147,7 +151,7 @@ function readSignalData(header: SignalHeader, body: Uint8Array): SignalData {
     period,
     newest,
     learnedTo,
-    lengths: [ring, sums, weights, spreads],
+    lengths: [ring, sums, weights, deviations, scores],
   }: SeriesModelHeader): SeriesModel => ({
     units,
     history: { period: period as Duration, newestSlot: newest, ring: new Float32Array(readBytes(ring * 4)) },
@@ -156,7 +160,8 @@ function readSignalData(header: SignalHeader, body: Uint8Array): SignalData {
       learnedToSlot: learnedTo,
       sums: new Float64Array(readBytes(sums * 8)),
       weights: new Float64Array(readBytes(weights * 8)),
-      deviations: new Float64Array(readBytes(spreads * 8)),
+      deviations: new Float64Array(readBytes(deviations * 8)),
+      scores: new Float64Array(readBytes(scores * 8)),
     },
   });
   const { forecast, live, rates, indexes } = header;

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { profileValueAt } from '../../src/signal/daily-profile.ts';
 import { buildSignalView } from '../../src/signal/freshness.ts';
-import { emptySignalData, type SignalData, withForecast } from '../../src/signal/signal-store.ts';
-import { atSampleHour, buildForecast, momentAt } from './signal-samples.ts';
+import { emptySignalData, type SignalData, withForecast, withHistory } from '../../src/signal/signal-store.ts';
+import { atSampleHour, buildForecast, buildHistory, momentAt } from './signal-samples.ts';
 
 const OWN = { ties: 'mid', ownRegion: 'CAISO_NORTH' } as const;
 
@@ -25,6 +25,14 @@ function learnDays(days: number, forecastAt: (hour: number, lead: number) => num
     }));
     data = withForecast(data, buildForecast(now, [], { points }), momentAt(now)).signal;
   }
+  return data;
+}
+
+/** The same days by measured values alone, one each slot. */
+function measureDays(days: number): SignalData {
+  let data = emptySignalData('CAISO_NORTH');
+  for (let slot = 0; slot <= days * 288; slot++)
+    data = withHistory(data, buildHistory(slot / 12, [truth(slot / 12)]), momentAt(slot / 12)).signal;
   return data;
 }
 
@@ -99,5 +107,42 @@ describe('the values ahead', () => {
     const before = JSON.stringify([...(data.rates?.correction.weights ?? [])]);
     withForecast(data, buildForecast(200, [1, 2, 3]), momentAt(200));
     expect(JSON.stringify([...(data.rates?.correction.weights ?? [])])).toBe(before);
+  });
+});
+
+describe('a forecast older than its slot', () => {
+  const DAYS_SCORED = 4.5;
+  const data = learnDays(DAYS_SCORED, (hour, lead) => truth(hour) + 60 * Math.sin(hour * 977 + lead));
+  const bare = measureDays(DAYS_SCORED);
+  /** With squares of errors of the forecast and of the own profile, in place of those learned. */
+  const withScores = (score: number, ownScore: number): SignalData => {
+    const { rates } = data;
+    if (rates === undefined) return data;
+    const scores = rates.correction.scores.map((_, i, { length }) => (i < (2 * length) / 3 ? score : ownScore));
+    return { ...data, rates: { ...rates, correction: { ...rates.correction, scores } } };
+  };
+  const valuesOf = (from: SignalData, ageMinutes: number) =>
+    buildSignalView(from, momentAt(DAYS_SCORED * 24 + ageMinutes / 60), OWN).horizon?.values.slice(0, 200) ?? [];
+
+  it.each([
+    // squares of its errors and of the own profile's    share of the own profile
+    [0, 0, 0],
+    [1, 2, 0],
+    [1, 1.9, 0.5],
+    [1.9, 1, 0.5],
+    [2, 1, 1],
+  ])('with errors of %d against %d leaves the own profile a share of %d', (score, ownScore, share) => {
+    const [alone, own] = [valuesOf(withScores(0, 0), 10), valuesOf(bare, 10)];
+    expect(Math.max(...own.map((value, i) => Math.abs(value - (alone[i] ?? 0))))).toBeGreaterThan(10);
+    for (const [i, value] of valuesOf(withScores(score, ownScore), 10).entries())
+      expect(value).toBeCloseTo((1 - share) * (alone[i] ?? 0) + share * (own[i] ?? 0), 2);
+  });
+  it('counts alone in its own slot', () =>
+    expect(valuesOf(withScores(2, 1), 4)).toEqual(valuesOf(withScores(0, 0), 4)));
+  it('is scored by the days that came, beside the own profile', () => {
+    const scores = data.rates?.correction.scores ?? new Float64Array();
+    const [soon, ownSoon] = [scores[4], scores[(2 * scores.length) / 3 + 4]];
+    expect(soon).toBeGreaterThan(0);
+    expect(ownSoon).toBeGreaterThan(2 * (soon ?? 0));
   });
 });
