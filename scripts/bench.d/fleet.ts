@@ -35,7 +35,7 @@ const { values } = parseArgs({
   options: {
     sessions: { type: 'string', default: '10000' },
     devices: { type: 'string', default: '10000' },
-    /** Parts, separated by commas: requests, spread, memory, table, cluster. */
+    /** Parts, separated by commas: requests, spread, memory, table, light, whole. */
     only: { type: 'string' },
   },
 });
@@ -94,7 +94,7 @@ function measureStarts(houses: number): { readonly most: number; readonly mean: 
 
 interface Houses {
   /** How many have a forecast of `since` or later, and how many are online. */
-  count(since: number): { readonly online: number; readonly fresh: number; readonly older: number };
+  count(since: number): Record<'online' | 'fresh' | 'older' | 'cpuSeconds', number>;
   stop(): void;
 }
 
@@ -111,13 +111,14 @@ function startHouses(cluster: NatsCluster, publicKey: string, count: number, ext
   });
   return {
     count(since) {
-      let [online, fresh, older] = [0, 0, 0];
+      let [online, fresh, older, cpuSeconds] = [0, 0, 0, 0];
       for (const report of reports.values()) {
         online += report.online;
         older += report.older;
+        cpuSeconds += report.cpuSeconds;
         for (const [at, houses] of Object.entries(report.forecasts)) if (Number(at) >= since) fresh += houses;
       }
-      return { online, fresh, older };
+      return { online, fresh, older, cpuSeconds };
     },
     stop() {
       for (const child of children) child.kill('SIGKILL');
@@ -187,31 +188,40 @@ const formatSeconds = (seconds: number | undefined) => (seconds === undefined ? 
 const readNodes = async (cluster: NatsCluster) =>
   (await Promise.all(cluster.nodes.map((one) => one.memory()))).map((memory) => `${memory.toFixed(0)} MiB`).join(', ');
 
-async function measureCluster(): Promise<void> {
+type MeasureCluster = (cluster: NatsCluster, relays: TimedRelays, publicKey: string) => Promise<void>;
+
+/** Three nodes and two relays of their own. */
+const onCluster = (measure: MeasureCluster) => async (): Promise<void> => {
   const cluster = await startNatsCluster();
   await cluster.awaitReady();
   const relays = startRelays(cluster);
-  const publicKey = formatPublicKey(signingKey);
+  await measure(cluster, relays, formatPublicKey(signingKey));
+  await relays.stop();
+  await cluster.stop();
+};
+
+/** Sessions that read the signal alone. */
+async function measureLight(cluster: NatsCluster, relays: TimedRelays, publicKey: string): Promise<void> {
   const light = startHouses(cluster, publicKey, SESSIONS, '');
   const first = await measureUntil(() => light.count(1).fresh === SESSIONS, 300);
-  console.log(`${SESSIONS} light sessions: all have a forecast ${formatSeconds(first)} after the first began`);
+  const begun = light.count(1);
+  console.log(
+    `${SESSIONS} light sessions: all have a forecast ${formatSeconds(first)} after the first began; ${begun.online} online, ${begun.fresh} with a forecast, ${begun.cpuSeconds.toFixed(0)} s of processor time`,
+  );
   const { generatedAt: before } = relays.newest;
   await measureUntil(() => relays.newest.generatedAt > before, 120);
   const { generatedAt } = relays.newest;
+  const { cpuSeconds: cpuBefore } = light.count(0);
   const next = await measureUntil(() => light.count(generatedAt).fresh === SESSIONS, 120);
-  const { fresh } = light.count(generatedAt);
+  const { fresh, cpuSeconds } = light.count(generatedAt);
   console.log(
-    `a new forecast: ${fresh} of ${SESSIONS} have it after ${formatSeconds(next)}; nodes ${await readNodes(cluster)}`,
+    `a new forecast: ${fresh} of ${SESSIONS} have it after ${formatSeconds(next)} (${(cpuSeconds - cpuBefore).toFixed(0)} s of processor time of the houses); nodes ${await readNodes(cluster)}`,
   );
   bars.push([
     `all of ${SESSIONS} light sessions have a new forecast within 60 s, none missing`,
     next !== undefined && next <= 60,
   ]);
   light.stop();
-  await sleep(2_000);
-  await measureWhole(cluster, relays, publicKey);
-  await relays.stop();
-  await cluster.stop();
 }
 
 /** Sessions as of whole agents, while a node and a relay die and all nodes begin again. */
@@ -346,7 +356,7 @@ async function measureSpread(): Promise<void> {
 
 const PARTS = {
   ...{ requests: measureRequests, spread: measureSpread, memory: measureMemory, table: measureFleet },
-  cluster: measureCluster,
+  ...{ light: onCluster(measureLight), whole: onCluster(measureWhole) },
 };
 for (const [name, measure] of Object.entries(PARTS))
   if (values.only === undefined || values.only.split(',').includes(name)) await measure();

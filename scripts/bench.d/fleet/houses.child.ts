@@ -11,6 +11,8 @@ export interface HousesReport {
   readonly forecasts: Readonly<Record<string, number>>;
   /** Forecasts that were older than the one before. */
   readonly older: number;
+  /** Of processor time so far. */
+  readonly cpuSeconds: number;
 }
 
 const [urls = '', publicKey = '', first = '0', count = '0', extra = ''] = process.argv.slice(2);
@@ -49,8 +51,8 @@ function startHouse(n: number): void {
     });
   link.start();
   void ask();
-  // A message may be lost, a subscription denied: the agent asks again with each poll.
-  setInterval(() => void ask(), 30_000 + (n % 100) * 100);
+  // A message may be lost, a subscription denied: the agent asks again with each poll, every five minutes.
+  setInterval(() => void ask(), 300_000 + (n % 100) * 100);
 }
 
 for (let n = 0; n < Number(count); n++) setTimeout(() => startHouse(Number(first) + n), (n * 1_000) / LINKS_PER_SECOND);
@@ -59,6 +61,7 @@ setInterval(() => {
   const forecasts: Record<string, number> = {};
   for (const at of newest) forecasts[at] = (forecasts[at] ?? 0) + 1;
   const online = links.filter(({ state }) => state.kind === 'online').length;
-  process.send?.({ online, forecasts, older } satisfies HousesReport);
+  const { user, system } = process.cpuUsage();
+  process.send?.({ online, forecasts, older, cpuSeconds: (user + system) / 1e6 } satisfies HousesReport);
 }, REPORT_INTERVAL);
 process.on('disconnect', () => process.exit());
