@@ -41,7 +41,7 @@ async function runPlanted([only, ...rest]) {
   let missed = 0;
   for (const name of names) {
     let text = '';
-    const options = ['--minutes', PLANTED_MINUTES, '--house', '48', '--shrink', '0', ...rest];
+    const options = ['--minutes', PLANTED_MINUTES, '--house', '24', '--shrink', '0', ...rest];
     const code = await run(options, planted[name], 'pipe', (part) => (text += part));
     const found = /^seed (\d+) breaks "(.+?)" at .*$/m.exec(text);
     const effort = /(\S+) hours \(.*?, (\d+) hours a minute/.exec(text);

@@ -14,8 +14,9 @@ function convertSeries(values: readonly number[], units: string, unit: RateUnit)
   const isRate = units === RATE_UNITS;
   return {
     units: isRate ? unit : units,
+    // A thousand values each five minutes: `roundTo` goes through a text.
     values: values.map((value) =>
-      Number.isFinite(value) ? roundTo(isRate ? convertRate(value, unit) : value, 1) : null,
+      Number.isFinite(value) ? Math.round((isRate ? convertRate(value, unit) : value) * 10) / 10 : null,
     ),
   };
 }

@@ -230,7 +230,9 @@ function drawBeginning(seed: number): readonly Incident[] {
   const chance = createChance(seed, 'beginning');
   if (chance.hits(0.7)) return [];
   const incident = FAMILIES[chance.pick(['network', 'service'] as const)].draw(chance, 0);
-  return [{ ...incident, ...(chance.hits(0.7) ? { path: chance.pick(PATHS) } : {}) } as Incident];
+  // Longer than other troubles: an agent with data outlives an hour, a new one shows what it is worth.
+  const length = { for: Math.round(chance.spread(10 * MINUTE, 24 * HOUR)) };
+  return [{ ...incident, ...length, ...(chance.hits(0.7) ? { path: chance.pick(PATHS) } : {}) } as Incident];
 }
 
 /** Some commands are followed by a power cut within moments: what was answered must be kept. */

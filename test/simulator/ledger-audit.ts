@@ -18,9 +18,8 @@ export function checkLedger(
   pieces: readonly RunPiece[],
 ): readonly string[] {
   const countOf = (kind: string) => incidents.filter((one) => one.kind === kind).length;
-  // Devices that do not report, lines that do not follow and clocks that jump make another sum: they are looked at elsewhere.
-  if (['device', 'line', 'clock', 'untrusted', 'service-clock', 'disk', 'broker'].some((kind) => countOf(kind) > 0))
-    return [];
+  // Lines that do not follow and clocks that jump make another sum: they are looked at elsewhere.
+  if (['line', 'clock', 'untrusted', 'service-clock', 'disk'].some((kind) => countOf(kind) > 0)) return [];
   if (incidents.some((one) => one.kind === 'power-cut' && one.clockLost)) return [];
   const [kills, cuts] = [countOf('kill'), countOf('power-cut')];
   const lost = kills * (hasScratch ? LOST_BY_KILL : LOST_BY_POWER_CUT) + cuts * LOST_BY_POWER_CUT;
