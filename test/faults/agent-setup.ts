@@ -8,7 +8,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { type BundledProgram, bundleProgram } from '../doubles/bundle-program.ts';
 import { freePort, type Mosquitto, type MosquittoOptions, startMosquitto } from '../doubles/mosquitto.ts';
 import { type MqttSpy, type SpiedMessage, startMqttSpy } from '../doubles/mqtt-spy.ts';
-import { startProcess } from '../doubles/running-process.ts';
+import { type RunningProcess, startProcess } from '../doubles/running-process.ts';
 import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
 
 const LOAD_SET_TOPIC = 'gridtide/cellar/loads/plug/set';
@@ -141,6 +141,27 @@ export function startAgentProcess(
 ) {
   const words = [...before, program.path, 'run', '--config', config, ...behind];
   return stopAfterTest(startProcess(process.execPath, words, { ...buildEnvironment(directory), ...env }));
+}
+
+/** For node: from the SIGTERM that the agent handles to its end the process counts the tenths of a second in which it can act, and prints them. */
+export const COUNT_TENTHS: readonly string[] = [
+  '--import',
+  `data:text/javascript,${encodeURIComponent(`let tenths = 0;
+process.once('newListener', function watch(name) {
+  if (name !== 'SIGTERM') return process.once('newListener', watch);
+  process.once('SIGTERM', () => setInterval(() => { tenths += 1; }, 100).unref());
+  process.once('exit', () => process._rawDebug('ended in ' + tenths));
+});`)}`,
+];
+
+/** SIGTERM to a process that counts: its exit code, and the seconds of its end without those for which the machine stopped it. */
+export async function terminateCounted(
+  agent: RunningProcess,
+): Promise<{ readonly code: number | null; readonly seconds: number }> {
+  const code = await agent.terminate();
+  const line = agent.lines.find((one) => one.startsWith('ended in '));
+  if (code !== null && line === undefined) throw new Error('the process did not count');
+  return { code, seconds: Number(line?.slice('ended in '.length) ?? 0) / 10 };
 }
 
 export const buildEnvironment = (directory: string) => ({ ...process.env, RUNTIME_DIRECTORY: directory });
