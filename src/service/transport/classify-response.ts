@@ -45,7 +45,7 @@ export const isJsonResponse = ({ headers }: HttpResponseHead) =>
 
 const decodeText = (body: Uint8Array) => new TextDecoder().decode(body);
 
-/** A megabyte of brackets alone becomes up to 75 MB of values, more than the unit has room for. True answers are five deep, and a value takes ten bytes and more with its name. */
+/** A megabyte of brackets alone becomes up to 75 MB of values, more than the unit has room for. True answers are nine deep at most, and a value takes ten bytes and more with its name. */
 const MAX_DEPTH = 32;
 const LEAST_BYTES_A_VALUE = 10;
 const FREE_VALUES = 4_096;
