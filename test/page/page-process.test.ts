@@ -10,7 +10,8 @@ import { startProcess } from '../doubles/running-process.ts';
 import { stopAfterTest } from '../doubles/stop-after-test.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'main.js');
-const REQUESTS = 400;
+/** Ten thousand of a night. */
+const REQUESTS = Number(process.env.GRIDTIDE_PAGE_REQUESTS ?? 400);
 const MOST_MEGABYTES_OVER_NODE = 40;
 const CONFIG = [
   'device: cellar',

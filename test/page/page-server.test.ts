@@ -161,6 +161,27 @@ describeWithMosquitto('clients that are slow or hostile', () => {
     await Promise.all(closed);
   });
 
+  it('are cut off when they watch and never read', async () => {
+    let publish: ((changed: Readonly<Record<string, unknown>>) => void) | undefined;
+    let isCutOff = false;
+    const watch = (onChange: (changed: Readonly<Record<string, unknown>>) => void) => {
+      publish = onChange;
+      return () => {
+        isCutOff = true;
+      };
+    };
+    const page = createPageServer({ ...IDLE, watch });
+    stopAfterTest({ stop: () => page.close() });
+    const { port } = await page.listen(0, '127.0.0.1');
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    stopAfterTest({ stop: async () => void socket.destroy() });
+    socket.write('GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+    while (!isCutOff) {
+      publish?.({ forecast: 'x'.repeat(50_000) });
+      await new Promise((resume) => setImmediate(resume));
+    }
+  });
+
   it('get an answer to anything, and the page goes on', async () => {
     const house = await startHouse();
     const pieces = [
