@@ -87,7 +87,8 @@ export interface Auditor {
   lifeEnded(kind: 'kill' | 'power-cut' | 'stop'): void;
   clockDisturbed(): void;
   commandSent(load: string): void;
-  message(topic: string, payload: string): void;
+  /** `isWill`: the broker publishes it for an agent that is gone. */
+  message(topic: string, payload: string, isWill: boolean): void;
   request(path: string): void;
   addSecret(secret: string): void;
   /** Any text that leaves the agent. */
@@ -197,12 +198,12 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
     if (power > budgetKw + 1e-6) fail('power budget', `${power} kW run; the budget is ${budgetKw} kW`);
   };
 
-  function message(topic: string, payload: string): void {
+  function message(topic: string, payload: string, isWill: boolean): void {
     messages += 1;
     counters.count('messages');
     const load = byTopic.get(topic);
     const watch = load === undefined ? undefined : watches.get(load);
-    if (watch !== undefined && payload !== '') {
+    if (watch !== undefined && payload !== '' && !isWill) {
       watch.isRepeated = payload === watch.command;
       watch.command = payload;
     }
@@ -319,7 +320,10 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
         checkMinimumTimes(watch, running);
         if (running && !(watch.isRepeated && watch.config.output.kind === 'mqtt')) checkStarts(watch);
       }
-      Object.assign(watch, { isRunning: running, changedAt: now(), changedBy: cause, isDisturbed: false });
+      // A command repeated undoes what device or broker did between, which the agent may never have been told.
+      const isUndone = cause === 'agent' && watch.isRepeated && watch.config.output.kind === 'mqtt';
+      const changedBy = isUndone ? 'device' : cause;
+      Object.assign(watch, { isRunning: running, changedAt: now(), changedBy, isDisturbed: false });
       if (running && cause === 'agent') checkBudget();
     },
     disturbLoad(load) {

@@ -146,9 +146,9 @@ function createHouseBroker(
         auditor.fail('secrets', `the broker was shown the login of ${credentials.username}`);
     },
   });
-  broker.onMessage((topic, payload) => {
+  broker.onMessage((topic, payload, isWill) => {
     history.count('messages');
-    auditor.message(topic, payload);
+    auditor.message(topic, payload, isWill);
     if (topic.endsWith('/result')) history.note(`answer ${topic} ${payload}`);
   });
   return broker;
