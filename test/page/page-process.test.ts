@@ -10,8 +10,13 @@ import { startProcess } from '../doubles/running-process.ts';
 import { stopAfterTest } from '../doubles/stop-after-test.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'main.js');
-/** Ten thousand of a night. */
-const REQUESTS = Number(process.env.GRIDTIDE_PAGE_REQUESTS ?? 400);
+/** Of a night, with the flags of the unit; absent: a few, without flags. */
+const NIGHTLY_REQUESTS = process.env.GRIDTIDE_PAGE_REQUESTS;
+const REQUESTS = Number(NIGHTLY_REQUESTS ?? 400);
+const FLAGS =
+  NIGHTLY_REQUESTS === undefined
+    ? []
+    : ['--lite-mode', '--max-semi-space-size=1', '--single-threaded-gc', '--no-addons'];
 const MOST_MEGABYTES_OVER_NODE = 40;
 const CONFIG = [
   'device: cellar',
@@ -56,9 +61,11 @@ it.skipIf(process.platform !== 'linux')(
     stopAfterTest({ stop: () => rm(folder, { recursive: true, force: true }) });
     const config = join(folder, 'gridtide.yaml');
     await writeFile(config, `${CONFIG}\n`);
-    const bare = stopAfterTest(startProcess(process.execPath, ['-e', "console.log('up'); setInterval(() => {}, 1e6)"]));
+    const bare = stopAfterTest(
+      startProcess(process.execPath, [...FLAGS, '-e', "console.log('up'); setInterval(() => {}, 1e6)"]),
+    );
     const args = ['page', '--config', config, '--state', join(folder, 'state'), '--listen', '127.0.0.1:0'];
-    const page = stopAfterTest(startProcess(process.execPath, [MAIN, ...args]));
+    const page = stopAfterTest(startProcess(process.execPath, [...FLAGS, MAIN, ...args]));
     await bare.waitForLine(/up/);
     const port = Number(/:(\d+)\/$/.exec(await page.waitForLine(/^page: http/))?.[1]);
     const agent = new Agent({ keepAlive: true, maxSockets: 20 });

@@ -10,6 +10,7 @@ import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import { setProcessTimezone } from '../../platform/process-timezone.ts';
 import { createSecrets } from '../../platform/secret-files.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
+import { keepYoungHeapSmall } from '../../platform/young-heap.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
 import { listenForPage, parseListenAddress } from '../shared/page-address.ts';
@@ -71,6 +72,7 @@ async function applyBrokerLogin(
 }
 
 export async function run(args: Arguments<keyof typeof spec.options>, terminal: Terminal): Promise<number> {
+  keepYoungHeapSmall();
   const password = await readPassword(args.text('password-file'));
   const address = args.text('listen') ?? '';
   parseListenAddress(address, password !== undefined);
