@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { formatSteps, isRigReady, type RigRun, runInRig, writtenLevels } from './emulated-machine.ts';
+import { type DayStep, expectEdgesOfDay, recordDay } from './replayed-day.ts';
 
 const guest = (name: string) => join(import.meta.dirname, 'guest', name);
 
@@ -12,12 +13,19 @@ chip expander raspberrypi-exp-gpio ${HEADER - 512} >/dev/null
 outside=$(chip header pinctrl-bcm2835 54 7 "spi0 CS1")
 mount -t tmpfs none /sys/class/gpio
 timeout 120 node held.mjs "$outside" || exit 1
+timeout 120 node day.mjs character-device || exit 1
 cat /sys/kernel/tracing/trace`;
 
 describe.skipIf(!isRigReady())('lines of the character device, without /sys/class/gpio', () => {
   let run: RigRun;
+  let transcript: readonly DayStep[];
   beforeAll(async () => {
-    run = await runInRig({ line: guest('hold-line.ts'), held: guest('held-scenes.ts') }, START);
+    transcript = await recordDay();
+    run = await runInRig(
+      { line: guest('hold-line.ts'), held: guest('held-scenes.ts'), day: guest('play-transcript.ts') },
+      START,
+      { 'transcript.json': JSON.stringify(transcript) },
+    );
   }, 700_000);
 
   const driven = (name: string) =>
@@ -63,4 +71,7 @@ describe.skipIf(!isRigReady())('lines of the character device, without /sys/clas
     expect(part.presses).toEqual(['off']);
     expect(writtenLevels(run.eventsOf('held contact'), HEADER + 27)).toEqual([0, 1, 0]);
   });
+
+  it("the edges of a replayed day are the transcript's, no more and no fewer", () =>
+    expectEdgesOfDay(run, transcript, HEADER));
 });

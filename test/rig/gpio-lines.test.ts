@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runDemo } from '../../src/simulation/demo-day.ts';
 import { formatSteps, isRigReady, type RigRun, runInRig, writtenLevels } from './emulated-machine.ts';
+import { type DayStep, expectEdgesOfDay, recordDay } from './replayed-day.ts';
 
 const guest = (name: string) => join(import.meta.dirname, 'guest', name);
 
@@ -14,7 +14,7 @@ chip expander raspberrypi-exp-gpio ${HEADER - 512} >/dev/null
 outside=$(chip header pinctrl-bcm2835 54 7 "spi0 CS1")
 node pins.mjs "$outside" ${HEADER} || exit 1
 node boards.mjs "$outside" || exit 1
-node day.mjs || exit 1
+node day.mjs onoff || exit 1
 cat /sys/kernel/tracing/trace`;
 
 const number = (line: number) => HEADER + line;
@@ -23,16 +23,9 @@ const LOW = 0;
 
 describe.skipIf(!isRigReady())('the lines of the header on a real kernel', () => {
   let run: RigRun;
-  const transcript: { load: string; level: string }[] = [];
+  let transcript: readonly DayStep[];
   beforeAll(async () => {
-    await runDemo({
-      seed: 1,
-      hours: 24,
-      log: () => {},
-      onEvent: (event) => {
-        if ('event' in event && event.event === 'decision' && event.load !== 'car') transcript.push(event);
-      },
-    });
+    transcript = await recordDay();
     run = await runInRig(
       {
         pins: guest('gpio-scenes.ts'),
@@ -175,34 +168,6 @@ describe.skipIf(!isRigReady())('the lines of the header on a real kernel', () =>
     expect(run.part(`${name} restarts`)).toMatchObject({ found: { level }, wire: [...(wire ?? '')] });
   });
 
-  it("the edges of a replayed day are the transcript's, no more and no fewer", () => {
-    /** Levels of the lines by what the load is told: the heat pump's board is active-low. */
-    const wires: Readonly<Record<string, Readonly<Record<string, readonly (readonly [number, number])[]>>>> = {
-      water: { off: [[16, 0]], on: [[16, 1]] },
-      heating: {
-        normal: [
-          [5, 1],
-          [6, 1],
-        ],
-        recommend: [
-          [5, 1],
-          [6, 0],
-        ],
-      },
-    };
-    const edges = (values: readonly number[]) => values.filter((value, n) => n === 0 || value !== values[n - 1]);
-    const told = [{ load: 'water', level: 'off' }, { load: 'heating', level: 'normal' }, ...transcript].flatMap(
-      ({ load, level }) => wires[load]?.[level] ?? [],
-    );
-    const events = run.eventsOf('a day');
-    let total = 0;
-    for (const line of [5, 6, 16]) {
-      const wanted = edges(told.flatMap(([one, value]) => (one === line ? [value] : [])));
-      expect(edges(writtenLevels(events, number(line))), `line ${line}`).toEqual(wanted);
-      total += wanted.length - 1;
-    }
-    console.log(`a day: ${transcript.length} decisions, ${total} edges`);
-    expect(run.part('a day')).toMatchObject({ failures: [] });
-    expect(total).toBeGreaterThan(5);
-  });
+  it("the edges of a replayed day are the transcript's, no more and no fewer", () =>
+    expectEdgesOfDay(run, transcript, HEADER));
 });
