@@ -8,15 +8,18 @@ interface UnreadableState {
   readonly detail: string;
 }
 
+const MAX_EVENTS = 2_000;
+const MAX_LOADS = 1_000;
+/** Checks whose message is what they expect. */
+const OWN_WORDS = new Set(['custom', 'max_length']);
+
 const finite = v.pipe(v.number(), v.finite());
 const optionalFinite = v.optional(finite);
 /** In one check: a state has thousands of times. */
 const times = v.custom<readonly number[]>(
   (value) => Array.isArray(value) && value.length <= MAX_EVENTS && value.every(Number.isFinite),
-  'a list of times',
+  `a list of at most ${MAX_EVENTS} times`,
 );
-const MAX_EVENTS = 2_000;
-const MAX_LOADS = 1_000;
 const level = v.picklist(['off', 'on', 'block', 'normal', 'recommend', 'force']);
 const current = v.optional(v.object({ amps: finite, of: finite }));
 const override = v.optional(v.object({ level, until: finite }));
@@ -39,7 +42,7 @@ const plan = v.object({
   by: finite,
   madeAt: finite,
   doneWhenMade: finite,
-  runs: v.pipe(v.array(v.object({ from: finite, to: finite })), v.maxLength(MAX_EVENTS)),
+  runs: v.pipe(v.array(v.object({ from: finite, to: finite })), v.maxLength(MAX_EVENTS, `at most ${MAX_EVENTS}`)),
   cost: finite,
   expected: v.optional(v.object({ kg: optionalFinite, cost: finite, currency: v.string() })),
   pricedUntil: optionalFinite,
@@ -80,7 +83,7 @@ const state = v.object({
   signalReceived: v.boolean(),
   clockTrusted: v.boolean(),
   clockUntrustedSince: optionalFinite,
-  loads: v.pipe(v.array(load), v.maxLength(MAX_LOADS)),
+  loads: v.pipe(v.array(load), v.maxLength(MAX_LOADS, `at most ${MAX_LOADS}`)),
 });
 
 /** JSON text; the same state gives the same bytes. The view is left out: it is built anew from the signal data, and would be most of every write. */
@@ -100,7 +103,9 @@ export function decodeControlState(text: string): ControlState | UnreadableState
   const [issue] = result.issues;
   const where = v.getDotPath(issue) ?? 'the whole';
   if (issue.input === undefined) return rejectState(`${where} is missing`);
-  return rejectState(`${where}: expected ${issue.expected ?? issue.message}, received ${issue.received}`);
+  return rejectState(
+    `${where}: expected ${OWN_WORDS.has(issue.type) ? issue.message : issue.expected}, received ${issue.received}`,
+  );
 }
 
 const rejectState = (cause: string): UnreadableState => ({

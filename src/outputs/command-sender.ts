@@ -54,6 +54,7 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
     link.expectLevel(level, lowered);
     const reportsBefore = link.reportCount();
     if (before !== undefined) await broker.publish(before.topic, before.payload, { retain: false });
+    if (!isCurrent()) return OVERTAKEN;
     const isAccepted = await broker.publish(commandTopic, payload, { retain: false });
     if (!isCurrent()) return OVERTAKEN;
     if (!isAccepted) return buildRefusedFailure(commandTopic, isDenied(broker, commandTopic));

@@ -22,6 +22,7 @@ export function createStandingLease(lease: DeviceLease, broker: Broker): DeviceL
     async release() {
       if (unwatch === undefined) return;
       unwatch();
+      unwatch = undefined;
       await lease.release();
     },
   };

@@ -36,6 +36,16 @@ describe('the saved state', () => {
     expect(read).toMatchObject({ kind: 'unreadable', detail: expect.stringContaining(what) as string });
   });
 
+  it('says what it expected of a list', () => {
+    const state = JSON.parse(encodeControlState(livedThrough().state));
+    state.loads[0].starts = ['x'];
+    expect(decodeControlState(JSON.stringify(state))).toMatchObject({
+      detail: expect.stringContaining(
+        'loads.0.starts: expected a list of at most 2000 times, received Array',
+      ) as string,
+    });
+  });
+
   it('with any byte changed or cut off it is read or refused, never half believed', () => {
     const text = encodeControlState(livedThrough().state);
     fc.assert(

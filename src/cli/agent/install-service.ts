@@ -42,6 +42,8 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const child = spawn('bash', [script, ...listWords(args)], { stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.setEncoding('utf8').on('data', terminal.out);
   child.stderr.setEncoding('utf8').on('data', terminal.err);
-  const [code] = (await once(child, 'close')) as [number | null];
+  const [code] = (await once(child, 'close').catch((error: Error) => {
+    throw new JobError(`bash does not start (${error.message}), and it runs the installation: install it`);
+  })) as [number | null];
   return code ?? 1;
 }

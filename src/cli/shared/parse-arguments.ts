@@ -189,7 +189,8 @@ export function parseArguments(spec: CommandSpec, argv: readonly string[]): Argu
   // A word after an option that does not exist may be its value, so it is judged only where all options do.
   else mistakes.push(...listMistakes(() => Object.assign(given, parseAction(spec, positionals))));
   const args = createArguments(spec.options, values, given);
-  mistakes.push(...(spec.check?.(args) ?? []));
+  // A word that was mistyped may be what a check misses.
+  if (mistakes.length === 0) mistakes.push(...(spec.check?.(args) ?? []));
   mistakes.push(...Object.keys(values).flatMap((name) => checkOption(args, name, spec)));
   if (values.json === true && values.csv === true) mistakes.push('--json and --csv: expected one of them');
   if (mistakes.length > 0) throw new UsageError(...mistakes);
