@@ -19,7 +19,7 @@ describe('scripts/package', () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining(sentence)]);
   });
 
-  it.each(['preinst', 'postinst', 'prerm', 'postrm', 'trial', 'npm-trial', 'trial-steps'])(
+  it.each(['preinst', 'postinst', 'prerm', 'postrm', 'trial', 'npm-trial', 'guest-trial', 'trial-steps'])(
     '%s is a script of any shell',
     (name) => expect(spawnSync('sh', ['-n', join(SCRIPTS, name)]).status).toBe(0),
   );
