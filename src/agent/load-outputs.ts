@@ -87,7 +87,8 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
       const switched = outputs.filter(({ load }) => load.onStop !== 'hold' && !load.observeOnly);
       const results = await Promise.all(
         switched.map(async (one) => {
-          if (await releaseDevice(one, parts.log)) return true;
+          const released = await releaseDevice(one, parts.log);
+          if (released !== false) return released === true;
           const isApplied = await applyStopLevel(one, parts.log);
           if (isApplied) onApplied(one.load.name, one.load.failSafe);
           return isApplied;
@@ -109,10 +110,11 @@ async function applyStopLevel({ load: { name, failSafe }, output }: LoadOutput, 
 }
 
 /** A device that follows rules of its own is left to them, without a level forced on it first. */
-async function releaseDevice({ load: { name }, output }: LoadOutput, log: Log): Promise<boolean> {
-  const isReleased = await output.release();
-  if (isReleased) log('info', `load ${name} is left to the rules of its device, which may let it run`);
-  return isReleased;
+async function releaseDevice({ load: { name }, output }: LoadOutput, log: Log): Promise<boolean | OutputFailure> {
+  const released = await output.release();
+  if (released === true) log('info', `load ${name} is left to the rules of its device, which may let it run`);
+  else if (released !== false) log('warn', `load ${name} was not left to the rules of its device: ${released.detail}`);
+  return released;
 }
 
 function raiseFailure(problems: Problems, subject: string, load: string, failure: OutputFailure | undefined): void {

@@ -117,8 +117,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     },
     async release() {
       const canRelease = config.releasePayload !== undefined;
-      await applyCommand(canRelease ? {} : undefined);
-      return canRelease;
+      return (await applyCommand(canRelease ? {} : undefined)) ?? canRelease;
     },
     async close() {
       keeper.stop();

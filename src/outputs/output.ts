@@ -62,8 +62,8 @@ export interface Output {
   watch(report: (update: Level | OutputFailure) => void): void;
   /** Where the device reports by itself. */
   watchDevice?(handlers: DeviceHandlers): void;
-  /** Leaves the device to its own rules. False when it has none, and nothing was sent. */
-  release(): Promise<boolean>;
+  /** Leaves the device to its own rules. False when it has none, and nothing was sent; a failure when it was not released. */
+  release(): Promise<boolean | OutputFailure>;
   /** Ends what waits; an `apply` under way answers with a failure. The level stays. */
   close(): Promise<void>;
 }

@@ -78,8 +78,7 @@ export function createPolledOutput(parts: PolledOutputParts): Output {
       handlers = newHandlers;
     },
     async release() {
-      await applyCommand(device.canRelease ? {} : undefined);
-      return device.canRelease;
+      return (await applyCommand(device.canRelease ? {} : undefined)) ?? device.canRelease;
     },
     async close() {
       keeper.stop();

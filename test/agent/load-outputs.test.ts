@@ -67,6 +67,38 @@ it('tells at a stop what each load is left at, and which may run', async () => {
   ]);
 });
 
+it('counts a device that could not be released at a stop as one that did not reach its level', async () => {
+  const { clock, logLines, log } = createOfflineParts();
+  const http: Http = {
+    request: () => Promise.reject(new Error('nothing is sent without a token')),
+    stream: () => Promise.reject(new Error('nothing is streamed')),
+    close: async () => {},
+  };
+  const entity = { entity: 'select.car', onState: 'fast', offState: 'stop', releaseState: 'own' };
+  const outputs = createLoadOutputs({
+    config: buildMonitorConfig('', {
+      loads: [
+        buildLoad({
+          ...{ kind: 'home-assistant', url: 'https://ha.example', tokenFile: 'none', allowsPlainHttp: false },
+          ...entity,
+        }),
+      ],
+    }),
+    ...{ clock, log, problems: createProblems(clock, log, () => {}), pins: undefined, broker: undefined },
+    web: { http, secrets: { read: async () => undefined } },
+    ...HANDLERS,
+  });
+  const applied: string[] = [];
+  expect(await outputs.applyStopLevels((load) => applied.push(load))).toBe(false);
+  expect(applied).toEqual([]);
+  expect(logLines).toEqual([
+    expect.stringMatching(
+      /^warn: load car was not left to the rules of its device: the token file none cannot be read/,
+    ),
+  ]);
+  await outputs.close();
+});
+
 it('loads called as parts of every object have the level of their line, or none', async () => {
   const { clock, log } = createOfflineParts();
   const names = ['constructor', '__proto__', 'tostring'];

@@ -119,6 +119,14 @@ describe('an MQTT device', () => {
     expect(device.commands).toEqual(['ON', 'AUTO']);
   });
 
+  it('is not called released while the broker is away', async () => {
+    const { fixture } = await buildKnown();
+    const under = createTestOutput(buildLoad({ ...fixture.tasmota, releasePayload: 'AUTO' }), fixture);
+    await under.open();
+    await fixture.broker.stop();
+    expect(await under.release()).toMatchObject({ kind: 'offline' });
+  });
+
   it('that repeats its state is named once it is silent, and well again with its next report', async () => {
     const { fixture, device } = await buildKnown();
     const under = createTestOutput(buildLoad({ ...fixture.tasmota, stateMaxAge: seconds(120) }), fixture);
