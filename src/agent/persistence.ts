@@ -4,7 +4,7 @@ import type { ControlState } from '../control/step.ts';
 import type { ClockReading } from '../domain/ports.ts';
 import { type Duration, durationBetween, type Uptime } from '../domain/units.ts';
 import { decodeSignalData, encodeSignalData } from '../signal/signal-codec.ts';
-import type { SignalData } from '../signal/signal-store.ts';
+import { rebuildExpected, type SignalData } from '../signal/signal-store.ts';
 import { decodeControlState, encodeControlState } from './control-state-codec.ts';
 import type { DocumentStore } from './document-store.ts';
 import type { RecordedJobs } from './ledger-writer.ts';
@@ -148,7 +148,7 @@ async function loadSignal(
   if (loaded === undefined) return undefined;
   if (loaded.isPrevious) note(`${NEWEST_SAVED} signal data were damaged; those before are used`);
   const decoded = decodeSignalData(loaded.bytes);
-  if (decoded.ok) return decoded.signal;
+  if (decoded.ok) return rebuildExpected(decoded.signal);
   note(decoded.note);
   return undefined;
 }

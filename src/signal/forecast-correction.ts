@@ -13,13 +13,13 @@ export interface ForecastCorrection {
   readonly origins: readonly ForecastOrigin[];
   /** Values of slots up to here have been learned from; -1 before the first day. */
   readonly learnedToSlot: number;
-  /** Of each stretch, with a forecast's value, beyond its end, and by the own profile: normal equations (matrix, right side), squares of what fell below, count. */
+  /** Of each stretch, with a forecast's value, beyond its end, and by the own profile: normal equations (matrix, right side), squares of what fell below the first two, count. */
   readonly sums: Float64Array;
   /** Their solutions. */
   readonly weights: Float64Array;
-  /** How far values fell below what was foretold, as a standard deviation of each stretch; 0 before anything is learned. */
+  /** How far values fell below what was foretold, as a standard deviation of each stretch with a forecast's value and beyond its end; 0 before anything is learned. */
   readonly deviations: Float64Array;
-  /** Of each stretch: fading squares of the errors, of values that a forecast had foretold and of the own profile's for the same. */
+  /** Of each stretch with a forecast's value and beyond its end: fading squares of the errors, then those of the own profile for the same slots. */
   readonly scores: Float64Array;
 }
 
@@ -123,8 +123,8 @@ export const createForecastCorrection = (): ForecastCorrection => ({
   learnedToSlot: -1,
   sums: new Float64Array(KINDS * LEAD_RANGES.length * BLOCK),
   weights: allPriorWeights(),
-  deviations: new Float64Array(KINDS * LEAD_RANGES.length),
-  scores: new Float64Array(KINDS * LEAD_RANGES.length),
+  deviations: new Float64Array(OWN * LEAD_RANGES.length),
+  scores: new Float64Array(2 * OWN * LEAD_RANGES.length),
 });
 
 /** What is known at one slot: the values said from it on, and the profile of the same slots and further. */
@@ -194,14 +194,8 @@ function fillRow(row: Float64Array, origin: ForecastOrigin, shape: number, above
   row[INTERCEPT] = 1;
 }
 
-/** What a slot came to, above its profile, and how far below what had been foretold. */
-interface Outcome {
-  readonly above: number;
-  readonly below: number;
-}
-
-/** Adds what the value of one slot teaches about the origins before it. */
-function addSample(sums: Float64Array, block: number, row: Float64Array, { above, below }: Outcome) {
+/** Adds what the value of one slot, so far above its profile, teaches about the origins before it. */
+function addSample(sums: Float64Array, block: number, row: Float64Array, above: number) {
   const start = block * BLOCK;
   for (let i = 0; i < ROW_WIDTH; i++) {
     const a = row[i] ?? 0;
@@ -211,7 +205,6 @@ function addSample(sums: Float64Array, block: number, row: Float64Array, { above
     const side = start + ROW_WIDTH * ROW_WIDTH + i;
     sums[side] = (sums[side] ?? 0) + a * above;
   }
-  sums[start + SQUARES] = (sums[start + SQUARES] ?? 0) + below * below;
   sums[start + COUNT] = (sums[start + COUNT] ?? 0) + 1;
 }
 
@@ -273,7 +266,7 @@ function solveWeights(sums: Float64Array, variance: number): Float64Array {
  * to both sides give their standard deviation; held small until they rest on many samples.
  */
 function estimateDeviations(sums: Float64Array): Float64Array {
-  return Float64Array.from({ length: KINDS * LEAD_RANGES.length }, (_, block) => {
+  return Float64Array.from({ length: OWN * LEAD_RANGES.length }, (_, block) => {
     const start = block * BLOCK;
     return Math.sqrt((2 * (sums[start + SQUARES] ?? 0)) / ((sums[start + COUNT] ?? 0) + ridgeOf(block)));
   });
@@ -312,13 +305,16 @@ function learnFromDay(correction: ForecastCorrection, past: LearningData, until:
         fillRow(row, origin, profileValue - past.level, kind === 0 ? forecastValue - profileValue : 0);
         const block = blockAt(kind, range);
         const error = computeError(correction.weights, block, row, above);
-        addSample(sums, block, row, { above, below: Math.min(0, error) });
+        addSample(sums, block, row, above);
+        const squareSum = block * BLOCK + SQUARES;
+        sums[squareSum] = (sums[squareSum] ?? 0) + Math.min(0, error) ** 2;
         const ownBlock = blockAt(OWN, range);
         const ownRow = withoutForecast(row);
         const ownError = computeError(correction.weights, ownBlock, ownRow, above);
-        addSample(sums, ownBlock, ownRow, { above, below: Math.min(0, ownError) });
+        addSample(sums, ownBlock, ownRow, above);
         scores[block] = (scores[block] ?? 0) + error * error;
-        scores[ownBlock] = (scores[ownBlock] ?? 0) + ownError * ownError;
+        const ownScore = blockAt(OWN + kind, range);
+        scores[ownScore] = (scores[ownScore] ?? 0) + ownError * ownError;
       }
     }
   }
@@ -378,7 +374,7 @@ export function estimateUncertainty({ deviations: spreads }: ForecastCorrection,
  */
 function computeOwnShare(scores: Float64Array, kind: number, range: number): number {
   const score = scores[blockAt(kind, range)] ?? 0;
-  const ownScore = scores[blockAt(OWN, range)] ?? 0;
+  const ownScore = scores[blockAt(OWN + kind, range)] ?? 0;
   if (score === 0 || ownScore >= CLEARLY_WORSE * score) return 0;
   return score >= CLEARLY_WORSE * ownScore ? 1 : 0.5;
 }

@@ -140,6 +140,16 @@ export function withForecast(signal: SignalData, answer: Forecast, now: ClockRea
   return { signal: next, accepted: true, note: { kind: 'model-seam', message } };
 }
 
+/** After a restart: what the stored forecast and profile let expect. The values expected are not stored, and are worked out again as at the time of its issue. */
+export function rebuildExpected(signal: SignalData): SignalData {
+  const { forecast, rates } = signal;
+  if (forecast === undefined || rates?.units !== forecast.units || rates.history.period !== forecast.period)
+    return signal;
+  const { generatedAt, points, period } = forecast;
+  const issuedAt = floorTo(Math.max(generatedAt, points[0]?.at ?? generatedAt) as Instant, period);
+  return { ...signal, rates: withForecastValues(rates, readSlotValues(forecast, issuedAt), issuedAt) };
+}
+
 /** A point beyond the longest horizon is a mistake, and would make the forecast last for years. */
 function withoutFarPoints(forecast: Forecast, now: Instant): Forecast {
   const end = addDuration(now, MAX_FORECAST_LENGTH);

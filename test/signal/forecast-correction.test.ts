@@ -3,7 +3,14 @@
 import { describe, expect, it } from 'vitest';
 import { profileValueAt } from '../../src/signal/daily-profile.ts';
 import { buildSignalView } from '../../src/signal/freshness.ts';
-import { emptySignalData, type SignalData, withForecast, withHistory } from '../../src/signal/signal-store.ts';
+import { decodeSignalData, encodeSignalData } from '../../src/signal/signal-codec.ts';
+import {
+  emptySignalData,
+  rebuildExpected,
+  type SignalData,
+  withForecast,
+  withHistory,
+} from '../../src/signal/signal-store.ts';
 import { atSampleHour, buildForecast, buildHistory, momentAt } from './signal-samples.ts';
 
 const OWN = { ties: 'mid', ownRegion: 'CAISO_NORTH' } as const;
@@ -114,12 +121,21 @@ describe('a forecast older than its slot', () => {
   const DAYS_SCORED = 4.5;
   const data = learnDays(DAYS_SCORED, (hour, lead) => truth(hour) + 60 * Math.sin(hour * 977 + lead));
   const bare = measureDays(DAYS_SCORED);
-  /** With squares of errors of the forecast and of the own profile, in place of those learned. */
-  const withScores = (score: number, ownScore: number): SignalData => {
-    const { rates } = data;
-    if (rates === undefined) return data;
-    const scores = rates.correction.scores.map((_, i, { length }) => (i < (2 * length) / 3 ? score : ownScore));
-    return { ...data, rates: { ...rates, correction: { ...rates.correction, scores } } };
+  /** With squares of errors of the forecast and of the own profile, also beyond the forecast's end, in place of those learned. */
+  const withScores = (
+    ...[score, ownScore, beyond = score, ownBeyond = ownScore, from = data]: readonly [
+      number,
+      number,
+      number?,
+      number?,
+      SignalData?,
+    ]
+  ): SignalData => {
+    const { rates } = from;
+    if (rates === undefined) return from;
+    const quarters = [score, beyond, ownScore, ownBeyond];
+    const scores = rates.correction.scores.map((_, i, { length }) => quarters[Math.floor((4 * i) / length)] ?? 0);
+    return { ...from, rates: { ...rates, correction: { ...rates.correction, scores } } };
   };
   const valuesOf = (from: SignalData, ageMinutes: number) =>
     buildSignalView(from, momentAt(DAYS_SCORED * 24 + ageMinutes / 60), OWN).horizon?.values.slice(0, 200) ?? [];
@@ -137,11 +153,26 @@ describe('a forecast older than its slot', () => {
     for (const [i, value] of valuesOf(withScores(score, ownScore), 10).entries())
       expect(value).toBeCloseTo((1 - share) * (alone[i] ?? 0) + share * (own[i] ?? 0), 2);
   });
+  it('is compared with the own profile apart from what lies beyond its end', () => {
+    const split = valuesOf(withScores(1, 1, 1, 2), 10);
+    expect(split.slice(0, 34)).toEqual(valuesOf(withScores(1, 1), 10).slice(0, 34));
+    expect(split.slice(34)).toEqual(valuesOf(withScores(0, 0), 10).slice(34));
+  });
+  it('counts half beside the own profile after a restart too', () => {
+    const decoded = decodeSignalData(encodeSignalData(data));
+    const restarted = decoded.ok ? rebuildExpected(decoded.signal) : data;
+    const [before, raw, after] = [withScores(1, 1), withScores(0, 0), withScores(1, 1, 1, 1, restarted)].map((one) =>
+      valuesOf(one, 10).slice(0, 34),
+    );
+    const gap = (values: readonly number[] = []) =>
+      values.reduce((sum, value, i) => sum + Math.abs(value - (before?.[i] ?? 0)), 0);
+    expect(gap(after)).toBeLessThan(gap(raw) / 3);
+  });
   it('counts alone in its own slot', () =>
     expect(valuesOf(withScores(2, 1), 4)).toEqual(valuesOf(withScores(0, 0), 4)));
   it('is scored by the days that came, beside the own profile', () => {
     const scores = data.rates?.correction.scores ?? new Float64Array();
-    const [soon, ownSoon] = [scores[4], scores[(2 * scores.length) / 3 + 4]];
+    const [soon, ownSoon] = [scores[4], scores[scores.length / 2 + 4]];
     expect(soon).toBeGreaterThan(0);
     expect(ownSoon).toBeGreaterThan(2 * (soon ?? 0));
   });
