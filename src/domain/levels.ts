@@ -1,15 +1,6 @@
 /** The levels of each load type, and which of them run the load. */
 
-import { hashFraction } from './hash-fraction.ts';
-import type {
-  ContactInput,
-  HttpCall,
-  Level,
-  LoadConfig,
-  MqttOutputConfig,
-  OutputConfig,
-  WebOutputConfig,
-} from './load-types.ts';
+import type { ContactInput, Level, LoadConfig, MqttOutputConfig, OutputConfig, WebOutputConfig } from './load-types.ts';
 
 export const isSgReady = ({ output }: LoadConfig) =>
   output.kind === 'sg-ready' || (output.kind === 'dry-run' && output.as === 'sg-ready');
@@ -36,18 +27,6 @@ export function listMqttDevices(output: OutputConfig): readonly MqttOutputConfig
 /** The device over HTTP that an output commands. */
 export const findWebDevice = (output: OutputConfig): WebOutputConfig | undefined =>
   output.kind === 'http' || output.kind === 'home-assistant' ? output : undefined;
-
-/** By what name agents claim the devices of an output: a topic that every broker accepts. */
-export function listClaimNames(output: OutputConfig): readonly string[] {
-  const device = findWebDevice(output);
-  if (device === undefined) return listMqttDevices(output).map(({ commandTopic }) => commandTopic);
-  const [address, part] = device.kind === 'http' ? [device.on.url, hashCall(device.on)] : [device.url, device.entity];
-  // NATS takes no topic with a point.
-  return [`${device.kind}/${new URL(address).host}/${part}`.replaceAll('.', '_')];
-}
-
-/** An address or a body may hold a secret. */
-const hashCall = ({ method, url, body = '' }: HttpCall) => hashFraction(method, url, body).toString(36).slice(2);
 
 /** Whether a level is only sent, and confirmed by a device of its own or not at all. */
 export const commandsDevice = (output: OutputConfig): boolean =>

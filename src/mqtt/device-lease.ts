@@ -1,4 +1,4 @@
-/** Ensures that only one agent of a broker commands a device: a retained claim under its name, valid while its agent lives. */
+/** Ensures that only one agent of a broker commands an MQTT device: a retained claim under its command topic, valid while its agent lives. */
 
 import type { Broker, BrokerMessage } from '../domain/ports.ts';
 import type { DeviceLease } from '../outputs/output.ts';
@@ -10,8 +10,8 @@ const parseHolder = ({ payload }: BrokerMessage): string | undefined => {
   return /^[a-z0-9_-]{1,64}$/.test(text) ? text : undefined;
 };
 
-export function createDeviceLease(claimName: string, device: string, broker: Broker): DeviceLease {
-  const topic = buildLeaseTopic(claimName);
+export function createDeviceLease(commandTopic: string, device: string, broker: Broker): DeviceLease {
+  const topic = buildLeaseTopic(commandTopic);
   let holder: string | undefined;
   let otherAgent: string | undefined;
   /** The availability of each other agent, as published on this link. */

@@ -165,8 +165,8 @@ export function parseTopic(topic: string): ParsedTopic | undefined {
   return found && { device, topic: found, load: '' };
 }
 
-/** Where the agent that commands a device puts its name. */
-export const buildLeaseTopic = (claimName: string) => `${LEASE_ROOT}/${claimName}`;
+/** Where the agent that commands an MQTT device puts its name. */
+export const buildLeaseTopic = (commandTopic: string) => `${LEASE_ROOT}/${commandTopic}`;
 
 /** The same for every start of one device, so that a second agent with its name is noticed. */
 export const buildClientId = ({ device }: Device) => `${ROOT}-${device}`;

@@ -1,7 +1,6 @@
 /** Creates the output of a load from its configuration. */
 
-import { listClaimNames } from '../domain/levels.ts';
-import type { LoadConfig, MqttOutputConfig, SgReadySwitches, WebOutputConfig } from '../domain/load-types.ts';
+import type { LoadConfig, MqttOutputConfig, SgReadySwitches } from '../domain/load-types.ts';
 import type { Broker, BrokerWill, Clock, GpioLines, Http, Log, Secrets } from '../domain/ports.ts';
 import { createPolledDevice } from './devices/create-polled-device.ts';
 import { createDryRunOutput } from './dry-run-output.ts';
@@ -12,7 +11,6 @@ import { createRelayOutput } from './relay-output.ts';
 import { RELEASE_DELAY_SECONDS } from './release-link.ts';
 import { CONTACTS, createSgReadyOutput, isSgReadyState } from './sg-ready-output.ts';
 import { createSgReadyPairOutput } from './sg-ready-pair-output.ts';
-import { createStandingLease } from './standing-lease.ts';
 
 export interface CreateOutputParts {
   readonly pins?: GpioLines;
@@ -20,7 +18,7 @@ export interface CreateOutputParts {
   /** For devices over HTTP, with the files of their tokens. */
   readonly web?: { readonly http: Http; readonly secrets: Secrets };
   /** Absent where this program alone commands the devices of its broker. */
-  readonly createLease?: (claimName: string) => DeviceLease;
+  readonly createLease?: (commandTopic: string) => DeviceLease;
   /** A link of its own with this last will; absent where the death of this program releases nothing. */
   readonly createReleaseBroker?: (load: string, will: BrokerWill) => Broker;
   readonly clock: Clock;
@@ -55,16 +53,8 @@ export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output
         ...parts,
         load: name,
         device: createPolledDevice(config, { ...parts, ...parts.web }),
-        lease: createWebLease(config, parts),
       });
   }
-}
-
-/** Two agents on one device over HTTP notice each other where they share a broker. */
-function createWebLease(config: WebOutputConfig, { broker, createLease }: CreateOutputParts): DeviceLease {
-  const [name] = listClaimNames(config);
-  if (broker === undefined || createLease === undefined || name === undefined) return SOLE_LEASE;
-  return createStandingLease(createLease(name), broker);
 }
 
 function createDeviceOutput(load: LoadConfig, config: MqttOutputConfig, parts: CreateOutputParts): Output {

@@ -4,17 +4,10 @@ import { waitAtMost } from '../domain/abortable-wait.ts';
 import type { Level } from '../domain/load-types.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
-import { buildBusyFailure, type DeviceCommand } from './command-sender.ts';
+import type { DeviceCommand } from './command-sender.ts';
 import type { PolledDevice, PolledState } from './devices/polled-device.ts';
 import { createLevelKeeper } from './level-keeper.ts';
-import {
-  type DeviceHandlers,
-  type DeviceLease,
-  type DeviceStatus,
-  isOutputFailure,
-  type Output,
-  type OutputFailure,
-} from './output.ts';
+import { type DeviceHandlers, type DeviceStatus, isOutputFailure, type Output, type OutputFailure } from './output.ts';
 import { buildUnavailableFailure, createPolledSender } from './polled-sender.ts';
 import { createStatePoller } from './state-poller.ts';
 
@@ -24,21 +17,19 @@ const OPEN_TIMEOUT = seconds(3);
 export interface PolledOutputParts {
   readonly load: string;
   readonly device: PolledDevice;
-  readonly lease: DeviceLease;
   readonly clock: Clock;
   readonly log: Log;
   readonly maxSends?: number;
 }
 
 export function createPolledOutput(parts: PolledOutputParts): Output {
-  const { load, device, clock, lease } = parts;
+  const { load, device, clock } = parts;
   let report: (update: Level | OutputFailure) => void = () => {};
   let handlers: DeviceHandlers = { onStatus() {}, onPress() {}, onMeter() {} };
   /** What the device reports until then is the answer of `open`. */
   let isOpened = false;
   const { poller, sender, keeper } = createPolledControl(parts, {
-    // What the device does while another agent switches it does not end that trouble.
-    onReport: (update) => isOpened && lease.otherHolder() === undefined && report(update),
+    onReport: (update) => isOpened && report(update),
     onStatus: (status) => handlers.onStatus(status),
     onPress: (level) => handlers.onPress(level),
     onMeter: (reading) => handlers.onMeter(reading),
@@ -53,18 +44,14 @@ export function createPolledOutput(parts: PolledOutputParts): Output {
 
   return {
     async open() {
-      await lease.acquire();
       poller.start();
       const found = await waitAtMost({ clock, wait: OPEN_TIMEOUT, name: `state of ${load}` }, poller.read());
       isOpened = true;
-      const other = lease.otherHolder();
-      if (other !== undefined) return buildBusyFailure(other);
       return isOutputFailure(found) ? found : toFoundLevel(found);
     },
     async apply(level, current) {
       if (level !== 'on' && level !== 'off')
         throw new Error(`load ${load}: a device over HTTP has the levels on and off, not "${level}"`);
-      await lease.acquire();
       return applyCommand({ level, current });
     },
     async read() {
@@ -84,7 +71,6 @@ export function createPolledOutput(parts: PolledOutputParts): Output {
       keeper.stop();
       sender.cancel();
       poller.stop();
-      await lease.release();
     },
   };
 }

@@ -5,7 +5,6 @@ import type { Level } from '../domain/load-types.ts';
 import type { Clock } from '../domain/ports.ts';
 import { addDuration, type Duration, seconds } from '../domain/units.ts';
 import {
-  buildBusyFailure,
   type CommandSender,
   type DeviceCommand,
   formatReading,
@@ -13,7 +12,7 @@ import {
   OVERTAKEN,
 } from './command-sender.ts';
 import type { PolledDevice, PolledState } from './devices/polled-device.ts';
-import { type DeviceLease, isOutputFailure, type OutputFailure } from './output.ts';
+import { isOutputFailure, type OutputFailure } from './output.ts';
 import type { StatePoller } from './state-poller.ts';
 
 /** Doubled after each question. */
@@ -24,19 +23,16 @@ export interface PolledSenderParts {
   readonly device: PolledDevice;
   readonly clock: Clock;
   readonly poller: StatePoller;
-  readonly lease: DeviceLease;
   readonly maxSends?: number;
 }
 
 export function createPolledSender(parts: PolledSenderParts): CommandSender {
-  const { device, poller, lease, maxSends = MAX_COMMAND_SENDS } = parts;
+  const { device, poller, maxSends = MAX_COMMAND_SENDS } = parts;
   let underWay: AbortController | undefined;
 
   const sendUntilConfirmed = async (command: DeviceCommand, signal: AbortSignal) => {
     const { level } = command;
     for (let sends = 0; sends < maxSends; sends += 1) {
-      const other = lease.otherHolder();
-      if (other !== undefined) return buildBusyFailure(other);
       const failure = await device.send(command, AbortSignal.any([signal, poller.signal]));
       if (signal.aborted) return OVERTAKEN;
       if (failure !== undefined || level === undefined || device.read === undefined) return failure;

@@ -1,7 +1,7 @@
 /** Tries the rights that the agent needs at the broker: it writes and reads one test topic under each prefix and reads the topics of the devices. */
 
 import type { Config } from '../../config/config.ts';
-import { listClaimNames, listReadTopics } from '../../domain/levels.ts';
+import { listMqttDevices, listReadTopics } from '../../domain/levels.ts';
 import type { Broker, Clock } from '../../domain/ports.ts';
 import { addDuration, seconds } from '../../domain/units.ts';
 import { buildDiscoveryId, buildLeaseTopic, buildTopics } from '../../mqtt/topics.ts';
@@ -13,7 +13,7 @@ const TEST_LEVEL = 'check';
 /** Each under a prefix that the agent writes and reads. */
 function listTestTopics({ device, mqtt, loads }: Config): readonly string[] {
   const { base } = buildTopics({ device });
-  const usesDevices = loads.some(({ output }) => listClaimNames(output).length > 0);
+  const usesDevices = loads.some(({ output }) => listMqttDevices(output).length > 0);
   return [
     `${base}/${TEST_LEVEL}`,
     ...(usesDevices ? [buildLeaseTopic(`${TEST_LEVEL}/${device}`)] : []),

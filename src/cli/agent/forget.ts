@@ -1,7 +1,7 @@
 /** `gridtide forget`: erases what an agent has left at the broker: its retained topics, its claims of devices and its Home Assistant entities. */
 
 import type { LocatedConfig } from '../../config/config-paths.ts';
-import { listClaimNames } from '../../domain/levels.ts';
+import { listMqttDevices } from '../../domain/levels.ts';
 import type { Broker, BrokerMessage } from '../../domain/ports.ts';
 import { formatCount } from '../../domain/units.ts';
 import { listDiscoveryTopics } from '../../mqtt/home-assistant.ts';
@@ -50,8 +50,8 @@ const readText = ({ payload }: BrokerMessage) => new TextDecoder().decode(payloa
 async function findOwnClaims(broker: Broker, { device, loads }: LocatedConfig): Promise<string[]> {
   const claims: string[] = [];
   for (const { output } of loads) {
-    for (const name of listClaimNames(output)) {
-      const stored = await listStored(broker, buildLeaseTopic(name));
+    for (const { commandTopic } of listMqttDevices(output)) {
+      const stored = await listStored(broker, buildLeaseTopic(commandTopic));
       claims.push(...stored.filter((message) => readText(message) === device).map(({ topic }) => topic));
     }
   }
