@@ -137,9 +137,11 @@ const buildRefusedFailure = (topic: string, isDeniedTopic: boolean) =>
         `the broker did not acknowledge the command on ${topic}: check the broker and its log`,
       );
 
-/** For people; `other` is a mode of the device's own. */
-export const formatReading = (reading: DeviceReading) =>
-  reading === 'other' ? 'a mode or a current of its own' : reading;
+/** For people. */
+export function formatReading(reading: DeviceReading): string {
+  if (reading === 'other-current') return 'on, with another current than commanded';
+  return reading === 'other' ? 'a mode or a current of its own' : reading;
+}
 
 export const buildGoneFailure = ({ availability }: MqttOutputConfig) =>
   buildFailure(

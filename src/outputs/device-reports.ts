@@ -56,13 +56,15 @@ export function createDeviceReports(parts: DeviceReportsParts): DeviceReports {
   };
 
   const receiveLevel = (message: BrokerMessage): void => {
-    const found = reported.receive(message);
-    if (found === undefined) return;
-    ageTimer?.();
-    if (stateMaxAge !== undefined)
+    if (!reported.topics.includes(message.topic)) return;
+    const { reading, isState } = reported.receive(message);
+    if (isState && stateMaxAge !== undefined) {
+      ageTimer?.();
       ageTimer = clock.wakeAt(addDuration(clock.now().uptime, stateMaxAge), `age of ${load}`, setSilent);
+    }
+    // Also the first report of a current, which a command may wait for.
     onChange();
-    onReading(found);
+    if (reading !== undefined) onReading(reading);
   };
 
   const receiveAvailability = ({ payload }: BrokerMessage): void => {

@@ -44,6 +44,8 @@ export interface LevelKeeper {
   stop(): void;
 }
 
+const isLevel = (reading: DeviceReading): reading is Level => reading !== 'other' && reading !== 'other-current';
+
 export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
   const { load, clock, log, link, sender, mayBePress, report, onPress } = parts;
   let command: DeviceCommand | undefined;
@@ -55,7 +57,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
   let releaseExpectedUntil: Uptime | undefined;
 
   const isPress = (reading: DeviceReading): reading is Level => {
-    if (reading === 'other' || !mayBePress()) return false;
+    if (!isLevel(reading) || !mayBePress()) return false;
     return quietUntil === undefined || clock.now().uptime >= quietUntil;
   };
 
@@ -119,7 +121,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
         onPress(reading);
         return;
       }
-      if (reading !== 'other' && (isUnconfirmed || command === undefined)) report(reading);
+      if (isLevel(reading) && (isUnconfirmed || command === undefined)) report(reading);
       isUnconfirmed = false;
     },
     deviceReturned() {

@@ -12,7 +12,15 @@ import {
 } from './command-sender.ts';
 import { createDeviceLink, type DeviceLink } from './device-link.ts';
 import { createLevelKeeper, type LevelKeeper } from './level-keeper.ts';
-import type { DeviceHandlers, DeviceLease, DeviceReading, DeviceStatus, Output, OutputFailure } from './output.ts';
+import {
+  type DeviceHandlers,
+  type DeviceLease,
+  type DeviceStatus,
+  type Output,
+  type OutputFailure,
+  toConfirmedLevel,
+  toFoundLevel,
+} from './output.ts';
 import { createReleaseLink } from './release-link.ts';
 
 /** For the link and the first state at the start; then the agent goes on without. */
@@ -100,7 +108,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       isOpened = true;
       const other = lease.otherHolder();
       if (other !== undefined) return buildBusyFailure(other);
-      const level = toLevel(link.reading());
+      const level = toFoundLevel(link.reading());
       return level === undefined ? {} : { level };
     },
     async apply(level, current) {
@@ -108,7 +116,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       isOpened = true;
       return applyCommand({ level, current });
     },
-    read: async () => toLevel(link.reading()),
+    read: async () => toFoundLevel(link.reading()),
     watchDevice(newHandlers) {
       handlers = newHandlers;
     },
@@ -128,10 +136,8 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
   };
 }
 
-const toLevel = (reading: DeviceReading | undefined) => (reading === 'other' ? undefined : reading);
-
 function buildStatus(keeper: LevelKeeper, link: DeviceLink): DeviceStatus {
-  const [sent, confirmed, available] = [keeper.sentLevel(), link.reading(), link.isAvailable()];
+  const [sent, confirmed, available] = [keeper.sentLevel(), toConfirmedLevel(link.reading()), link.isAvailable()];
   const vehicle = link.vehicle();
   return {
     ...(sent === undefined ? {} : { sent }),

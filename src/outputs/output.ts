@@ -11,14 +11,26 @@ export type OutputFailure = {
 };
 
 /** What a device reports: a level, or that it follows neither on nor off. */
-export type DeviceReading = Level | 'other';
+export type ConfirmedLevel = Level | 'other';
+
+/** The same compared with its last command: `other-current` of a charger that is on, with another current than commanded. */
+export type DeviceReading = ConfirmedLevel | 'other-current';
+
+export const toConfirmedLevel = (reading: DeviceReading | undefined): ConfirmedLevel | undefined =>
+  reading === 'other-current' ? 'on' : reading;
+
+/** Undefined where the device follows rules of its own. */
+export function toFoundLevel(reading: DeviceReading | undefined): Level | undefined {
+  const confirmed = toConfirmedLevel(reading);
+  return confirmed === 'other' ? undefined : confirmed;
+}
 
 /** The proof there is of a load's level. */
 export interface DeviceStatus {
   /** The level sent to the device last; absent before the first and after a release. */
   readonly sent?: Level;
   /** What the device reports itself; absent where it is not known. */
-  readonly confirmed?: DeviceReading;
+  readonly confirmed?: ConfirmedLevel;
   /** False after the device's last will. */
   readonly available?: boolean;
   /** Of a charger that reports it. */

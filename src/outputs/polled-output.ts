@@ -7,7 +7,15 @@ import { seconds } from '../domain/units.ts';
 import type { DeviceCommand } from './command-sender.ts';
 import type { PolledDevice, PolledState } from './devices/polled-device.ts';
 import { createLevelKeeper } from './level-keeper.ts';
-import { type DeviceHandlers, type DeviceStatus, isOutputFailure, type Output, type OutputFailure } from './output.ts';
+import {
+  type DeviceHandlers,
+  type DeviceStatus,
+  isOutputFailure,
+  type Output,
+  type OutputFailure,
+  toConfirmedLevel,
+  toFoundLevel,
+} from './output.ts';
 import { buildUnavailableFailure, createPolledSender } from './polled-sender.ts';
 import { createStatePoller } from './state-poller.ts';
 
@@ -47,7 +55,7 @@ export function createPolledOutput(parts: PolledOutputParts): Output {
       poller.start();
       const found = await waitAtMost({ clock, wait: OPEN_TIMEOUT, name: `state of ${load}` }, poller.read());
       isOpened = true;
-      return isOutputFailure(found) ? found : toFoundLevel(found);
+      return isOutputFailure(found) ? found : buildFound(found);
     },
     async apply(level, current) {
       if (level !== 'on' && level !== 'off')
@@ -56,7 +64,7 @@ export function createPolledOutput(parts: PolledOutputParts): Output {
     },
     async read() {
       const found = await poller.read();
-      return isOutputFailure(found) ? found : toFoundLevel(found).level;
+      return isOutputFailure(found) ? found : toFoundLevel(found?.reading);
     },
     watch(listener) {
       report = listener;
@@ -119,11 +127,14 @@ function createPolledControl(parts: PolledOutputParts, handlers: ControlHandlers
 const isSetByPerson = ({ isByPerson = false, reading }: PolledState, before: PolledState | undefined) =>
   isByPerson && before?.reading !== undefined && before.reading !== reading;
 
-const toFoundLevel = (found: PolledState | undefined): { readonly level?: Level } =>
-  found?.reading === undefined || found.reading === 'other' ? {} : { level: found.reading };
+function buildFound(found: PolledState | undefined): { readonly level?: Level } {
+  const level = toFoundLevel(found?.reading);
+  return level === undefined ? {} : { level };
+}
 
 function buildStatus(sent: Level | undefined, state: PolledState | undefined): DeviceStatus {
-  const { reading: confirmed, available, vehicle } = state ?? {};
+  const { available, vehicle } = state ?? {};
+  const confirmed = toConfirmedLevel(state?.reading);
   return {
     ...(sent === undefined ? {} : { sent }),
     ...(confirmed === undefined ? {} : { confirmed }),

@@ -120,7 +120,11 @@ describe('an entity of Home Assistant', () => {
     }
     house.integration = 'ignores';
     expect(await settle(output.apply('on', { amps: 6, of: 16 }))).toMatchObject({ kind: 'unconfirmed' });
-    expect(status()).toMatchObject({ sent: 'on', confirmed: 'other' });
+    // It draws, at the current that it had.
+    expect(status()).toMatchObject({ sent: 'on', confirmed: 'on' });
+    await output.close();
+    house.entities.set('number.amps', { state: '10.0' });
+    expect(await (await open(yaml)).output.open()).toEqual({ level: 'on' });
   });
 
   it('gives its meter in the units that Home Assistant tells, and its plug', async () => {

@@ -1,5 +1,6 @@
 /** An entity of Home Assistant by its REST API: switches, selects and numbers, their state, and sensors beside them. */
 
+import { MIN_AMPS } from '../../domain/currents.ts';
 import type { HomeAssistantOutputConfig, HttpCall, Level } from '../../domain/load-types.ts';
 import { toSafeText } from '../../domain/text-format.ts';
 import { seconds } from '../../domain/units.ts';
@@ -89,11 +90,12 @@ function buildServiceCall(url: string, entity: string, state: string): HttpCall 
 }
 
 /** A number has decimals of its own: 16 reads as 16.0. */
-function parseReading(state: string, { entity, onState, offState }: HomeAssistantOutputConfig): DeviceReading {
+function parseReading(state: string, { entity, amps, onState, offState }: HomeAssistantOutputConfig): DeviceReading {
   const isNumber = /^(input_)?number\./.test(entity);
   const isAt = (wanted: string) => (isNumber ? Number(state) === Number(wanted) : state === wanted);
   if (isAt(onState)) return 'on';
-  return isAt(offState) ? 'off' : 'other';
+  if (isAt(offState)) return 'off';
+  return amps !== undefined && Number(state) >= MIN_AMPS ? 'other-current' : 'other';
 }
 
 const parseSensor = (sensor: EntityState | undefined, scales: Readonly<Record<string, number>>) =>

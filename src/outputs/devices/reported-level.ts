@@ -3,15 +3,22 @@
 import type { DeviceCurrent, Level, MqttOutputConfig } from '../../domain/load-types.ts';
 import type { BrokerMessage } from '../../domain/ports.ts';
 import type { DeviceReading } from '../output.ts';
-import { parseDeviceState, readNumber } from './parse-device-state.ts';
+import { parseDeviceState, readNumber, readValue } from './parse-device-state.ts';
+
+export interface LevelNews {
+  /** Undefined when the message neither reports the level nor changes what is known of it. */
+  readonly reading?: DeviceReading | undefined;
+  /** Whether the message reports the level; one may report the current alone. */
+  readonly isState: boolean;
+}
 
 export interface ReportedLevel {
   readonly topics: readonly string[];
-  /** The reading after a report of the level or the current; undefined when the message tells neither. */
-  receive(message: BrokerMessage): DeviceReading | undefined;
+  /** Takes a report of the level or the current. */
+  receive(message: BrokerMessage): LevelNews;
   /** The last report, unless it was forgotten since. */
   reading(): DeviceReading | undefined;
-  /** Reports of level or current so far; a report the same as before counts. */
+  /** Reports of the level so far, and those of the current that changed the reading; a level the same as before counts. */
   reportCount(): number;
   /** The command that is being sent; `current`: of a charger that is lowered. With a higher one it is not on as commanded. */
   expectLevel(level: Level | undefined, current: DeviceCurrent | undefined): void;
@@ -33,18 +40,22 @@ export function createReportedLevel(config: MqttOutputConfig): ReportedLevel {
     if (statePayload === undefined) return undefined;
     const stateOn = expected?.stateOn ?? config.stateOn;
     const found = parseDeviceState(statePayload, { ...config, ...(stateOn === undefined ? {} : { stateOn }) });
-    return found === 'on' && expected !== undefined && amps !== undefined && amps > expected.amps ? 'other' : found;
+    if (found === 'other' && allowsCurrent(statePayload, config)) return 'other-current';
+    const isExceeded = expected !== undefined && amps !== undefined && amps > expected.amps;
+    return found === 'on' && isExceeded ? 'other-current' : found;
   };
 
   return {
     topics: [current?.topic, stateTopic].flatMap((topic) => topic ?? []),
     receive({ topic, payload }) {
+      const before = reading();
       if (topic === current?.topic) amps = readNumber(payload, current);
-      else if (topic !== stateTopic) return undefined;
-      if (topic === stateTopic && parseDeviceState(payload, config) !== undefined) statePayload = payload;
+      const isState = topic === stateTopic && parseDeviceState(payload, config) !== undefined;
+      if (isState) statePayload = payload;
       const found = reading();
-      if (found !== undefined) reportCount += 1;
-      return found;
+      if (!isState && found === before) return { isState };
+      reportCount += 1;
+      return { reading: found, isState };
     },
     reading,
     reportCount: () => reportCount,
@@ -62,3 +73,7 @@ export function createReportedLevel(config: MqttOutputConfig): ReportedLevel {
     },
   };
 }
+
+/** Of a charger whose state is its current: whether it allows at least the least that it can be lowered to. */
+const allowsCurrent = (payload: Uint8Array, { lowerCurrents: [least] = [], statePath }: MqttOutputConfig) =>
+  least?.stateOn !== undefined && Number(readValue(payload, statePath)) >= Number(least.stateOn);
