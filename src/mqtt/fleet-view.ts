@@ -1,5 +1,6 @@
-/** All devices of a broker at a glance: reads their retained documents into one row each. */
+/** All agents of a broker at a glance: reads their retained documents into one row each. */
 
+import { toSafeText } from '../domain/text-format.ts';
 import type { ParsedTopic } from './topics.ts';
 
 export interface FleetRow {
@@ -8,7 +9,7 @@ export interface FleetRow {
   readonly version: string;
   readonly region: string;
   readonly basis: string;
-  /** The problems of the device in words; empty when there are none. */
+  /** The problems of the agent in words; empty when there are none. */
   readonly problem: string;
   /** ISO time of the newest document that carries one; empty before the first. */
   readonly lastSeen: string;
@@ -31,7 +32,7 @@ interface Device {
   readonly loads: Map<string, boolean>;
 }
 
-/** Longest text of a document that is kept: one hostile device must not fill the memory of who watches all. */
+/** Longest text of a document that is kept: one hostile agent must not fill the memory of who watches all. */
 const MAX_TEXT = 200;
 const MAX_LOADS = 64;
 
@@ -59,9 +60,11 @@ function parseFields(text: string): Fields | undefined {
   }
 }
 
+/** Any house writes its texts: none of them may command the reader's terminal. */
+const clean = (text: string) => toSafeText(text.slice(0, MAX_TEXT), MAX_TEXT);
 const readText = (fields: Fields, name: string) => {
   const value = fields[name];
-  return typeof value === 'string' ? value.slice(0, MAX_TEXT) : '';
+  return typeof value === 'string' ? clean(value) : '';
 };
 const readNumber = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : null);
 
@@ -127,13 +130,13 @@ export function createFleetView(): FleetView {
     },
     rows: () =>
       [...devices]
-        .map(([device, { loads, ...rest }]) => ({ device, ...rest, running: listRunning(loads) }))
+        .map(([device, { loads, ...rest }]) => ({ device: clean(device), ...rest, running: listRunning(loads) }))
         .sort(compareRows),
   };
 }
 
 const listRunning = (loads: ReadonlyMap<string, boolean>) =>
-  [...loads].filter(([, runs]) => runs).map(([name]) => name);
+  [...loads].filter(([, runs]) => runs).map(([name]) => clean(name));
 
 const rankUrgency = ({ online, problem }: FleetRow) => (!online ? 0 : problem !== '' ? 1 : 2);
 

@@ -69,7 +69,7 @@ describeWithMosquitto('gridtide fleet', () => {
   it('prints a table with its summary', async () => {
     const { code, out } = await run('--problems');
     const lines = out.trimEnd().split('\n');
-    expect([code, lines.length, lines.at(-1)]).toEqual([0, 4, '2 devices, 1 offline, 1 with a problem']);
+    expect([code, lines.length, lines.at(-1)]).toEqual([0, 4, '2 agents, 1 offline, 1 with a problem']);
     expect(lines[2]).toMatch(
       /^house-007 +problem +SOUTH +fresh-forecast +- .*clock: this machine's clock is not synchronised$/,
     );
@@ -77,10 +77,18 @@ describeWithMosquitto('gridtide fleet', () => {
   it('lets no text of a house command the terminal', async () => {
     const broker = stopAfterTest(await startMosquitto());
     const writer = stopAfterTest(await startMqttSpy(broker.url, {}, []));
-    const health = JSON.stringify({ problem: 'clock\u001b[2J\nhouse-1 ok' });
+    const health = JSON.stringify({ problem: 'clock\u001b[2J\nhouse-1 ok', region: 'X\u001b[2J\u009b31m' });
     await writer.publish('gridtide/cellar/health', health, { retain: true });
-    const { out } = await runCommand(fleet, ['--broker', broker.url]);
-    expect(out.split('\n')[1]).toMatch(/ clock\?\[2J\?house-1 ok$/);
+    const [table = '', ...others] = await Promise.all(
+      [[], ['--json'], ['--metrics']].map(
+        async (form) => (await runCommand(fleet, ['--broker', broker.url, ...form])).out,
+      ),
+    );
+    expect(table.split('\n')[1]).toMatch(/ clock\?\[2J\?house-1 ok$/);
+    for (const out of [table, ...others]) {
+      expect(out).toContain('X?[2J?31m');
+      expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+    }
   });
   it('selects a region', async () => expect(await readDevices('--region', 'SOUTH')).toHaveLength(DEVICES / 2));
   it('prints OpenMetrics', async () => {
@@ -93,12 +101,14 @@ describeWithMosquitto('gridtide fleet', () => {
   it('watches on after the broker has begun again', async () => {
     const broker = stopAfterTest(await startMosquitto());
     const watch = stopAfterTest(startProcess(process.execPath, [MAIN, 'fleet', '--watch', '--broker', broker.url]));
-    await watch.waitForLine(/^0 devices/);
+    await watch.waitForLine(/^0 agents/);
     await broker.restart();
     const writer = stopAfterTest(await startMqttSpy(broker.url, {}, []));
     await writer.publish('gridtide/cellar/availability', 'online', { retain: true });
-    await watch.waitForLine(/^1 device, 0 offline/);
-    await watch.waitForLine(/the link to the broker was lost; the table stays as it is/);
+    await watch.waitForLine(/^1 agent, 0 offline/);
+    await watch.waitForLine(/; the table stays as it is until the link is back$/);
     expect(await watch.terminate()).toBe(0);
+    const causes = watch.lines.filter((line) => line.includes('broker'));
+    expect(causes).toEqual([...new Set(causes)]);
   });
 });

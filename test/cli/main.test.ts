@@ -140,7 +140,7 @@ loads:
     expect([code, err]).toEqual([0, expect.stringMatching(/^trying cellar at .*nothing is published over MQTT/)]);
     expect(out).toMatch(/dry run: .*heating.* would be switched/);
     expect(err).toMatch(
-      / of cellar:\n {2}heating {2}(ran .*|did not run); at the end \w+: index \d+.*\nNo saving is claimed: .*\ngridtide backtest /,
+      / of cellar:\n {2}heating {2}(ran .*|did not run); at the end \w+: index \d+.*\nNo saving is claimed: .*\n$/,
     );
     expect(await readdir(folder)).toEqual(['house.yaml']);
   });

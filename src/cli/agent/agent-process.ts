@@ -3,6 +3,7 @@
 import { createAgent } from '../../agent/agent.ts';
 import type { Config } from '../../config/config.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
+import type { Decision } from '../../control/control-types.ts';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
 import { findWebDevice } from '../../domain/levels.ts';
 import type { Clock, Http, Log, Ports } from '../../domain/ports.ts';
@@ -28,6 +29,8 @@ export interface AgentPorts {
   readonly clock?: Clock | undefined;
   /** Absent: that of the process, with the directories of the service manager. */
   readonly env?: Terminal['env'];
+  /** Receives the last decisions before the stop sets the fail-safe levels. */
+  readonly onStop?: (decisions: readonly Decision[]) => void;
 }
 
 /** The lines, and who sets their safe levels after this process. */
@@ -116,6 +119,7 @@ export async function runAgent(config: LocatedConfig, ports: AgentPorts, termina
     throw error instanceof Error ? new JobError(`the agent could not start: ${error.message}`) : error;
   }
   await stopped;
+  ports.onStop?.(agent.snapshot().decisions);
   await agent.stop();
   logging.log('info', 'gridtide has stopped');
   logging.flush();

@@ -56,7 +56,7 @@ async function tryTopic(broker: Broker, topic: string, clock: Clock): Promise<st
 }
 
 /** A broker that says no is another matter than one that says nothing. */
-function describeRefusal({ state }: Broker, action: string, cure: string): string {
+export function describeRefusal({ state }: Broker, action: string, cure: string): string {
   const isDenied = state.kind === 'online' && state.denied.includes(action);
   return isDenied
     ? `the broker denies ${action}: ${cure} (see systemd/mosquitto.acl)`

@@ -2,7 +2,6 @@
 
 import { waitAbortable } from '../../domain/abortable-wait.ts';
 import type { BrokerMessage, BrokerOptions } from '../../domain/ports.ts';
-import { toSafeText } from '../../domain/text-format.ts';
 import { formatCount, milliseconds, seconds } from '../../domain/units.ts';
 import { createFleetView, type FleetRow, type FleetView } from '../../mqtt/fleet-view.ts';
 import { buildClientId, FLEET_END, FLEET_FILTERS, parseTopic } from '../../mqtt/topics.ts';
@@ -11,6 +10,7 @@ import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError }
 import { formatColumns } from '../shared/table.ts';
 import { resolveBrokerOptions } from './broker-flags.ts';
 import { type BrokerLink, connectBroker } from './broker-link.ts';
+import { describeRefusal } from './broker-rights.ts';
 
 const CLIENT_ID = buildClientId({ device: 'fleet' });
 
@@ -35,8 +35,8 @@ export const spec: CommandSpec<Row> = {
     'password-file': { value: 'FILE', help: "file with the broker's password" },
     ca: { value: 'FILE', help: "certificate authority to trust beside the system's, PEM" },
     config: { value: 'FILE', help: 'configuration whose broker is used, in place of these options' },
-    region: { value: 'REGION', help: 'devices of this region only' },
-    problems: { help: 'devices that are offline or report a problem only' },
+    region: { value: 'REGION', help: 'agents of this region only' },
+    problems: { help: 'agents that are offline or report a problem only' },
     watch: { help: 'prints the table again after changes, until Ctrl-C' },
     json: { help: 'one JSON document' },
     metrics: { help: 'OpenMetrics text' },
@@ -80,9 +80,11 @@ const READING = { wantsRetained: true, allowsLoss: true };
 
 type Receive = (message: BrokerMessage) => void;
 
-/** Resolves with the filter that this user may not read, if there is one. */
+/** Resolves with a sentence when a filter cannot be read. */
 async function subscribeAll({ broker }: BrokerLink, onMessage: Receive): Promise<string | undefined> {
-  for (const filter of FLEET_FILTERS) if (!(await broker.subscribe(filter, onMessage, READING))) return filter;
+  for (const filter of FLEET_FILTERS)
+    if (!(await broker.subscribe(filter, onMessage, READING)))
+      return describeRefusal(broker, `reading ${filter}`, 'let this user read gridtide/#');
   await broker.subscribe(FLEET_END, () => {}, READING);
   return undefined;
 }
@@ -131,15 +133,13 @@ function formatTable(rows: readonly FleetRow[]): string {
     row.version || '-',
     row.problem || '-',
   ]);
-  // Any house writes its texts: none of them may command the reader's terminal.
-  const lines = formatColumns([head, ...cells]).map((line) => toSafeText(line, line.length));
-  return `${lines.join('\n')}\n${formatSummary(rows)}\n`;
+  return `${formatColumns([head, ...cells]).join('\n')}\n${formatSummary(rows)}\n`;
 }
 
 function formatSummary(rows: readonly FleetRow[]): string {
   const offline = rows.filter(({ online }) => !online).length;
   const withProblem = rows.filter(({ online, problem }) => online && problem !== '').length;
-  return `${formatCount(rows.length, 'device')}, ${offline} offline, ${withProblem} with a problem`;
+  return `${formatCount(rows.length, 'agent')}, ${offline} offline, ${withProblem} with a problem`;
 }
 
 /** A label's value as OpenMetrics writes it. */
@@ -175,18 +175,35 @@ interface Watch {
   readonly state: { readonly changes: number };
   readonly onMessage: Receive;
   readonly print: () => void;
+  readonly explain: (cause: string) => string;
 }
 
 /** Prints again after changes, also those since a link that was lost, until the command is stopped. */
 async function watchChanges(
   link: BrokerLink,
-  { state, onMessage, print }: Watch,
+  { state, onMessage, print, explain }: Watch,
   { err, stop }: Terminal,
 ): Promise<void> {
   const clock = createSystemClock();
-  const stopWatching = link.broker.watchState(({ kind }) => {
-    if (kind === 'online') void subscribeAll(link, onMessage);
-    else if (kind === 'offline') err('the link to the broker was lost; the table stays as it is until it is back\n');
+  const resubscribe = async () => {
+    const failure = await subscribeAll(link, onMessage);
+    // A link that is lost again is reported as such.
+    if (failure !== undefined && link.broker.state.kind === 'online') err(`${failure}; the table stays as it is\n`);
+  };
+  /** While the link is lost: each once, however often it is tried again. */
+  let causes: Set<string> | undefined;
+  const stopWatching = link.broker.watchState((next) => {
+    // A denial is another state of the same link.
+    if (next.kind === 'online') {
+      if (causes !== undefined) void resubscribe();
+      causes = undefined;
+      return;
+    }
+    causes ??= new Set();
+    if (next.kind === 'connecting' || causes.has(next.cause)) return;
+    const note = causes.size === 0 ? '; the table stays as it is until the link is back' : '';
+    err(`${explain(next.cause).replace('; the agent reconnects', '')}${note}\n`);
+    causes.add(next.cause);
   });
   for (let printed = state.changes; !stop.aborted; ) {
     await waitAbortable({ clock, wait: WATCH_INTERVAL, name: 'next table', signal: stop });
@@ -200,7 +217,8 @@ async function watchChanges(
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   if (args.flag('json') && args.flag('metrics')) throw new UsageError('--json and --metrics: expected one of them');
   const link = await connectBroker(await resolveBroker(args, terminal), terminal.stop);
-  if (typeof link === 'string') throw new JobError(args.text('broker') === undefined ? link : nameFleetOptions(link));
+  const explain = (cause: string) => (args.text('broker') === undefined ? cause : nameFleetOptions(cause));
+  if (typeof link === 'string') throw new JobError(explain(link));
   try {
     const view = createFleetView();
     const state = { changes: 0 };
@@ -211,15 +229,12 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
       state.changes++;
       view.apply(parsed, decoder.decode(payload));
     };
-    const denied = await subscribeAll(link, onMessage);
-    if (denied !== undefined)
-      throw new JobError(
-        `the broker does not let this user read ${denied}; give a user with the right to read gridtide/#`,
-      );
+    const failure = await subscribeAll(link, onMessage);
+    if (failure !== undefined) throw new JobError(failure);
     await awaitQuiet(state, terminal.stop);
     const print = () => printRows(selectRows(view, args), args, terminal);
     print();
-    if (args.flag('watch')) await watchChanges(link, { state, onMessage, print }, terminal);
+    if (args.flag('watch')) await watchChanges(link, { state, onMessage, print, explain }, terminal);
     return 0;
   } finally {
     await link.close();

@@ -15,6 +15,7 @@ import type { Arguments, CommandSpec, Terminal } from '../shared/command.ts';
 import { parseTimeFlag } from '../shared/flag-parsers.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
 import { runAgent } from './agent-process.ts';
+import type { TrialEnd } from './trial-summary.ts';
 
 export const spec = {
   name: 'try',
@@ -70,10 +71,14 @@ export async function run(args: Arguments<keyof typeof spec.options>, terminal: 
     terminal.err(
       `trying ${config.device} at ${url} from ${formatInstant(start)}, ${speed} times real time${dropped}; Ctrl-C ends it\n`,
     );
+    let end: TrialEnd = { at: start, decisions: [] };
+    const onStop = (decisions: TrialEnd['decisions']) => {
+      end = { at: clock.now().wall, decisions };
+    };
     // Without the directories of a service manager, which belong to the agent of the house.
-    const code = await runAgent(trial, { http: createHttp({}), clock, env: {} }, terminal);
+    const code = await runAgent(trial, { http: createHttp({}), clock, env: {}, onStop }, terminal);
     const { summarizeTrial } = await import('./trial-summary.ts');
-    terminal.err(await summarizeTrial(trial, start, clock.now().wall));
+    terminal.err(await summarizeTrial(trial, start, end));
     return code;
   } finally {
     await reference.close();
