@@ -31,6 +31,8 @@ describe('gridtide completion', () => {
     [['gridtide', 'why', '--j'], ['--json']],
     [['gridtide', 'tune', '--units', 'kg_co2_per_k'], ['kg_co2_per_kwh']],
     [['gridtide', 'report', '--baseline', 'a'], ['at-once']],
+    [['gridtide', 'backtest', '--policy', 'thr'], ['threshold']],
+    [['gridtide', 'backtest', '--policy', 'threshold,hin'], ['threshold,hindsight']],
     [['gridtide', 'report', '--timezone', 'Europe/Berl'], ['Europe/Berlin']],
   ] as const;
   it.each(rows)('bash offers for %j: %j', async (words, offered) =>

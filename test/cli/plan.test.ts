@@ -152,6 +152,13 @@ describe('gridtide plan --forecast', () => {
     ['nothing is needed', ['--forecast', 'x', '--need', '0h', '--by', '2026-03-02'], 2, /--need 0: expected more/],
     ['a need with --config', ['--config', 'x.yaml', '--need', '4h'], 2, /--need needs --forecast/],
     [
+      'what belongs to a forecast, without one',
+      ['--power', '7', '--min-on', '30m', '--min-off', '10m'],
+      2,
+      /--forecast is missing: --min-on and --min-off and --power plan by a saved forecast/,
+    ],
+    ['a power with --config', ['--config', 'x.yaml', '--power', '7'], 2, /--power needs --forecast/],
+    [
       'a deadline before the forecast',
       ['--forecast', 'SAVED', '--need', '1h', '--by', '2026-02-28'],
       1,

@@ -77,9 +77,10 @@ const findOutputFault = (health: JsonDocument, load: string): string | undefined
 function announceMinimumTime({ load, level, length }: LoadTest, err: Terminal['err']): void {
   const minimum = isRunning(level) ? effectiveMinOn(load) : effectiveMinOff(load);
   const option = isRunning(level) ? 'minOn' : 'minOff';
+  const deciding = minimum > load[option] ? 'minStateTime' : option;
   if (length < minimum)
     err(
-      `${load.name}: ${formatDuration(length)} is less than its ${option}, so after a switch the agent keeps it ${level} for ${formatDuration(minimum)}\n`,
+      `${load.name}: ${formatDuration(length)} is less than its ${deciding}, so after a switch the agent keeps it ${level} for ${formatDuration(minimum)}\n`,
     );
 }
 

@@ -61,6 +61,8 @@ async function describeCommands(commands: CommandList): Promise<CompletedCommand
 }
 
 const takesFile = ({ value }: CompletedOption) => value === 'FILE' || value === 'DIR';
+/** Values with commas between them: each is completed after the last comma. */
+const isList = ({ value, choices }: CompletedOption) => value === 'A,B' && choices.length > 0;
 const takesOther = (option: CompletedOption) => option.value !== undefined && !takesFile(option);
 
 function formatBash(all: readonly CompletedCommand[]): string {
@@ -71,7 +73,10 @@ function formatBash(all: readonly CompletedCommand[]): string {
   const choiceCases = all.flatMap(({ name, options }) =>
     options
       .filter(({ choices }) => choices.length > 0)
-      .map((option) => `    "${name} --${option.name}") values="${option.choices.join(' ')}" ;;`),
+      .map((option) => {
+        const lead = isList(option) ? ` lead=\${word%"\${word##*,}"}` : '';
+        return `    "${name} --${option.name}") values="${option.choices.join(' ')}"${lead} ;;`;
+      }),
   );
   const fileOptions = [
     ...new Set(all.flatMap(({ options }) => options.filter(takesFile)).map(({ name }) => `--${name}`)),
@@ -79,7 +84,7 @@ function formatBash(all: readonly CompletedCommand[]): string {
   return [
     '# bash completion of gridtide',
     '_gridtide() {',
-    `  local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} words values`,
+    `  local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} words values lead`,
     '  if [ "$COMP_CWORD" -eq 1 ]; then',
     `    COMPREPLY=($(compgen -W "${all.map(({ name }) => name).join(' ')} help" -- "$word"))`,
     '    return',
@@ -90,7 +95,10 @@ function formatBash(all: readonly CompletedCommand[]): string {
     `  case "\${COMP_WORDS[1]} $before" in`,
     ...choiceCases,
     '  esac',
-    '  if [ -n "$values" ]; then COMPREPLY=($(compgen -W "$values" -- "$word")); return; fi',
+    '  if [ -n "$values" ]; then',
+    `    COMPREPLY=($(compgen -P "$lead" -W "$values" -- "\${word#"$lead"}"))`,
+    '    return',
+    '  fi',
     `  case \${COMP_WORDS[1]} in`,
     ...cases,
     '  esac',
@@ -107,8 +115,10 @@ const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 function formatZsh(all: readonly CompletedCommand[]): string {
   // Brackets and colons have a meaning in the specifications of _arguments.
   const escapeMarks = (text: string) => text.replace(/[[\]:\\]/g, '\\$&');
-  const formatValue = ({ value = '', choices }: CompletedOption) =>
-    `:${value}:${/FILE|DIR/.test(value) ? '_files' : choices.length > 0 ? `(${choices.join(' ')})` : ''}`;
+  const formatChoices = (one: CompletedOption) =>
+    isList(one) ? `_values -s , value ${one.choices.join(' ')}` : `(${one.choices.join(' ')})`;
+  const formatValue = (one: CompletedOption) =>
+    `:${one.value}:${/FILE|DIR/.test(one.value ?? '') ? '_files' : one.choices.length > 0 ? formatChoices(one) : ''}`;
   const option = (one: CompletedOption) =>
     quote(`--${one.name}[${escapeMarks(one.help)}]${one.value === undefined ? '' : formatValue(one)}`);
   const cases = all.map(({ name, actions, options }) => {
@@ -144,7 +154,10 @@ function formatFish(all: readonly CompletedCommand[]): string {
     `complete -c gridtide -n __fish_use_subcommand -f -a ${name} -d ${quote(summary)}`,
     ...actions.map((action) => `complete -c gridtide -n '__fish_seen_subcommand_from ${name}' -a ${action}`),
     ...options.map((option) => {
-      const choices = option.choices.length > 0 ? ` -a ${quote(option.choices.join(' '))}` : '';
+      const words = isList(option)
+        ? `(__fish_complete_list , "string split , ${option.choices.join(',')}")`
+        : option.choices.join(' ');
+      const choices = option.choices.length > 0 ? ` -a ${quote(words)}` : '';
       const value = takesFile(option) ? ' -r -F' : takesOther(option) ? ` -x${choices}` : '';
       return `complete -c gridtide -n '__fish_seen_subcommand_from ${name}' -l ${option.name}${value} -d ${quote(option.help)}`;
     }),

@@ -28,7 +28,7 @@ import { STATE_ROW } from '../shared/state-directory.ts';
 import type { PlanResult } from './plan-result.ts';
 
 /** What is asked of a forecast; the configuration sets it for the running agent. */
-const FORECAST_FLAGS = ['need', 'by', 'from', 'max-starts'];
+const FORECAST_FLAGS = ['need', 'by', 'from', 'min-on', 'min-off', 'max-starts', 'power'];
 
 export const spec = {
   name: 'plan',
@@ -38,10 +38,10 @@ export const spec = {
     need: { value: 'LENGTH', help: 'how long it must run, such as 4h or 90m' },
     by: { value: 'TIME', help: 'deadline, ISO 8601 with a zone' },
     from: { value: 'TIME', help: 'earliest start; default: the first point of the forecast' },
-    'min-on': { value: 'LENGTH', help: 'minimum running time', default: '0m' },
-    'min-off': { value: 'LENGTH', help: 'minimum pause', default: '0m' },
+    'min-on': { value: 'LENGTH', help: 'minimum running time; default: 0m' },
+    'min-off': { value: 'LENGTH', help: 'minimum pause; default: 0m' },
     'max-starts': { value: 'N', range: { from: 1, whole: true }, help: 'at most this many starts; 1 is one block' },
-    power: { value: 'KW', range: { from: 0.001, to: 100_000 }, help: 'power of the load', default: '1' },
+    power: { value: 'KW', range: { from: 0.001, to: 100_000 }, help: 'power of the load; default: 1' },
     config: {
       value: 'FILE',
       help: 'with --forecast: its table of prices; without: the configuration of the running agent',

@@ -12,7 +12,11 @@ const SIGNAL_TYPES: readonly SignalType[] = ['co2_moer', 'co2_aoer', 'health_dam
 
 /** To be spread into the options of a command. */
 export const localContextOptions: Readonly<Record<LocalContextRow, OptionRow>> = {
-  'signal-type': { value: 'TYPE', choices: SIGNAL_TYPES, help: 'co2_moer unless given, or configured' },
+  'signal-type': {
+    value: 'TYPE',
+    choices: SIGNAL_TYPES,
+    help: 'default: that of the configuration, else co2_moer; one of',
+  },
   state: STATE_ROW,
   config: { value: 'FILE', help: 'configuration with place, signal type and state directory' },
 };

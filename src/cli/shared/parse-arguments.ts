@@ -1,4 +1,4 @@
-/** Checks the arguments of a command against its rows of options and tells all mistakes at once. */
+/** Checks the arguments of a command against its rows of options and reports all mistakes of the words and their values at once. */
 
 import { parseArgs } from 'node:util';
 import { findNearestWord } from '../../domain/did-you-mean.ts';
