@@ -1,4 +1,4 @@
-/** Keeps the device's region up to date: at the start, monthly, and early after a problem. `region/home-region` decides which region it is. */
+/** Keeps the machine's region up to date: at the start, monthly, and early after a problem. `region/home-region` decides which region it is. */
 
 import type { SignalType } from '../domain/load-types.ts';
 import { createPoller } from '../domain/poller.ts';

@@ -39,7 +39,7 @@ export interface Settlement {
 }
 
 const SETTLEMENT_PERIOD = days(1);
-/** After a start: devices that boot together do not ask together, and the signal comes first. */
+/** After a start: machines that boot together do not ask together, and the signal comes first. */
 const FIRST_SETTLEMENT_DELAY = minutes(10);
 const FIRST_SETTLEMENT_SPREAD = hours(1);
 const MIN_RETRY_DELAY = hours(1);

@@ -23,7 +23,7 @@ export interface SignalAnswer {
 
 export interface SignalLoopParts extends SignalPollerParts {
   readonly ties: TieRule;
-  /** How long a first request waits while saved data still forecast: devices that start together do not ask together. */
+  /** How long a first request waits while saved data still forecast: agents that start together do not ask together. */
   readonly firstWait: Duration;
   /** The prices known at a moment, where a tariff is configured. */
   readonly pricesAt?: ((now: Instant) => Prices | undefined) | undefined;
@@ -34,7 +34,7 @@ export interface SignalLoopParts extends SignalPollerParts {
 export interface SignalLoop extends Pick<SignalPoller, 'setGate' | 'setModel' | 'pollNow' | 'stop'> {
   /** The data saved by the life before; called before the region is set. */
   restore(data: SignalData | undefined): void;
-  /** The device's region, first and when it changes; all data are re-keyed at once. Returns how long the first request waits. */
+  /** The machine's region, first and when it changes; all data are re-keyed at once. Returns how long the first request waits. */
   setRegion(region: string): Duration;
   /** Measured values; those of another region are left out. */
   addHistory(history: History): void;

@@ -52,7 +52,7 @@ export interface SignalSupply {
 
 /** Signal data are about 40 KiB: often enough to start from, seldom enough for a memory card. */
 const SIGNAL_SAVE_INTERVAL = minutes(6 * 60);
-/** Devices that boot together ask over this, and over more when more share the account (specification 8). */
+/** Machines that boot together ask over this, and over more when more share the account (specification 8). */
 const STARTUP_SPREAD = seconds(60);
 const STARTUP_SPREAD_PER_DEVICE = seconds(6);
 /** A minute after a round begins. */
@@ -176,11 +176,11 @@ function createAccountClient({ config, world, log }: AgentContext): ServiceClien
 /** An account that stands in for a relay is asked for nothing while the relay publishes. */
 const readsEntitlements = ({ service: { relay } }: Config) => relay !== true;
 
-/** Behind a relay a device looks once the relay has published: that costs no request, and shows what was lost on its way. */
+/** Behind a relay an agent looks once the relay has published: that costs no request, and shows what was lost on its way. */
 const choosePhase = ({ device, service: { relay } }: Config): number =>
   relay === true ? RELAYED_PHASE + (1 - RELAYED_PHASE) * hashFraction(device) : hashFraction(device);
 
-/** Devices that start together do not ask together. */
+/** Agents that start together do not ask together. */
 const computeFirstWait = ({ device, service: { fleet = 1 } }: Config): Duration =>
   milliseconds(
     Math.floor(hashFraction(`${device} first`) * Math.max(STARTUP_SPREAD, STARTUP_SPREAD_PER_DEVICE * fleet)),

@@ -79,7 +79,7 @@ export const SERVICE = {
   signalType: defaulted(enumType('co2_moer', 'co2_aoer', 'health_damage'), 'co2_moer', 'The signal that decides.'),
   model: optional(textType, "A pinned data model; default: the service's."),
   ca: optional(pathType, "File of a certificate authority to trust beside the system's."),
-  fleet: defaulted(integerType(1, 10_000), 1, 'The number of devices that share the account and its rate limits.'),
+  fleet: defaulted(integerType(1, 10_000), 1, 'The number of agents that share the account and its rate limits.'),
   relay: optional(
     booleanType,
     'True: the signal comes from a relay on the MQTT broker; with a url, the account is asked while the relay is silent.',
@@ -389,7 +389,7 @@ export const OPTIONS = {
   ties: defaulted(
     enumType('mid', 'strict', 'weak'),
     'mid',
-    'How equal rates count in the index that the device computes.',
+    'How equal rates count in the index that the agent computes.',
   ),
   budgetKw: optional(kilowattsType, 'Maximum power of all loads together.'),
   tariff: optional(tariffType, 'What a kilowatt-hour costs.'),

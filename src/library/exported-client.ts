@@ -45,7 +45,7 @@ export interface ClientOptions {
   readonly credentials?: () => Promise<Credentials | undefined>;
   /** PEM of a certificate authority to trust beside the usual ones. */
   readonly ca?: string;
-  /** How many devices share the account and with it the rate limits of specification 5; 1 when absent. */
+  /** How many agents share the account and with it the rate limits of specification 5; 1 when absent. */
   readonly fleet?: number;
   /** The longest an answer may take; 30 s, and 10 min for a map, when absent. */
   readonly deadline?: Duration;

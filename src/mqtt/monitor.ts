@@ -28,7 +28,7 @@ import {
   type TotalsPayload,
 } from './watcher-payloads.ts';
 
-/** Many devices receive Home Assistant's birth message at once: each waits a moment of its own. */
+/** Many agents receive Home Assistant's birth message at once: each waits a moment of its own. */
 const HA_ONLINE_SPREAD = seconds(3);
 /** How long the document of a signal without a valid index stays. */
 const EMPTY_SIGNAL_VALID = minutes(15);
@@ -48,7 +48,7 @@ export interface MonitorHandlers {
 }
 
 export interface Monitor {
-  /** From here on the device is shown as online and accepts commands, whenever there is a link. */
+  /** From here on the agent is shown as online and accepts commands, whenever there is a link. */
   start(handlers: MonitorHandlers): void;
   publishSignal(view: SignalView, text: string): void;
   publishDecision(decision: Decision, text: string): void;

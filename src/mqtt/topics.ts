@@ -47,7 +47,7 @@ export const TOPICS = {
     'forecast',
     'retained',
     'with each new forecast',
-    'the rates ahead: `values[i]` holds from `from` plus `i` times `periodSeconds`, in `units`; from `profileFrom` on they are the own profile of the device; `null` where none is known; valid until `validUntil`',
+    'the rates ahead: `values[i]` holds from `from` plus `i` times `periodSeconds`, in `units`; from `profileFrom` on they are the own profile of the agent; `null` where none is known; valid until `validUntil`',
   ),
   history: row(
     'history',
@@ -118,7 +118,7 @@ export function buildTopics({ device }: Device) {
   const one = (topic: TopicRow) => `${base}/${topic.path}`;
   const byLoad = (topic: TopicRow) => (name: string) => one(topic).replace('<load>', name);
   return {
-    /** The level above all topics of the device. */
+    /** The level above all topics of the agent. */
     base,
     availability: one(TOPICS.availability),
     signal: one(TOPICS.signal),
@@ -140,7 +140,7 @@ export function buildTopics({ device }: Device) {
   } as const;
 }
 
-/** The retained topics of all devices of a broker that `parseTopic` reads. The filters share no topic. */
+/** The retained topics of all agents of a broker that `parseTopic` reads. The filters share no topic. */
 export const FLEET_FILTERS: readonly string[] = [
   ...[TOPICS.availability, TOPICS.health, TOPICS.info, TOPICS.totals].map(({ path }) => `${ROOT}/+/${path}`),
   `${ROOT}/+/${TOPICS.load.path.replace('<load>', '+')}`,
@@ -156,7 +156,7 @@ export interface ParsedTopic {
   readonly load: string;
 }
 
-/** What a topic of `FLEET_FILTERS` holds, and of which device. */
+/** What a topic of `FLEET_FILTERS` holds, and of which agent. */
 export function parseTopic(topic: string): ParsedTopic | undefined {
   const [root, device, name, load, ...more] = topic.split('/');
   if (root !== ROOT || device === undefined || more.length > 0) return undefined;
@@ -168,7 +168,7 @@ export function parseTopic(topic: string): ParsedTopic | undefined {
 /** Where the agent that commands an MQTT device puts its name. */
 export const buildLeaseTopic = (commandTopic: string) => `${LEASE_ROOT}/${commandTopic}`;
 
-/** The same for every start of one device, so that a second agent with its name is noticed. */
+/** The same for every start of one agent, so that a second agent with its name is noticed. */
 export const buildClientId = ({ device }: Device) => `${ROOT}-${device}`;
 
 /** The device in Home Assistant, and the start of the ids of its entities. */

@@ -172,7 +172,7 @@ class ReconnectingBroker implements Broker {
       client.end(true);
     }
     this.endLink();
-    this.state = { kind: 'offline', cause: 'this machine closed the link to the broker', refused: false };
+    this.state = { kind: 'offline', cause: 'the agent closed the link to the broker', refused: false };
   }
 }
 

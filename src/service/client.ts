@@ -56,7 +56,7 @@ export interface ServiceClientOptions {
   readonly random: Random;
   /** Read anew at each login, so that a changed file helps without a restart; undefined when there are none. */
   readonly credentials: () => Promise<Credentials | undefined>;
-  /** How many devices share the account's rate limits; 1 when absent. */
+  /** How many agents share the account's rate limits; 1 when absent. */
   readonly fleet?: number;
   /** The deadline of any answer, in real time; 30 s, and 10 min for a map, when absent. */
   readonly deadline?: Duration;

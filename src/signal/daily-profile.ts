@@ -1,4 +1,4 @@
-/** Predicts values from the device's own history at the same time of day, once it covers three days. */
+/** Predicts values from the agent's own history at the same time of day, once it covers three days. */
 
 import { days, type Instant } from '../domain/units.ts';
 import { hasCoverage, seenValueAt, type ValueHistory } from './value-history.ts';

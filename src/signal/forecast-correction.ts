@@ -1,4 +1,4 @@
-/** Learns from the device's own history how forecast values turned out, and predicts the next ones. */
+/** Learns from the agent's own history how forecast values turned out, and predicts the next ones. */
 
 import { type Duration, minutes } from '../domain/units.ts';
 
@@ -6,7 +6,7 @@ import { type Duration, minutes } from '../domain/units.ts';
  * A value ahead is the profile of its time of day plus a weighted sum of what stood out when it was foretold. The weights are learned for
  * each stretch of lead by ridge regression, towards "the forecast is right, and beyond its end what stood out lasts in part". On 4 recorded months this adds 5 points of the
  * hindsight saving to a heat pump: forecasts spliced of several sources lose the level that the present values show.
- * A second sum of the same kind knows the forecast's first value alone: the device's own profile. Both are scored by what came.
+ * A second sum of the same kind knows the forecast's first value alone: the agent's own profile. Both are scored by what came.
  */
 export interface ForecastCorrection {
   /** The last two days of moments at which something was foretold, ascending. */
@@ -208,7 +208,7 @@ function addSample(sums: Float64Array, block: number, row: Float64Array, above: 
   sums[start + COUNT] = (sums[start + COUNT] ?? 0) + 1;
 }
 
-/** The row as the device knows it without the forecast: of the values ahead the first alone. */
+/** The row as the agent knows it without the forecast: of the values ahead the first alone. */
 function withoutForecast(row: Float64Array): Float64Array {
   const own = row.slice();
   own.fill(0, 1, FAR + 1);

@@ -22,7 +22,7 @@ import { toSlot } from './value-history.ts';
 
 interface ViewOptions {
   readonly ties: TieRule;
-  /** Where the device is; data of any other region are for looking at. Undefined: not known yet, nothing drives. */
+  /** Where the machine is; data of any other region are for looking at. Undefined: not known yet, nothing drives. */
   readonly ownRegion: string | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface LastPoll {
 const ASSUMED_PERIOD = minutes(5);
 /** Published values are there a little after their period begins. */
 const PUBLICATION_DELAY = milliseconds(5_000);
-/** Devices spread over half a period: at most twice the mean load on the service. */
+/** Agents spread over half a period: at most twice the mean load on the service. */
 const PHASE_SHARE = 0.5;
 
 type PollKind = 'forecast' | 'live-index';
@@ -33,7 +33,7 @@ function timeUntilNextIssue(period: Duration, polledAt: Instant, now: Instant, p
 }
 
 /**
- * How long from `now` until the next request of this kind; 0 means at once. `phase` in [0, 1) is the device's own and stable.
+ * How long from `now` until the next request of this kind; 0 means at once. `phase` in [0, 1) is the agent's own and stable.
  * Index and forecast of one period share their moment, so that one token of 30 minutes serves both: two logins an hour at most.
  */
 export function nextPoll(

@@ -1,4 +1,4 @@
-/** The values of one kind as the device received them, and the values it expects next. */
+/** The values of one kind as the agent received them, and the values it expects next. */
 
 import { type Duration, hours, type Instant } from '../domain/units.ts';
 import type { Point } from '../service/api/response-types.ts';

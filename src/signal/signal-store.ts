@@ -55,7 +55,7 @@ export const emptySignalData = (region: string, signalType = 'co2_moer'): Signal
 export const withRegion = (signal: SignalData, region: string): SignalData =>
   signal.region === region ? signal : emptySignalData(region, signal.signalType);
 
-/** Histories and plans of shorter slots are more than a small device holds and works out; no grid publishes any. */
+/** Histories and plans of shorter slots are more than a small machine holds and works out; no grid publishes any. */
 const MIN_PERIOD = minutes(1);
 
 /** A generation time this far ahead of our clock proves the clock wrong. */

@@ -20,7 +20,7 @@ export interface RateLimitOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** How many devices share the account. */
+  /** How many agents share the account. */
   readonly fleet: number;
 }
 
