@@ -20,6 +20,8 @@ export interface LevelKeeperParts {
   readonly log: Log;
   readonly link: Pick<DeviceLink, 'reading' | 'isOnline'>;
   readonly sender: CommandSender;
+  /** Whether another agent switches the device now: then no report is a press, and nothing is sent again. */
+  readonly isOthers?: () => boolean;
   /** Whether an on or off that is reported now and was not commanded is a person's. */
   readonly mayBePress: () => boolean;
   readonly report: (update: Level | OutputFailure) => void;
@@ -47,7 +49,7 @@ export interface LevelKeeper {
 const isLevel = (reading: DeviceReading): reading is Level => reading !== 'other' && reading !== 'other-current';
 
 export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
-  const { load, clock, log, link, sender, mayBePress, report, onPress } = parts;
+  const { load, clock, log, link, sender, isOthers = () => false, mayBePress, report, onPress } = parts;
   let command: DeviceCommand | undefined;
   let reassertedAt: readonly Uptime[] = [];
   let isUnconfirmed = false;
@@ -57,7 +59,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
   let releaseExpectedUntil: Uptime | undefined;
 
   const isPress = (reading: DeviceReading): reading is Level => {
-    if (!isLevel(reading) || !mayBePress()) return false;
+    if (!isLevel(reading) || isOthers() || !mayBePress()) return false;
     return quietUntil === undefined || clock.now().uptime >= quietUntil;
   };
 
@@ -72,6 +74,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
     if (wanted === undefined || reading === wanted || sender.isSending() || !link.isOnline()) return;
     const answer = reading === undefined ? 'nothing' : formatReading(reading);
     const { uptime } = clock.now();
+    if (isOthers()) return retryAt(addDuration(uptime, REASSERT_WINDOW));
     reassertedAt = reassertedAt.filter((at) => at > subtractDuration(uptime, REASSERT_WINDOW));
     const [oldest] = reassertedAt;
     if (oldest !== undefined && reassertedAt.length >= MAX_REASSERTIONS) {

@@ -79,6 +79,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     ...parts,
     link,
     sender,
+    isOthers: () => lease.otherHolder() !== undefined,
     mayBePress: () => config.press === 'always' || (config.press === 'while-available' && link.isAvailable() === true),
     report: reportUpdate,
     onPress: (level) => handlers.onPress(level),

@@ -1,10 +1,11 @@
 /** The MQTT device: what it is sent, when its word counts, and what happens when it does not keep its level. */
 
 import { afterEach, describe, expect, it } from 'vitest';
+import { buildMqttOutput } from '../../src/config/presets.ts';
 import type { Level, MqttOutputConfig } from '../../src/domain/load-types.ts';
 import { minutes, seconds } from '../../src/domain/units.ts';
 import { parseDeviceState } from '../../src/outputs/devices/parse-device-state.ts';
-import type { DeviceReading, OutputFailure } from '../../src/outputs/output.ts';
+import type { DeviceReading, DeviceStatus, OutputFailure } from '../../src/outputs/output.ts';
 import { createAwaitableList } from '../doubles/awaitable-list.ts';
 import { buildLoad, createOutputFixture, createTestOutput, type OutputFixture } from './output-fixture.ts';
 
@@ -117,6 +118,58 @@ describe('an MQTT device', () => {
     await device.publishState('OFF');
     await under.read();
     expect(device.commands).toEqual(['ON', 'AUTO']);
+  });
+
+  it('gets nothing after its release, also while it is being sent on again', async () => {
+    const { fixture } = await build();
+    const charger = buildMqttOutput({ preset: 'go-e', topic: 'goe/1', amps: 16 });
+    if (typeof charger === 'string') throw new Error(charger);
+    const under = createTestOutput(buildLoad(charger), fixture);
+    const wire = createAwaitableList<string>();
+    let released: Promise<unknown> | undefined;
+    fixture.embedded.onPublish(async (topic, payload) => {
+      if (!topic.endsWith('/set')) return;
+      wire.add(`${topic} ${payload}`);
+      if (topic === 'goe/1/frc/set') await fixture.embedded.publish('goe/1/frc', payload, { retain: false });
+      // Before the broker acknowledges the current of the command that is sent again.
+      if (wire.all.length === 3) released = under.release();
+    });
+    await under.apply('on');
+    await fixture.embedded.publish('goe/1/frc', '0', { retain: false });
+    await wire.whenCount(4);
+    expect(await released).toBe(true);
+    for (let turn = 0; turn < 20; turn += 1) await fixture.broker.publish('end/of/list', `${turn}`, { retain: false });
+    expect(wire.all).toEqual(['goe/1/amp/set 16', 'goe/1/frc/set 2', 'goe/1/amp/set 16', 'goe/1/frc/set 0']);
+  });
+
+  it.each(['always', undefined] as const)('is left alone while another agent has it (press: %s)', async (press) => {
+    const { fixture, device } = await buildKnown();
+    let other: string | undefined;
+    const lease = { acquire: async () => {}, otherHolder: () => other, release: async () => {} };
+    const under = createTestOutput(buildLoad({ ...fixture.tasmota, ...(press && { press }) }), {
+      ...fixture,
+      createLease: () => lease,
+    });
+    const statuses = createAwaitableList<DeviceStatus>();
+    const presses: Level[] = [];
+    under.watchDevice?.({
+      onStatus: (status) => statuses.add(status),
+      onPress: (level) => presses.push(level),
+      onMeter: () => {},
+    });
+    await under.open();
+    await under.apply('on');
+    await fixture.pass(seconds(10));
+    other = 'garage';
+    const count = statuses.all.length;
+    await device.publishState('OFF');
+    await statuses.whenCount(count + 1);
+    expect(statuses.all.at(-1)).toMatchObject({ sent: 'on', confirmed: 'off' });
+    expect([presses, fixture.logLines, device.commands]).toEqual([[], [], ['ON']]);
+    other = undefined;
+    await fixture.pass(minutes(11));
+    await device.whenCommands(2);
+    expect(device.commands).toEqual(['ON', 'ON']);
   });
 
   it('is not called released while the broker is away', async () => {
