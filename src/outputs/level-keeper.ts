@@ -74,7 +74,10 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
     if (wanted === undefined || reading === wanted || sender.isSending() || !link.isOnline()) return;
     const answer = reading === undefined ? 'nothing' : formatReading(reading);
     const { uptime } = clock.now();
-    if (isOthers()) return retryAt(addDuration(uptime, REASSERT_WINDOW));
+    if (isOthers()) {
+      retryAt(addDuration(uptime, REASSERT_WINDOW));
+      return;
+    }
     reassertedAt = reassertedAt.filter((at) => at > subtractDuration(uptime, REASSERT_WINDOW));
     const [oldest] = reassertedAt;
     if (oldest !== undefined && reassertedAt.length >= MAX_REASSERTIONS) {
