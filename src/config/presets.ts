@@ -39,7 +39,7 @@ const state = (stateTopic: string, stateOn: string, stateOff: string, statePath?
   stateOff,
   ...(statePath === undefined ? {} : { statePath }),
 });
-/** The current that a charger allows the vehicle, in A. */
+/** The current that a charger is set to, in A. */
 const reportedCurrent = (topic: string, path?: string) => ({ current: meterNumber(topic, 1, path) });
 const availability = (topic: string, online: string, offline: string, path?: string) => ({
   availability: { topic, online, offline, ...(path === undefined ? {} : { path }) },

@@ -91,7 +91,7 @@ export interface MqttOutputConfig {
   readonly beforeOn?: DeviceMessage;
   /** What switches a charger on with less than its own current; ascending. */
   readonly lowerCurrents?: readonly DeviceCurrent[];
-  /** Where a charger reports, in amperes, the current that it allows the vehicle, when its state does not tell it. */
+  /** Where a charger reports, in amperes, the current that it is set to, when its state does not tell it. */
   readonly current?: DeviceNumber;
   readonly meter?: DeviceMeter;
   /** Where a charger reports its vehicle; each topic may tell a part of it. */

@@ -31,7 +31,7 @@ export const spec = {
   },
   notes: [
     'Ctrl-C leaves each load at its fail-safe level (failSafe): a car and a tank may then run, other loads are off or normal,',
-    'unless configured otherwise. Chargers go back to their own rules. onStop: hold keeps the present level.',
+    'unless configured otherwise. A device with a release goes back to its own rules. onStop: hold keeps the present level.',
   ],
 } satisfies CommandSpec;
 

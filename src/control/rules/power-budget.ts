@@ -25,7 +25,8 @@ const FIRST_SHARED_PRIORITY = 7;
 /**
  * Power goes to the loads that cannot be stopped, then by priority, then by deadline, then to those that run already. A charger is
  * lowered where that lets another load of its priority run, or where the rest is all there is for it. A load that must make room
- * stops or is lowered first; the one it makes room for starts when that is confirmed.
+ * stops or is lowered first; the one it makes room for starts when that is confirmed;
+ * a charger that reports no current counts as lowered after ten seconds.
  */
 export function applyPowerBudget(
   context: StepContext,
