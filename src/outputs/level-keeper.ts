@@ -83,10 +83,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
     if (oldest !== undefined && reassertedAt.length >= MAX_REASSERTIONS) {
       isUnconfirmed = true;
       retryAt(addDuration(oldest, REASSERT_WINDOW));
-      report({
-        kind: 'unconfirmed',
-        detail: `the device reports ${answer} after each command ${wanted}: something else switches it; find it, or give this load another output`,
-      });
+      report(buildFoughtFailure(answer, wanted));
       return;
     }
     if (releaseExpectedUntil === undefined || uptime >= releaseExpectedUntil) reassertedAt = [...reassertedAt, uptime];
@@ -151,3 +148,8 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
     },
   };
 }
+
+const buildFoughtFailure = (answer: string, wanted: Level): OutputFailure => ({
+  kind: 'unconfirmed',
+  detail: `the device reports ${answer} after each command ${wanted}: something else switches it; find it, or give this load another output`,
+});
