@@ -5,7 +5,7 @@ import type { BrokerMessage } from '../../domain/ports.ts';
 import type { DeviceReading } from '../output.ts';
 import { parseDeviceState, readNumber, readValue } from './parse-device-state.ts';
 
-export interface LevelNews {
+interface LevelNews {
   /** Undefined when the message neither reports the level nor changes what is known of it. */
   readonly reading?: DeviceReading | undefined;
   /** Whether the message reports the level; one may report the current alone. */
