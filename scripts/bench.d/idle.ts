@@ -15,6 +15,7 @@ import {
   readSwitches,
   sleep,
   startBroker,
+  startChargers,
   startNodeRed,
   startService,
 } from './idle/house.ts';
@@ -62,6 +63,7 @@ async function countActivity(agent: Child, seconds: number) {
 /** Every Node at the same time, so that all meet the same machine. */
 async function measureIdle(): Promise<readonly IdleCost[]> {
   const broker = await startBroker();
+  const chargers = await startChargers(broker.url);
   const service = await startService();
   const started = [];
   for (const node of nodes) started.push(await startIdle(node, service.url, broker.url));
@@ -74,6 +76,7 @@ async function measureIdle(): Promise<readonly IdleCost[]> {
     }),
   );
   if (peer !== undefined) tellMemory('node-red', readMemory(peer));
+  await chargers.close();
   const children = [...started.flatMap(({ agent, bare }) => [agent, bare]), service.child, broker.child];
   for (const child of peer === undefined ? children : [...children, peer]) await child.end();
   return costs;

@@ -6,6 +6,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { connectAsync } from 'mqtt';
 import { freePort } from '../../../test/doubles/free-port.ts';
 
 const DIST = process.env.GRIDTIDE_DIST ?? 'dist';
@@ -181,6 +182,17 @@ export async function startBroker(): Promise<{ readonly url: string; readonly ch
   const child = start(MOSQUITTO, ['-c', file]);
   await child.line(/running/);
   return { url: `mqtt://127.0.0.1:${port}`, child };
+}
+
+/** The OpenEVSE charger of each house: a charger that does not answer is sent its command again and again. */
+export async function startChargers(broker: string): Promise<{ readonly close: () => Promise<void> }> {
+  const client = await connectAsync(broker);
+  client.on('message', (topic, payload) => {
+    const state = payload.toString() === 'clear' ? '{}' : payload;
+    client.publish(topic.replace(/\/set$/, ''), state, { retain: true });
+  });
+  await client.subscribeAsync('+/override/set');
+  return { close: () => client.endAsync() };
 }
 
 export async function startService(
