@@ -275,7 +275,7 @@ async function measureFleet(): Promise<void> {
   await sleep(1_000);
   const begun = performance.now();
   const fleet = gridtide('fleet', '--broker', broker.url, '--watch');
-  await fleet.line(new RegExp(`^${DEVICES} devices`, 'm'));
+  await fleet.line(new RegExp(`^${DEVICES} agents`, 'm'));
   const seconds = (performance.now() - begun) / 1_000;
   const cpu = readCpu(fleet) / 1_000;
   const over = readMemory(fleet).peak - readMemory(bare).peak;

@@ -15,7 +15,7 @@ describe('install-service', () => {
     expect(Object.keys(installService.spec.options).sort()).toEqual([...new Set(named)].sort());
   });
 
-  it('is refused by an installed program, which has no script', async () => {
+  it('is refused where there is no script beside the program', async () => {
     const { code, err } = await runCommand(installService, ['--page']);
     expect({ code, err }).toEqual({
       code: 1,

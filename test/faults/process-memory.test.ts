@@ -105,7 +105,7 @@ describeWithMosquitto('memory of the agent', () => {
     expect(more.filter(([, bytes]) => bytes > MOST_FOR_A_BODY)).toEqual([]);
   });
 
-  it.each(MAPS)('26 %s: the agent stays within what its unit allows', async (name, odd) => {
+  it.each(MAPS)(`26 %s: the agent with ${MAP_FLAGS.trim()} stays within what its unit allows`, async (name, odd) => {
     const { agent } = await house(({ path }) => (path === '/v3/maps' ? odd() : undefined), MAP_FLAGS);
     await agent.waitForLine(/no new map/);
     const { now, peak } = await memoryOf(agent.pid);

@@ -30,6 +30,7 @@ async function openHouse(view: { readonly width: number; readonly colorScheme: '
   );
   const page = await browser.newPage({ viewport: { width: view.width, height: 800 }, colorScheme: view.colorScheme });
   stopAfterTest({ stop: () => page.close() });
+  page.setDefaultTimeout(250_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
@@ -112,7 +113,7 @@ describeWithChromium('the page in a browser', () => {
     await press('Heating: Off 2 h');
     await page.getByRole('article', { name: 'Heating' }).getByText('Accepted.').waitFor();
     await press('Car: Start job');
-    await expect.poll(() => commands.length, { timeout: 120_000 }).toBe(3);
+    await expect.poll(() => commands.length).toBe(3);
     expect(commands).toMatchObject([
       { load: 'car', kind: 'override', level: 'on', for: 3_600_000 },
       { load: 'heating', kind: 'override', level: 'off', for: 7_200_000 },

@@ -17,7 +17,7 @@ const FLAGS =
   NIGHTLY_REQUESTS === undefined
     ? []
     : ['--lite-mode', '--max-semi-space-size=1', '--single-threaded-gc', '--no-addons'];
-const MOST_MEGABYTES_OVER_NODE = 40;
+const MOST_MEGABYTES_OVER_NODE = NIGHTLY_REQUESTS === undefined ? 30 : 40;
 const CONFIG = [
   'device: cellar',
   'place: {latitude: 38.5, longitude: -122, timezone: America/Los_Angeles}',

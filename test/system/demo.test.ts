@@ -24,7 +24,7 @@ function read(text: string) {
 }
 
 describe('gridtide demo', () => {
-  it('runs a day, meets its deadline, saves, and tells the same story when it is run again', {
+  it('runs a day, meets its deadline, saves, and tells the same first eight hours when it is run again', {
     timeout: 300_000,
   }, async () => {
     const { events, result } = read(await demo('--json'));

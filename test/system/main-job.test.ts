@@ -96,7 +96,7 @@ describeWithMosquitto('the main job', () => {
     return { directory, broker, service, reader, startAgent };
   }
 
-  it('finds its region, keeps fresh, switches with reasons and is watched', async () => {
+  it('finds its region, plans by a forecast, switches with reasons and is watched', async () => {
     const { directory, reader, startAgent } = await house();
     const agent = startAgent();
     const info = await reader.until(
