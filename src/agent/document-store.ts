@@ -12,6 +12,8 @@ interface LoadedDocument {
 export interface DocumentStore {
   /** Undefined when no generation can be read. */
   load(name: string): Promise<LoadedDocument | undefined>;
+  /** Whether the last `load` found generations and could read none. */
+  isUnreadable(name: string): boolean;
   /** Resolves when these bytes, or later ones for the same name, are durable; false when the disk refused. */
   save(name: string, bytes: Uint8Array): Promise<boolean>;
   /**
@@ -62,6 +64,7 @@ interface DocumentWriter {
 export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskError | undefined) => void): DocumentStore {
   const writers = new Map<string, DocumentWriter>();
   const appendedFiles = new Set<string>();
+  const unreadable = new Set<string>();
   const guard = guardDisk(onDiskResult);
 
   const getWriter = (name: string): DocumentWriter => {
@@ -76,6 +79,8 @@ export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskErro
     const newest = readable[0];
     getWriter(name).generation ??= newest?.generation ?? 0;
     const isPrevious = slots.some(({ isThere, found }) => isThere && found === undefined);
+    if (isPrevious && newest === undefined) unreadable.add(name);
+    else unreadable.delete(name);
     return newest && { bytes: newest.content, isPrevious };
   };
 
@@ -98,6 +103,7 @@ export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskErro
 
   return {
     load,
+    isUnreadable: (name) => unreadable.has(name),
     save(name, bytes) {
       const writer = getWriter(name);
       writer.pending = bytes;

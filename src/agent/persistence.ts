@@ -111,10 +111,15 @@ export async function loadSavedState(
     const signalData = state.signalData ?? (await loadSignal(store, signalType, note));
     Object.assign(state, control && { control }, signalData && { signalData });
   }
+  const isLost = (name: string) => stores.some((store) => store.isUnreadable(name));
+  if (state.control === undefined && isLost(CONTROL_DOCUMENT)) note(CONTROL_LOST);
+  if (state.signalData === undefined && isLost(getSignalDocumentName(signalType)))
+    note('the saved signal data cannot be read; they are fetched anew');
   return state;
 }
 
 const NEWEST_SAVED = 'the newest saved';
+const CONTROL_LOST = 'the saved control state cannot be read; minimum times start anew and jobs are armed again';
 
 async function loadControl(store: DocumentStore, note: (text: string) => void): Promise<SavedControl | undefined> {
   const loaded = await store.load(CONTROL_DOCUMENT);
@@ -127,7 +132,7 @@ async function loadControl(store: DocumentStore, note: (text: string) => void): 
       return { boot: typeof boot === 'string' ? boot : undefined, jobs: parseRecordedJobs(jobs), state: decoded };
     note(decoded.detail);
   } catch {
-    note('the saved control state cannot be read; minimum times start anew and jobs are armed again');
+    note(CONTROL_LOST);
   }
   return undefined;
 }

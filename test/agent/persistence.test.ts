@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createDocumentStore } from '../../src/agent/document-store.ts';
-import { createPersistence } from '../../src/agent/persistence.ts';
+import { createPersistence, loadSavedState } from '../../src/agent/persistence.ts';
 import { initialState } from '../../src/control/step.ts';
 import { type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
@@ -44,4 +44,26 @@ it('a full disk makes no state durable', async () => {
   release();
   save();
   expect(await persistence.isControlDurable()).toBe(false);
+});
+
+it.each([
+  [
+    'one generation is garbage and there is no other',
+    ['control.a'],
+    /control state cannot be read; minimum times start anew/,
+  ],
+  [
+    'both generations are garbage',
+    ['control.a', 'control.b'],
+    /control state cannot be read; minimum times start anew/,
+  ],
+  ['the signal data are garbage', ['signal.co2_moer.a'], /signal data cannot be read; they are fetched anew/],
+])('%s: said once', async (_, files, sentence) => {
+  const memory = createMemoryDisk();
+  for (const file of files) await memory.replace(file, new TextEncoder().encode('garbage'));
+  const notes: string[] = [];
+  const store = createDocumentStore(memory, () => {});
+  const saved = await loadSavedState([store], { signalType: 'co2_moer', note: (text) => void notes.push(text) });
+  expect(saved).toEqual({});
+  expect(notes).toEqual([expect.stringMatching(sentence)]);
 });

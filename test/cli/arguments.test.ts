@@ -72,6 +72,7 @@ describe('several mistakes are told at once', () => {
       '--policy , --output',
       [`--output needs a value: FILE${help}`, '--policy "," names nothing; expected some of window, timer'],
     ],
+    ['--output ', ['--output is empty: expected a file']],
     ['--frob --frob', [`there is no option --frob${help}`]],
     ['-qz', [`there is no option -q${help}`]],
   ];

@@ -554,7 +554,9 @@ describeWithMosquitto('why and test around the life of an agent', () => {
     });
 
     await mosquitto.kill();
-    expect((await run(why, config, 'lamp')).out).toMatch(/when the agent last saved its state/);
+    expect((await run(why, config, 'lamp')).out).toMatch(
+      /^lamp .*\nas of .*, when the agent last saved its state; the agent is not running: its stop set/,
+    );
     const unknown = await run(test, config, 'lamp --for 1s');
     expect(unknown).toMatchObject({ code: 1, err: expect.stringMatching(/it is unknown whether the agent runs/) });
     expect(await run(test, config, 'lamp --for 1s --alone')).toMatchObject({ code: 0 });

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -51,6 +51,14 @@ describe('gridtide report', () => {
     const { totals, damaged } = JSON.parse(out) as { totals: { energyKwh: number }[]; damaged: number };
     expect([totals.length, damaged]).toEqual([120, 2]);
     expect(totals.map(({ energyKwh }) => energyKwh.toFixed(3))).toEqual(totals.map(() => '0.500'));
+  });
+  it('says in one sentence that a month cannot be read', async () => {
+    const state = await mkdtemp(join(folder, 'odd-'));
+    await mkdir(join(state, getLedgerFile(ledgerInstant(0))));
+    expect(await report('--state', state)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/ledger-2026-03\.jsonl cannot be read \(EISDIR\)/),
+    });
   });
   it('says it in lines a person can read', async () => {
     const { out } = await report('--state', folder, '--month');

@@ -20,6 +20,7 @@ import {
   type Uptime,
 } from '../../domain/units.ts';
 import { createSharedFileDisk } from '../../platform/file-disk.ts';
+import { findOtherAgent } from '../../platform/single-instance.ts';
 import { buildSignalView } from '../../signal/freshness.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
 import type { PlanResult } from '../lab/plan-result.ts';
@@ -54,7 +55,8 @@ export interface RunningPlans {
 export async function readRunningPlans(args: Arguments, terminal: Terminal, now: Instant): Promise<RunningPlans> {
   const options = { state: args.text('state'), allowsMissingCredentials: true };
   const config = await loadConfigWithPaths(args.text('config'), terminal, options);
-  const store = createDocumentStore(createSharedFileDisk(config.state), () => {});
+  const disk = createSharedFileDisk(config.state);
+  const store = createDocumentStore(disk, () => {});
   const saved = {
     signalType: config.service.signalType,
     note: (text: string) => terminal.err(`${text}\n`),
@@ -64,6 +66,8 @@ export async function readRunningPlans(args: Arguments, terminal: Terminal, now:
     throw new JobError(
       `${config.state} has no plan because no agent has run with this state directory; name that of the running agent with --state DIR, or start one with gridtide run`,
     );
+  if ((await findOtherAgent(disk)) === undefined)
+    terminal.err(`no agent runs on ${config.state} now, so no load follows this plan; start one with gridtide run\n`);
   const moment = { wall: now, uptime: 0 as Uptime, trusted: true };
   const horizon =
     signalData && buildSignalView(signalData, moment, { ties: config.ties, ownRegion: signalData.region }).horizon;

@@ -13,6 +13,7 @@ import { formatInstant, type Instant } from '../../domain/units.ts';
 import { buildLoadPayload, getRateUnit } from '../../mqtt/payloads.ts';
 import { buildTopics } from '../../mqtt/topics.ts';
 import { createSharedFileDisk } from '../../platform/file-disk.ts';
+import { findOtherAgent } from '../../platform/single-instance.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
@@ -37,8 +38,8 @@ type Row = keyof typeof spec.options;
 /** The document of a load as the agent publishes it, and its source. */
 interface KnownDecision {
   readonly from: 'broker' | 'state';
-  /** Whether the agent runs now; known to the broker alone. */
-  readonly online?: boolean;
+  /** Whether the agent runs now: by its word at the broker, or as a process of this machine. */
+  readonly online: boolean;
   /** The time of the decision, or of the save. */
   readonly asOf: string;
   readonly load: JsonDocument;
@@ -80,7 +81,8 @@ async function readFromState(
   terminal: Terminal,
 ): Promise<KnownDecision | undefined> {
   const unit = getRateUnit(config);
-  const store = createDocumentStore(createSharedFileDisk(config.state), createDiskErrorPrinter(terminal));
+  const disk = createSharedFileDisk(config.state);
+  const store = createDocumentStore(disk, createDiskErrorPrinter(terminal));
   const note = (text: string) => terminal.err(`${text}\n`);
   const { signalType } = config.service;
   const { control } = await loadSavedState([store], { signalType, note });
@@ -89,6 +91,7 @@ async function readFromState(
   if (control === undefined || state === undefined || decision === undefined) return undefined;
   return {
     from: 'state',
+    online: (await findOtherAgent(disk)) !== undefined,
     asOf: formatInstant(control.state.lastMoment?.wall ?? decision.at),
     load: buildLoadPayload(decision, explainDecision(decision, config.place.timezone, unit), {
       ...{ unit, load: loadConfig, control: state },
@@ -122,11 +125,10 @@ function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, t
     out(`device: sent ${told}, ${report}\n`);
   }
   const next = load.next;
-  if (typeof next === 'object' && next !== null && 'level' in next && 'at' in next)
+  if (online && typeof next === 'object' && next !== null && 'level' in next && 'at' in next)
     out(`next: ${next.level} at ${formatDocumentTime(next.at, timezone, now)}\n`);
-  if (from === 'state') out(`as of ${when}, when the agent last saved its state\n`);
-  else if (online === true) out(`decided at ${when}; the agent is running\n`);
-  else out(`decided at ${when}; the agent is not running: ${describeStopLevel(of)}\n`);
+  const time = from === 'state' ? `as of ${when}, when the agent last saved its state` : `decided at ${when}`;
+  out(online ? `${time}; the agent is running\n` : `${time}; the agent is not running: ${describeStopLevel(of)}\n`);
   if (problem !== undefined) out(`${paint(terminal, 'red', 'problem')}: ${problem}\n`);
 }
 

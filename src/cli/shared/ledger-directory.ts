@@ -39,6 +39,11 @@ export async function openLedger(directory: string): Promise<LedgerDirectory> {
       `${directory} has no ledger, so there is nothing to report; the agent writes one within an hour: let it run, or give its --state`,
     );
   keepYoungHeapSmall();
-  const read = (name: string) => readFile(join(directory, name));
+  const read = (name: string) =>
+    readFile(join(directory, name)).catch((error: unknown) => {
+      if (isFileMissing(error)) return undefined;
+      const failure = translateDiskError(error, join(directory, name), 'read');
+      throw failure instanceof DiskError ? new JobError(failure.message) : failure;
+    });
   return { names, read: (chosen) => readLedgerMonths({ read }, chosen) };
 }

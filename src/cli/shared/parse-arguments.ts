@@ -134,6 +134,8 @@ const VALUE_CHECKS: Readonly<Record<string, (args: Arguments, name: string) => u
 
 /** What is wrong with a value as such; what it means for others is the command's to check. */
 function checkValue(args: Arguments, name: string, row: OptionRow): void {
+  if (args.text(name) === '' && (row.value === 'FILE' || row.value === 'DIR'))
+    throw new UsageError(`--${name} is empty: expected ${row.value === 'DIR' ? 'a directory' : 'a file'}`);
   if (row.range !== undefined) args.number(name);
   if (row.choices !== undefined)
     for (const given of row.isRepeatable ? args.all(name) : [args.text(name) ?? '']) requireChoices(name, row, given);
