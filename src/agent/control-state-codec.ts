@@ -73,7 +73,7 @@ const load = v.object({
   plan: v.optional(plan),
   savedBill: optionalFinite,
   startRequestedAt: optionalFinite,
-  decision: v.optional(v.looseObject({ load: v.string(), level, wanted: level, why: v.string(), at: finite })),
+  decision: v.optional(v.object({ load: v.string(), level, wanted: level, why: v.string(), at: finite })),
 });
 const state = v.object({
   version: v.literal(1),

@@ -69,7 +69,7 @@ export interface ReferenceOptions {
 }
 
 export interface ReferenceService {
-  /** Port 0 or none: any free one. Rejects for a host off loopback without TLS, and when the system refuses the port. */
+  /** Port 0 or none: any free one. Rejects for a host off loopback without TLS, when host or port cannot be opened, and when it listens already. */
   listen(at?: { readonly host?: string; readonly port?: number }): Promise<{ readonly url: string }>;
   /** Ends listening and every connection; may be called twice. */
   close(): Promise<void>;
