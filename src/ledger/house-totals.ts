@@ -2,9 +2,9 @@
 
 import { createDayFormatter, type DayFormatter, findDayStart } from '../domain/local-day.ts';
 import { addDuration, days, hours, type Instant, subtractDuration } from '../domain/units.ts';
+import type { AccountingOptions } from './emissions-accounting.ts';
 import { type LedgerSource, listLedgerFiles, readLedgerMonths } from './ledger-files.ts';
-import type { TallyOptions } from './tally.ts';
-import { computeTotalsByMonth, type Total } from './totals.ts';
+import { computeTotalsByMonth, type Total } from './load-totals.ts';
 
 export interface HouseTotals {
   /** The first local day with a running time, `2026-03-01`; undefined for an empty ledger. */
@@ -27,7 +27,7 @@ export function createHouseTotals(source: LedgerSource, timezone: string): (now:
   const formatDay = createDayFormatter(timezone);
   let kept: (HouseTotals & { readonly day: string }) | undefined;
 
-  const compute = async (options: Omit<TallyOptions, 'timezone'>) => {
+  const compute = async (options: Omit<AccountingOptions, 'timezone'>) => {
     const names = listLedgerFiles(await source.list(), options.from, options.to);
     return (await computeTotalsByMonth(readLedgerMonths(source, names), { timezone, ...options })).totals;
   };

@@ -2,10 +2,10 @@
 
 import type { Disk } from '../domain/ports.ts';
 import { days, type Instant, subtractDuration } from '../domain/units.ts';
+import { createEmissionsAccounting } from './emissions-accounting.ts';
 import type { CarriedEntry, Entry, HeaderEntry, JobEntry } from './entries.ts';
 import { getLedgerFile, getMonthStart, type LedgerMonth, listLedgerFiles, readLedgerMonths } from './ledger-files.ts';
 import { formatEntries, listForeignLines, parseLedger } from './ledger-lines.ts';
-import { createTally } from './tally.ts';
 
 export interface TidyOptions {
   /** Whose days the sums are of. */
@@ -83,13 +83,13 @@ async function foldMonth(disk: TidyDisk, names: readonly string[], name: string,
   const before = months.filter((one) => one.from < month.from);
   const after = months.filter((one) => one.from > month.from);
 
-  const tally = createTally({ ...options, by: 'day', from: month.from });
-  for (const { entries } of months) tally.learn(entries);
-  for (const { entries } of [...before, month]) tally.count(entries);
-  const sums = tally
+  const accounting = createEmissionsAccounting({ ...options, by: 'day', from: month.from });
+  for (const { entries } of months) accounting.learn(entries);
+  for (const { entries } of [...before, month]) accounting.count(entries);
+  const sums = accounting
     .listGroups()
     .map(({ load, span, at, sums }) => ({ kind: 'day', load, day: span, at, ...sums }) as const);
-  const context = buildContext([...before, month], tally.listCarried(), after, getMonthEnd(month));
+  const context = buildContext([...before, month], accounting.listCarried(), after, getMonthEnd(month));
 
   await writeMonth(disk, name, { damaged: month.damaged, timezone: options.timezone }, [...sums, ...context]);
   for (const one of before) await dropContext(disk, one);

@@ -4,7 +4,7 @@ import type { LoadPlan, LoadState } from '../control/state/control-state.ts';
 import { convertRate, type RateUnit } from '../domain/rate-units.ts';
 import type { Prices } from '../domain/tariff.ts';
 import { type Duration, formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/units.ts';
-import type { Total } from '../ledger/totals.ts';
+import type { Total } from '../ledger/load-totals.ts';
 import type { Horizon } from '../signal/signal-view.ts';
 
 export const roundTo = (value: number, digits: number) => Number(value.toFixed(digits));

@@ -7,7 +7,7 @@ import type { Disk, Log, Ports } from '../domain/ports.ts';
 import { addDuration, hours, type Instant } from '../domain/units.ts';
 import type { Entry } from '../ledger/entries.ts';
 import { listLedgerFiles, readLedgerMonths } from '../ledger/ledger-files.ts';
-import { computeTotals, type Total } from '../ledger/totals.ts';
+import { computeTotals, type Total } from '../ledger/load-totals.ts';
 import { createReferenceService, type ReferenceService } from '../reference/reference-service.ts';
 import { createServiceClient } from '../service/client.ts';
 import { createDemoRecorder, type DemoRecorder } from './demo-recorder.ts';

@@ -5,7 +5,7 @@ import { createSettlement } from '../../src/agent/settlement.ts';
 import { addDuration, days, hours, minutes } from '../../src/domain/units.ts';
 import { getLedgerFile } from '../../src/ledger/ledger-files.ts';
 import { formatEntries, parseLedger } from '../../src/ledger/ledger-lines.ts';
-import { computeTotals } from '../../src/ledger/totals.ts';
+import { computeTotals } from '../../src/ledger/load-totals.ts';
 import type { HistoryQuery } from '../../src/service/api/query-types.ts';
 import type { History } from '../../src/service/api/response-types.ts';
 import type { Failure } from '../../src/service/failure.ts';

@@ -5,7 +5,7 @@ import { createAgent } from '../../src/agent/agent.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
 import { addDuration, hours, type Instant, inHours, minutes } from '../../src/domain/units.ts';
 import { listLedgerFiles, readLedgerMonths } from '../../src/ledger/ledger-files.ts';
-import { computeTotalsByMonth } from '../../src/ledger/totals.ts';
+import { computeTotalsByMonth } from '../../src/ledger/load-totals.ts';
 import { createReferenceService } from '../../src/reference/reference-service.ts';
 import { createDemoWorld } from '../../src/simulation/demo-world.ts';
 import { startEmbeddedBroker } from '../../src/simulation/embedded-broker.ts';

@@ -6,7 +6,7 @@ import { type Entry, getEntryTime, type RecordedEntry } from '../../src/ledger/e
 import { createHouseTotals, type HouseTotals } from '../../src/ledger/house-totals.ts';
 import { getLedgerFile } from '../../src/ledger/ledger-files.ts';
 import { formatEntries } from '../../src/ledger/ledger-lines.ts';
-import { computeTotals, type Total } from '../../src/ledger/totals.ts';
+import { computeTotals, type Total } from '../../src/ledger/load-totals.ts';
 import { createRandom } from './ledger-samples.ts';
 import { listRandomEntries } from './random-ledger.ts';
 

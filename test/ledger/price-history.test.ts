@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { hours, type Instant, type Kilowatt, type KilowattHour, minutes } from '../../src/domain/units.ts';
 import type { Entry, PriceEntry, SlotEntry } from '../../src/ledger/entries.ts';
 import { formatEntries, parseLedger } from '../../src/ledger/ledger-lines.ts';
-import { computeTotals } from '../../src/ledger/totals.ts';
+import { computeTotals } from '../../src/ledger/load-totals.ts';
 
 const DAY = Date.UTC(2026, 2, 1) as Instant;
 const at = (hour: number) => (DAY + hour * hours(1)) as Instant;

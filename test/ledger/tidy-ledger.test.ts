@@ -4,12 +4,12 @@ import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addDuration, days, type Instant } from '../../src/domain/units.ts';
+import type { AccountingOptions } from '../../src/ledger/emissions-accounting.ts';
 import { type Entry, getEntryTime, type RecordedEntry } from '../../src/ledger/entries.ts';
 import { getLedgerFile, listLedgerFiles, readLedgerMonths } from '../../src/ledger/ledger-files.ts';
 import { formatEntries } from '../../src/ledger/ledger-lines.ts';
-import type { TallyOptions } from '../../src/ledger/tally.ts';
+import { computeTotals, computeTotalsByMonth, type Total } from '../../src/ledger/load-totals.ts';
 import { tidyLedger } from '../../src/ledger/tidy-ledger.ts';
-import { computeTotals, computeTotalsByMonth, type Total } from '../../src/ledger/totals.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { createRandom, jobEntry, ledgerInstant, seenEntries, settledEntry, slotEntries } from './ledger-samples.ts';
 import { listRandomEntries } from './random-ledger.ts';
@@ -32,7 +32,7 @@ async function storeEntries(disk: MemoryDisk, entries: readonly Entry[]): Promis
   for (const [name, lines] of files) await disk.replace(name, new TextEncoder().encode(lines.join('')));
 }
 
-const readAll = async (disk: MemoryDisk, options: TallyOptions) =>
+const readAll = async (disk: MemoryDisk, options: AccountingOptions) =>
   computeTotalsByMonth(readLedgerMonths(disk, listLedgerFiles(await disk.list(), options.from, options.to)), options);
 
 async function tidyAll(disk: MemoryDisk, timezone: string, now: Instant): Promise<number> {
@@ -69,7 +69,7 @@ describe('tidying a ledger', () => {
           const now = addDuration(from, days(500));
           const disk = createMemoryDisk();
           await storeEntries(disk, entries);
-          const queries: readonly TallyOptions[] = (['day', 'month', 'all'] as const).map((by) => ({
+          const queries: readonly AccountingOptions[] = (['day', 'month', 'all'] as const).map((by) => ({
             timezone,
             by,
             now,

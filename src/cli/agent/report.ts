@@ -5,7 +5,7 @@ import { formatMoney } from '../../domain/tariff.ts';
 import type { Instant } from '../../domain/units.ts';
 import type { TimerWindow } from '../../ledger/instead-hours.ts';
 import { listLedgerFiles } from '../../ledger/ledger-files.ts';
-import { computeTotalsByMonth, type Total } from '../../ledger/totals.ts';
+import { computeTotalsByMonth, type Total } from '../../ledger/load-totals.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
 import { parseTimeFlag } from '../shared/flag-parsers.ts';
 import { openLedger, warnOfSkippedLines } from '../shared/ledger-directory.ts';

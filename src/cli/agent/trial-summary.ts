@@ -7,7 +7,7 @@ import { formatDuration } from '../../domain/duration-text.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { type Duration, durationBetween, formatCount, type Instant, minutes } from '../../domain/units.ts';
 import { listLedgerFiles, readLedgerMonths } from '../../ledger/ledger-files.ts';
-import { computeTotalsByMonth, type Total } from '../../ledger/totals.ts';
+import { computeTotalsByMonth, type Total } from '../../ledger/load-totals.ts';
 import { getRateUnit } from '../../mqtt/payloads.ts';
 import { createSharedFileDisk } from '../../platform/file-disk.ts';
 

@@ -22,7 +22,7 @@ export interface Pricing {
   readonly instead: LbsPerMwh;
 }
 
-export interface Sum {
+export interface LoadSums {
   /** A row without a known rate is not priced. */
   addRow(row: SlotEntry, started: boolean, pricing: Pricing | undefined): void;
   /** Of another currency than before it is left out. */
@@ -43,7 +43,7 @@ function mergeBills(before: BillSums | undefined, added: BillSums | undefined): 
   };
 }
 
-export function createSum(now: Instant): Sum {
+export function createLoadSums(now: Instant): LoadSums {
   const sum = {
     ...{ energy: 0, metered: 0, unconfirmed: 0, priced: 0, emitted: 0, instead: 0 },
     ...{ settled: 0, imputed: 0, restated: 0, starts: 0 },

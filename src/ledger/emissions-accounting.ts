@@ -4,11 +4,11 @@ import { createDayFormatter, type DayFormatter, findDayStart, findNextDayStart }
 import { floorTo, type Instant, type KilowattHour, type LbsPerMwh } from '../domain/units.ts';
 import type { CarriedEntry, DayEntry, Entry, JobEntry, SlotEntry, TotalSums } from './entries.ts';
 import { listInsteadHours, meanOverStretches, type Stretch, type TimerWindow } from './instead-hours.ts';
+import { createLoadSums, type LoadSums, type Pricing } from './load-sums.ts';
 import { createPriceHistory } from './price-history.ts';
 import { createRateBook, findRateRecord, getBestRate, type Rates } from './rates.ts';
-import { createSum, type Pricing, type Sum } from './sum.ts';
 
-export interface TallyOptions {
+export interface AccountingOptions {
   readonly timezone: string;
   readonly by: 'day' | 'month' | 'all';
   readonly from?: Instant;
@@ -19,7 +19,8 @@ export interface TallyOptions {
   readonly timers?: ReadonlyMap<string, TimerWindow>;
 }
 
-export interface TallyGroup {
+/** The sums of a load over a span. */
+export interface AccountedSpan {
   readonly load: string;
   /** Local day `2026-03-01`, month `2026-03`, or `all`. */
   readonly span: string;
@@ -28,7 +29,7 @@ export interface TallyGroup {
   readonly sums: TotalSums;
 }
 
-export interface Tally {
+export interface EmissionsAccounting {
   /** Takes in jobs and rates. Those of 40 days after a running time bear on it: learn them before it is counted. */
   learn(entries: Iterable<Entry>): void;
   /** Counts running times, in the order they were written. */
@@ -36,7 +37,7 @@ export interface Tally {
   /** Lets go of the rates before `at`. */
   forgetBefore(at: Instant): void;
   /** One a load and span, in the order of first appearance. A job's rows count on the day they ran. */
-  listGroups(): readonly TallyGroup[];
+  listGroups(): readonly AccountedSpan[];
   /** Where each load stands. */
   listCarried(): readonly CarriedEntry[];
 }
@@ -124,19 +125,22 @@ function createDayCache(dayOf: DayFormatter): DayFormatter {
   };
 }
 
-const formatSpan = (by: TallyOptions['by'], day: string) =>
+const formatSpan = (by: AccountingOptions['by'], day: string) =>
   by === 'all' ? 'all' : by === 'month' ? day.slice(0, 7) : day;
 
 /** The sums by load and span. */
-function createGroups({ by, now, from = -Infinity as Instant, to = Infinity as Instant }: TallyOptions) {
-  const groups = new Map<string, { readonly load: string; readonly span: string; readonly at: Instant; sum: Sum }>();
+function createGroups({ by, now, from = -Infinity as Instant, to = Infinity as Instant }: AccountingOptions) {
+  const groups = new Map<
+    string,
+    { readonly load: string; readonly span: string; readonly at: Instant; sum: LoadSums }
+  >();
   return {
     /** Undefined outside the range. */
-    open(load: string, day: string, at: Instant): Sum | undefined {
+    open(load: string, day: string, at: Instant): LoadSums | undefined {
       if (at < from || at >= to) return undefined;
       const span = formatSpan(by, day);
       const key = `${load} ${span}`;
-      const group = groups.get(key) ?? { load, span, at, sum: createSum(now) };
+      const group = groups.get(key) ?? { load, span, at, sum: createLoadSums(now) };
       groups.set(key, group);
       return group.sum;
     },
@@ -146,7 +150,7 @@ function createGroups({ by, now, from = -Infinity as Instant, to = Infinity as I
 
 const buildJobKey = ({ load, job }: { readonly load: string; readonly job?: string }) => `${load} ${job}`;
 
-export function createTally(options: TallyOptions): Tally {
+export function createEmissionsAccounting(options: AccountingOptions): EmissionsAccounting {
   const dayOf = createDayCache(createDayFormatter(options.timezone));
   const book = createRateBook();
   const findDayRate = createDayRates(createDayFormatter(options.timezone), dayOf);

@@ -1,9 +1,9 @@
 /** Energy, emissions and savings per load and span. */
 
 import { type Instant, type Kilogram, subtractDuration } from '../domain/units.ts';
+import { type AccountedSpan, type AccountingOptions, createEmissionsAccounting } from './emissions-accounting.ts';
 import type { Baseline, BillSums, Entry, TotalSums } from './entries.ts';
 import { type LedgerMonth, READ_BACK } from './ledger-files.ts';
-import { createTally, type TallyGroup, type TallyOptions } from './tally.ts';
 
 /** `estimate`: rates as forecast when the load ran; `provisional`: published less than 7 days ago or since changed; `settled`: unchanged for 7 days. */
 type RateStatus = 'estimate' | 'provisional' | 'settled';
@@ -37,7 +37,7 @@ function findStatus({ estimated, priced, settled }: TotalSums): RateStatus {
   return settled >= priced * (1 - 1e-9) ? 'settled' : 'provisional';
 }
 
-function buildTotal({ load, span, at, sums }: TallyGroup): Total {
+function buildTotal({ load, span, at, sums }: AccountedSpan): Total {
   const { energy, metered, unconfirmed, priced, emitted, instead, restated, baselines, models, jobs, starts } = sums;
   const shareOf = (part: number) => (priced === 0 ? 0 : part / priced);
   return {
@@ -64,11 +64,11 @@ function buildTotal({ load, span, at, sums }: TallyGroup): Total {
 }
 
 /** The totals of entries that are all at hand. */
-export function computeTotals(entries: Iterable<Entry>, options: TallyOptions): readonly Total[] {
-  const tally = createTally(options);
-  tally.learn(entries);
-  tally.count(entries);
-  return tally.listGroups().map(buildTotal);
+export function computeTotals(entries: Iterable<Entry>, options: AccountingOptions): readonly Total[] {
+  const accounting = createEmissionsAccounting(options);
+  accounting.learn(entries);
+  accounting.count(entries);
+  return accounting.listGroups().map(buildTotal);
 }
 
 /** A running time is priced by its own month and the two after it, in which its rates are published and restated. */
@@ -85,28 +85,28 @@ export interface LedgerTotals {
 /** The totals of a ledger of any length, with only a few months in memory at a time. */
 export async function computeTotalsByMonth(
   months: AsyncIterable<LedgerMonth>,
-  options: TallyOptions,
+  options: AccountingOptions,
 ): Promise<LedgerTotals> {
-  const tally = createTally(options);
+  const accounting = createEmissionsAccounting(options);
   const waiting: Pick<LedgerMonth, 'from' | 'entries'>[] = [];
   const timezones = new Set<string>();
   const lost = { damaged: 0, foreign: 0 };
   const countOldest = () => {
     const month = waiting.shift();
     if (month === undefined) return;
-    tally.forgetBefore(subtractDuration(month.from, READ_BACK));
-    tally.count(month.entries);
+    accounting.forgetBefore(subtractDuration(month.from, READ_BACK));
+    accounting.count(month.entries);
   };
   for await (const month of months) {
     lost.damaged += month.damaged;
     lost.foreign += month.foreign;
     const { timezone } = month.entries.header ?? {};
     if (timezone !== undefined) timezones.add(timezone);
-    tally.learn(month.entries);
+    accounting.learn(month.entries);
     // Rates are not kept beyond their month, because most entries are rates.
     waiting.push({ from: month.from, entries: month.entries.withoutRates() });
     if (waiting.length > MONTHS_AHEAD) countOldest();
   }
   while (waiting.length > 0) countOldest();
-  return { totals: tally.listGroups().map(buildTotal), ...lost, timezones };
+  return { totals: accounting.listGroups().map(buildTotal), ...lost, timezones };
 }

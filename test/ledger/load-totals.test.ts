@@ -1,13 +1,13 @@
 /** What ran and what it saved, by hand: 6 kWh at 1000 lb/MWh are 2.7216 kg. */
 
 import { describe, expect, it } from 'vitest';
+import type { AccountingOptions } from '../../src/ledger/emissions-accounting.ts';
 import type { Entry } from '../../src/ledger/entries.ts';
-import type { TallyOptions } from '../../src/ledger/tally.ts';
-import { computeTotals } from '../../src/ledger/totals.ts';
+import { computeTotals } from '../../src/ledger/load-totals.ts';
 import { jobEntry, ledgerInstant, seenEntries, settledEntry, slotEntries } from './ledger-samples.ts';
 
 const HOUR_AT_1000 = 6 * 0.45359237;
-const ALL: TallyOptions = { timezone: 'UTC', by: 'all', now: ledgerInstant(12) };
+const ALL: AccountingOptions = { timezone: 'UTC', by: 'all', now: ledgerInstant(12) };
 const only = (entries: readonly Entry[], options = ALL) => computeTotals(entries, options)[0];
 const inJob = { job: 'night' };
 
