@@ -5,6 +5,12 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Failsafe, GpioFailure, GpioLines } from '../domain/ports.ts';
 import {
+  createCharacterDeviceLines,
+  NO_PROGRAM_FAILURE,
+  SERVICE_SOCKET,
+  toLineFailure,
+} from './character-device-lines.ts';
+import {
   buildBusyFailure,
   buildForbiddenFailure,
   findHeaderLine,
@@ -12,7 +18,6 @@ import {
   type GpioPaths,
   SYSFS_PATHS,
 } from './gpio-chip.ts';
-import { createHeldLines, NO_PROGRAM_FAILURE, SERVICE_SOCKET, toHeldFailure } from './held-lines.ts';
 import { findLineProgram, probeByProgram } from './line-program.ts';
 import { createOnoffLines, loadOnoff } from './onoff-lines.ts';
 
@@ -48,8 +53,12 @@ export interface Gpio {
 /** Opens nothing. `socket`: where the holder of the lines listens when no service runs it. */
 export function createGpio(chosen: GpioInterface, socket: string): Gpio {
   if (chosen === 'onoff') return { pins: createOnoffLines() };
-  const held = createHeldLines({ program: findLineProgram(), serviceSocket: SERVICE_SOCKET, ownSocket: socket });
-  return { pins: held, failsafe: held.failsafe };
+  const lines = createCharacterDeviceLines({
+    program: findLineProgram(),
+    serviceSocket: SERVICE_SOCKET,
+    ownSocket: socket,
+  });
+  return { pins: lines, failsafe: lines.failsafe };
 }
 
 /** For each line undefined when it can probably be opened, judged without opening it. */
@@ -64,7 +73,7 @@ export async function probeLines(
   return answers.map((answer, i) => {
     // The holder of an agent that runs, or has run.
     if (answer === 'ok' || answer === 'no EBUSY gridtide') return undefined;
-    return toHeldFailure(lines[i] ?? 0, answer);
+    return toLineFailure(lines[i] ?? 0, answer);
   });
 }
 

@@ -7,7 +7,7 @@ import type { ForecastQuery, HistoryQuery, SignalQuery } from '../service/api/qu
 import type { History } from '../service/api/response-types.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
-import { openSignal, type RelayedAnswers, type SignalKind } from './sealed-signal.ts';
+import { decodeRelayMessage, type RelayedAnswers, type SignalKind } from './relay-message.ts';
 import { createSignalChannel, type SignalChannel } from './signal-channel.ts';
 import { parsePublicKey } from './signing-key.ts';
 
@@ -52,7 +52,7 @@ export function createRelayedService(parts: RelayedServiceParts): SignalService 
       channels.get(topic) ??
       createSignalChannel({
         ...{ broker, clock, random, topic },
-        open: (payload) => openSignal(payload, { kind, query, keys, now: clock.now().wall }),
+        open: (payload) => decodeRelayMessage(payload, { kind, query, keys, now: clock.now().wall }),
         onNews: () => onNews(kind),
         onRefusal: (sentence) => onRefusal(kind, sentence),
       });

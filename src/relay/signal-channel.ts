@@ -12,7 +12,7 @@ import {
   subtractDuration,
   type Uptime,
 } from '../domain/units.ts';
-import type { OpenedSignal, RelayedSignal, SignalKind } from './sealed-signal.ts';
+import type { DecodedSignal, RelayedSignal, SignalKind } from './relay-message.ts';
 
 export interface SignalChannelParts<Kind extends SignalKind> {
   readonly broker: Broker;
@@ -20,7 +20,7 @@ export interface SignalChannelParts<Kind extends SignalKind> {
   readonly random: Random;
   readonly topic: string;
   /** Judges a message by the time of now. */
-  readonly open: (payload: Uint8Array) => OpenedSignal<Kind>;
+  readonly open: (payload: Uint8Array) => DecodedSignal<Kind>;
   /** A newer signal than the one before. */
   readonly onNews?: () => void;
   /** A message was refused; the sentence is for people. */

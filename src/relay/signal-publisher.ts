@@ -24,13 +24,13 @@ import { failureText } from '../service/failure-text.ts';
 import { computeRetryDelay } from '../service/limits/retry-delay.ts';
 import { freshUntil } from '../signal/freshness.ts';
 import {
-  openSignal,
+  decodeRelayMessage,
+  encodeRelayMessage,
   type RelayedAnswers,
   type RelayedSignal,
   SIGNAL_KINDS,
   type SignalKind,
-  sealSignal,
-} from './sealed-signal.ts';
+} from './relay-message.ts';
 import { createSignalChannel, type SignalChannel } from './signal-channel.ts';
 
 export interface SignalPublisherParts {
@@ -134,7 +134,7 @@ interface Publication {
 }
 
 /** Publishes it retained until it is no longer valid, unless something newer is there. `isDone` is false when the broker has not taken it. */
-async function publishSealed(
+async function publishMessage(
   { broker, clock, signingKey }: SignalPublisherParts,
   { topic, kind, signal, storedIssuedAt = 0 as Instant }: Publication,
 ): Promise<{ readonly isDone: boolean; readonly problem?: string }> {
@@ -148,7 +148,7 @@ async function publishSealed(
   // Version 4 stores no message that is to expire: there the date in the signed body ends it.
   const canExpire = broker.state.kind === 'online' && broker.state.version === 5;
   const options = { retain: true, ...(canExpire ? { expiresSeconds: Math.ceil((validUntil - wall) / 1_000) } : {}) };
-  if (await broker.publish(topic, sealSignal(kind, signal, signingKey), options)) return { isDone: true };
+  if (await broker.publish(topic, encodeRelayMessage(kind, signal, signingKey), options)) return { isDone: true };
   return {
     isDone: false,
     problem: `${topic} was not published: check the broker, and let this user write and read it`,
@@ -172,7 +172,7 @@ function startStream<Kind extends SignalKind>(
   const { broker, clock, random, log, publicKeys: keys } = parts;
   const topic = buildSignalTopic(query.region, query.signalType, kind);
   const report = createTopicReports(log, topic);
-  const open = (payload: Uint8Array) => openSignal(payload, { kind, query, keys, now: clock.now().wall });
+  const open = (payload: Uint8Array) => decodeRelayMessage(payload, { kind, query, keys, now: clock.now().wall });
   const channel = createSignalChannel({ broker, clock, random, topic, open, onRefusal: report });
   let period = kind === 'history' ? HISTORY_PERIOD : ASSUMED_PERIOD;
   let unpublished: Unpublished<Kind> | undefined;
@@ -183,7 +183,7 @@ function startStream<Kind extends SignalKind>(
   /** Returns the wait until the next try. */
   const publish = async (one: Unpublished<Kind>): Promise<Duration> => {
     const storedIssuedAt = channel.newestIssuedAt();
-    const { isDone, problem } = await publishSealed(parts, { topic, kind, signal: one.signal, storedIssuedAt });
+    const { isDone, problem } = await publishMessage(parts, { topic, kind, signal: one.signal, storedIssuedAt });
     unpublished = isDone ? undefined : one;
     report(problem);
     return isDone ? getWaitForNextRound() : PUBLISH_RETRY;

@@ -6,8 +6,8 @@ import { type Instant, minutes } from '../../src/domain/units.ts';
 import { createBrokerFactory } from '../../src/platform/mqtt-broker.ts';
 import { createSystemRandom } from '../../src/platform/random.ts';
 import { createSystemClock } from '../../src/platform/system-clock.ts';
+import { encodeRelayMessage } from '../../src/relay/relay-message.ts';
 import { createRelayedService, type SignalService } from '../../src/relay/relayed-service.ts';
-import { sealSignal } from '../../src/relay/sealed-signal.ts';
 import { startSignalPublisher } from '../../src/relay/signal-publisher.ts';
 import { formatPublicKey } from '../../src/relay/signing-key.ts';
 import { type NatsCluster, startNatsCluster } from '../doubles/nats-cluster.ts';
@@ -123,7 +123,7 @@ describe.skipIf(process.env.GRIDTIDE_NATS_TEST === undefined)('a cluster of thre
 
   it('a house cannot write the signal, although the node acknowledges it', async () => {
     const future = (clock.now().wall + ROUND) as Instant;
-    const forged = sealSignal(
+    const forged = encodeRelayMessage(
       'forecast',
       { answer: buildForecastAt(future), issuedAt: future, validUntil: (future + 10 * ROUND) as Instant },
       signingKey,

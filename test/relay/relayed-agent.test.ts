@@ -7,7 +7,7 @@ import { addDuration, type Duration, hours, minutes } from '../../src/domain/uni
 import { createHttp } from '../../src/platform/http-client.ts';
 import { createSeededRandom } from '../../src/platform/random.ts';
 import { createReferenceService } from '../../src/reference/reference-service.ts';
-import { openSignal, type SignalKind, sealSignal } from '../../src/relay/sealed-signal.ts';
+import { decodeRelayMessage, encodeRelayMessage, type SignalKind } from '../../src/relay/relay-message.ts';
 import { startSignalPublisher } from '../../src/relay/signal-publisher.ts';
 import { formatPublicKey } from '../../src/relay/signing-key.ts';
 import { createServiceClient } from '../../src/service/client.ts';
@@ -91,7 +91,7 @@ const basisOf = (home: VirtualAgent) => home.agent.snapshot().view?.horizon?.bas
 const problemOf = (home: VirtualAgent) => home.health().problem;
 const readStored = ({ bus, clock, signingKey }: Neighbourhood, kind: SignalKind = 'forecast') => {
   const payload = bus.retained.get(FORECAST_TOPIC.replace('forecast', kind)) ?? new Uint8Array();
-  const opened = openSignal(payload, { kind, query: QUERY, keys: [signingKey], now: clock.now().wall });
+  const opened = decodeRelayMessage(payload, { kind, query: QUERY, keys: [signingKey], now: clock.now().wall });
   if (!opened.ok) throw new Error(opened.problem);
   return { payload, signal: opened.signal };
 };
@@ -184,13 +184,13 @@ describe('an agent behind a relay', () => {
 });
 
 describe('a signal that is refused: one sentence in health, no load moved', () => {
-  const reseal = (
+  const reencode = (
     world: Neighbourhood,
     change: { at?: Duration; key?: ReturnType<typeof readSigningKey>; region?: string },
   ) => {
     const { signal } = readStored(world);
     const { at = 0 as Duration, key = world.signingKey, region = REGION } = change;
-    return sealSignal(
+    return encodeRelayMessage(
       'forecast',
       {
         answer: { ...signal.answer, region },
@@ -205,16 +205,16 @@ describe('a signal that is refused: one sentence in health, no load moved', () =
     ['text of a neighbour', () => 'clean now', /is no signed signal; let nobody but the relay write this topic/],
     [
       'signed with another key',
-      (world) => reseal(world, { key: readSigningKey() }),
+      (world) => reencode(world, { key: readSigningKey() }),
       /is not signed with the key of service.publicKey/,
     ],
     ['cut short', (world) => readStored(world).payload.subarray(0, 900), /is not signed with the key/],
     ['huge', () => new Uint8Array(60_000), /has 60000 bytes; expected at most 49152/],
-    ['of another region', (world) => reseal(world, { region: 'PSCO' }), /is of region PSCO; expected CAISO_NORTH/],
-    ['of the future', (world) => reseal(world, { at: minutes(30) }), /after the time of this machine/],
+    ['of another region', (world) => reencode(world, { region: 'PSCO' }), /is of region PSCO; expected CAISO_NORTH/],
+    ['of the future', (world) => reencode(world, { at: minutes(30) }), /after the time of this machine/],
     [
       'older than the present one',
-      (world) => reseal(world, { at: -minutes(1) as Duration }),
+      (world) => reencode(world, { at: -minutes(1) as Duration }),
       /is older than one before it/,
     ],
   ];

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { addDuration, floorTo, hours, minutes } from '../../src/domain/units.ts';
-import { openSignal, sealSignal } from '../../src/relay/sealed-signal.ts';
+import { decodeRelayMessage, encodeRelayMessage } from '../../src/relay/relay-message.ts';
 import { buildForecastAt, createRelayWorld, EVENING, QUERY, readSigningKey } from './relay-fixture.ts';
 
 const TOPIC = 'gridtide-signal/CAISO_NORTH/co2_moer/forecast';
@@ -11,7 +11,7 @@ const ROUNDS = 24;
 type World = ReturnType<typeof createRelayWorld>;
 const passHours = (world: World, n: number) => world.clock.runUntil(addDuration(EVENING, hours(n)));
 const openStored = ({ broker, clock, signingKey }: World) =>
-  openSignal(broker.retained.get(TOPIC) ?? new Uint8Array(), {
+  decodeRelayMessage(broker.retained.get(TOPIC) ?? new Uint8Array(), {
     ...{ kind: 'forecast', query: QUERY, keys: [signingKey], now: clock.now().wall },
   });
 
@@ -129,7 +129,7 @@ describe('what a relay publishes', () => {
     const relay = world.startRelay();
     await passHours(world, 1);
     const signal = { answer: buildForecastAt(EVENING), issuedAt: EVENING, validUntil: addDuration(EVENING, hours(2)) };
-    for (const forged of ['off', sealSignal('forecast', signal, readSigningKey())]) {
+    for (const forged of ['off', encodeRelayMessage('forecast', signal, readSigningKey())]) {
       world.broker.publish(TOPIC, forged);
       expect(openStored(world).ok).toBe(false);
       await world.clock.runUntil(addDuration(world.clock.now().wall, minutes(6)));

@@ -84,23 +84,28 @@ describe.skipIf(!isBuilt || !isRigReady())('the installed service under systemd'
 
   describe('without /sys/class/gpio', () => {
     it('has the character device hold the lines: the first levels are right in one step', () => {
-      expect(run.part('held-started')).toMatchObject({ wires: '0000', state: 'running', failsafe: '' });
-      expect(new Set(of('held started', 'gridtide-lines'))).toEqual(
+      expect(run.part('character-device-started')).toMatchObject({ wires: '0000', state: 'running', failsafe: '' });
+      expect(new Set(of('character-device started', 'gridtide-lines'))).toEqual(
         new Set(['17 0', '17 out', '18 0', '18 out', '22 0', '22 out', '23 0', '23 out']),
       );
     });
 
     it('restarted, a relay that the stop holds does not notice: 0 edges', () => {
-      expect(of('held restarted', 'gridtide-lines').filter((step) => ['18 1', '18 out'].includes(step))).toEqual([]);
-      expect(run.part('held-restarted')).toMatchObject({ wires: expect.stringMatching(/^.0/), state: 'running' });
+      expect(
+        of('character-device restarted', 'gridtide-lines').filter((step) => ['18 1', '18 out'].includes(step)),
+      ).toEqual([]);
+      expect(run.part('character-device-restarted')).toMatchObject({
+        wires: expect.stringMatching(/^.0/),
+        state: 'running',
+      });
     });
 
     it('killed, its lines are safe within 2 s, set by the program that holds them', () => {
-      const events = run.eventsOf('held killed').filter(({ kind }) => kind === 'value');
-      const after = (events.at(-1)?.at ?? Number.POSITIVE_INFINITY) - run.markedAt('held kill');
+      const events = run.eventsOf('character-device killed').filter(({ kind }) => kind === 'value');
+      const after = (events.at(-1)?.at ?? Number.POSITIVE_INFINITY) - run.markedAt('character-device kill');
       console.log(`killed: the last line of the character device was safe after ${after.toFixed(3)} s`);
       expect(after).toBeLessThan(2);
-      expect(of('held killed', 'gridtide-lines')).toEqual(['17 1', '18 1', '22 0', '23 0']);
+      expect(of('character-device killed', 'gridtide-lines')).toEqual(['17 1', '18 1', '22 0', '23 0']);
       console.log(`gridtide-lines: ${run.part('holder').rss} resident`);
     });
   });

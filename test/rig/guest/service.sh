@@ -65,21 +65,21 @@ mount -t tmpfs none /sys/class/gpio
 sed -i 's/initialLevel: on, output/initialLevel: off, output/
   s/water: {/&initialLevel: on, onStop: hold, /
   s/heating: {/&initialLevel: recommend, /' /etc/gridtide/gridtide.yaml
-mark begin held started
+mark begin character-device started
 systemctl start gridtide || { journalctl -b --no-pager -u gridtide | tail -40; exit 1; }
 await 60 are 0000
-mark end held started
-part held-started
-mark begin held restarted
+mark end character-device started
+part character-device-started
+mark begin character-device restarted
 systemctl restart gridtide
-mark end held restarted
-part held-restarted
-mark begin held killed
-mark held kill
+mark end character-device restarted
+part character-device-restarted
+mark begin character-device killed
+mark character-device kill
 kill -9 "$(property MainPID)"
 await 10 are $SAFE
-mark end held killed
-part held-killed
+mark end character-device killed
+part character-device-killed
 systemctl stop gridtide
 printf '{"part":"holder","memory":"%s","rss":"%s"}\n' "$(systemctl show gridtide-lines -P MemoryCurrent)" \
   "$(sed -n 's/^VmRSS:[^0-9]*//p' "/proc/$(systemctl show gridtide-lines -P MainPID)/status")"

@@ -24,7 +24,7 @@ export const SERVICE_SOCKET = '/run/gridtide-lines.sock';
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
 
-export interface HeldLinesParts {
+export interface CharacterDeviceParts {
   /** Undefined: it was not built. */
   readonly program: string | undefined;
   readonly serviceSocket: string;
@@ -32,14 +32,14 @@ export interface HeldLinesParts {
   readonly ownSocket: string;
 }
 
-export interface HeldLines extends GpioLines {
+export interface CharacterDeviceLines extends GpioLines {
   readonly failsafe: Failsafe;
 }
 
 const formatLevel = (high: boolean) => (high ? 'high' : 'low');
 
 /** The sentence for `no ERROR DETAIL`. */
-export function toHeldFailure(line: number, answer: string): GpioFailure {
+export function toLineFailure(line: number, answer: string): GpioFailure {
   const [, code = 'unknown', about = ''] = /^no (\w+) (.*)$/.exec(answer) ?? [];
   if (code === 'EBUSY') return buildBusyFailure(line, about);
   if (FORBIDDEN_CODES.includes(code)) return buildForbiddenFailure(about, code);
@@ -57,7 +57,7 @@ export const NO_PROGRAM_FAILURE: GpioFailure = {
 
 /** The service's program, else one that is started here and stays when this process ends. */
 async function connectToHolder(
-  { program, serviceSocket, ownSocket }: HeldLinesParts,
+  { program, serviceSocket, ownSocket }: CharacterDeviceParts,
   handlers: Parameters<typeof connectToLines>[1],
 ): Promise<LineConnection | GpioFailure> {
   const served = await connectToLines(serviceSocket, handlers);
@@ -98,7 +98,7 @@ async function sendSafeLines({ request }: LineConnection, safeLines: readonly Fa
 }
 
 /** The connection, opened when it is needed, and by itself while lines are open. */
-function createHolderLink(parts: HeldLinesParts, open: OpenLines): () => Promise<LineConnection | GpioFailure> {
+function createHolderLink(parts: CharacterDeviceParts, open: OpenLines): () => Promise<LineConnection | GpioFailure> {
   const { lines } = open;
   let connection: Promise<LineConnection | GpioFailure> | undefined;
 
@@ -141,7 +141,7 @@ function createHolderLink(parts: HeldLinesParts, open: OpenLines): () => Promise
   return connect;
 }
 
-export function createHeldLines(parts: HeldLinesParts): HeldLines {
+export function createCharacterDeviceLines(parts: CharacterDeviceParts): CharacterDeviceLines {
   const opened: OpenLines = { lines: new Map(), safeLines: [] };
   const { lines } = opened;
   const connect = createHolderLink(parts, opened);
@@ -151,7 +151,7 @@ export function createHeldLines(parts: HeldLinesParts): HeldLines {
     const connection = await connect();
     if ('kind' in connection) return connection;
     const answer = await connection.request(text);
-    return answer.startsWith('ok') ? answer === 'ok high' : toHeldFailure(line, answer);
+    return answer.startsWith('ok') ? answer === 'ok high' : toLineFailure(line, answer);
   };
   const read = (line: number) => ask(line, `read ${line}`);
   const free = async (line: number): Promise<void> => {

@@ -3,7 +3,12 @@
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { addDuration, days, type Instant, minutes, type Percentile } from '../../src/domain/units.ts';
-import { openSignal, type RelayedSignal, type SignalKind, sealSignal } from '../../src/relay/sealed-signal.ts';
+import {
+  decodeRelayMessage,
+  encodeRelayMessage,
+  type RelayedSignal,
+  type SignalKind,
+} from '../../src/relay/relay-message.ts';
 import {
   createSigningKey,
   formatPublicKey,
@@ -52,9 +57,9 @@ const signalOf = <Kind extends SignalKind>(answer: RelayedSignal<Kind>['answer']
   issuedAt: at(0),
   validUntil: at(15),
 });
-const sealed = sealSignal('forecast', signalOf<'forecast'>(forecast), key);
-const open = (payload: Uint8Array, change: Partial<Parameters<typeof openSignal<'forecast'>>[1]> = {}) =>
-  openSignal(payload, { kind: 'forecast', query, keys, now: NOW, ...change });
+const message = encodeRelayMessage('forecast', signalOf<'forecast'>(forecast), key);
+const open = (payload: Uint8Array, change: Partial<Parameters<typeof decodeRelayMessage<'forecast'>>[1]> = {}) =>
+  decodeRelayMessage(payload, { kind: 'forecast', query, keys, now: NOW, ...change });
 
 describe('a signed signal', () => {
   it.each([
@@ -62,8 +67,8 @@ describe('a signed signal', () => {
     ['index', index, 500],
     ['history', history, 16_000],
   ] as const)('%s: comes out as it went in, and is small', (kind, answer, most) => {
-    const bytes = sealSignal(kind, signalOf(answer), key);
-    expect(openSignal(bytes, { kind, query, keys, now: NOW })).toEqual({ ok: true, signal: signalOf(answer) });
+    const bytes = encodeRelayMessage(kind, signalOf(answer), key);
+    expect(decodeRelayMessage(bytes, { kind, query, keys, now: NOW })).toEqual({ ok: true, signal: signalOf(answer) });
     expect(bytes.length).toBeLessThan(most);
   });
 
@@ -71,19 +76,21 @@ describe('a signed signal', () => {
     const next = readKey();
     const both = [...keys, parsePublicKey(formatPublicKey(next))];
     for (const signer of [key, next])
-      expect(open(sealSignal('forecast', signalOf<'forecast'>(forecast), signer), { keys: both }).ok).toBe(true);
+      expect(open(encodeRelayMessage('forecast', signalOf<'forecast'>(forecast), signer), { keys: both }).ok).toBe(
+        true,
+      );
   });
 });
 
 /** As a holder of the key would sign anything else. */
-function sealText(text: string | Uint8Array): Uint8Array {
-  const magic = sealed.subarray(0, 8);
+function signText(text: string | Uint8Array): Uint8Array {
+  const magic = message.subarray(0, 8);
   const packed = deflateRawSync(text);
   return Buffer.concat([magic, signBytes(Buffer.concat([magic, packed]), key), packed]);
 }
 const flip = (bytes: Uint8Array, n: number) => bytes.map((byte, i) => (i === n ? byte ^ 1 : byte));
-const sealForecast = (change: Partial<Forecast>, frame: Partial<RelayedSignal<'forecast'>> = {}) =>
-  sealSignal('forecast', { ...signalOf<'forecast'>({ ...forecast, ...change }), ...frame }, key);
+const encodeForecast = (change: Partial<Forecast>, frame: Partial<RelayedSignal<'forecast'>> = {}) =>
+  encodeRelayMessage('forecast', { ...signalOf<'forecast'>({ ...forecast, ...change }), ...frame }, key);
 
 describe('a message that is refused', () => {
   const body = { kind: 'forecast', issuedAt: '2026-03-02T20:00:00Z', validUntil: '2026-03-02T20:15:00Z' };
@@ -92,41 +99,41 @@ describe('a message that is refused', () => {
   //  what it is                          message                                                          cause
   const rows: readonly (readonly [string, Uint8Array, RegExp])[] = [
     ['text', new TextEncoder().encode('{"forecast": []}'), /is no signed signal/],
-    ['cut after the name', sealed.subarray(0, 40), /is no signed signal/],
-    ['cut short', sealed.subarray(0, -1), /not signed with the key/],
-    ['altered in its signature', flip(sealed, 20), /not signed with the key/],
-    ['altered in its body', flip(sealed, sealed.length - 1), /not signed with the key/],
+    ['cut after the name', message.subarray(0, 40), /is no signed signal/],
+    ['cut short', message.subarray(0, -1), /not signed with the key/],
+    ['altered in its signature', flip(message, 20), /not signed with the key/],
+    ['altered in its body', flip(message, message.length - 1), /not signed with the key/],
     [
       'signed with another key',
-      sealSignal('forecast', signalOf<'forecast'>(forecast), readKey()),
+      encodeRelayMessage('forecast', signalOf<'forecast'>(forecast), readKey()),
       /not signed with the key/,
     ],
     ['huge', new Uint8Array(60_000), /has 60000 bytes; expected at most 49152/],
-    ['huge once inflated', sealText(new Uint8Array(20_000_000)), /is signed and cannot be read/],
-    ['no JSON', sealText('{'), /is signed and cannot be read/],
-    ['of another form', sealText(JSON.stringify({ ...wholeBody, values: ['1'] })), /has another form/],
+    ['huge once inflated', signText(new Uint8Array(20_000_000)), /is signed and cannot be read/],
+    ['no JSON', signText('{'), /is signed and cannot be read/],
+    ['of another form', signText(JSON.stringify({ ...wholeBody, values: ['1'] })), /has another form/],
     [
       'without a region',
-      sealText(JSON.stringify({ ...wholeBody, meta: { ...meta, region: undefined } })),
+      signText(JSON.stringify({ ...wholeBody, meta: { ...meta, region: undefined } })),
       /has another form/,
     ],
     [
       'with a period beyond all dates',
-      sealText(JSON.stringify({ ...wholeBody, meta: { ...meta, data_point_period_seconds: 1e15 } })),
+      signText(JSON.stringify({ ...wholeBody, meta: { ...meta, data_point_period_seconds: 1e15 } })),
       /has another form/,
     ],
     [
       'an index',
-      sealSignal('index', signalOf<'index'>(index), key),
+      encodeRelayMessage('index', signalOf<'index'>(index), key),
       /holds the index of a region; expected its forecast/,
     ],
-    ['of another region', sealForecast({ region: 'PSCO' }), /is of region PSCO; expected CAISO_NORTH/],
-    ['of another signal', sealForecast({ signalType: 'co2_aoer' }), /meta.signal_type co2_aoer; expected co2_moer/],
-    ['in percent', sealForecast({ units: 'percentile' }), /meta.units percentile; expected lbs_co2_per_mwh/],
-    ['stale', sealForecast({}, { validUntil: NOW }), /was valid until 2026-03-02T20:01:00/],
+    ['of another region', encodeForecast({ region: 'PSCO' }), /is of region PSCO; expected CAISO_NORTH/],
+    ['of another signal', encodeForecast({ signalType: 'co2_aoer' }), /meta.signal_type co2_aoer; expected co2_moer/],
+    ['in percent', encodeForecast({ units: 'percentile' }), /meta.units percentile; expected lbs_co2_per_mwh/],
+    ['stale', encodeForecast({}, { validUntil: NOW }), /was valid until 2026-03-02T20:01:00/],
     [
       'of the future',
-      sealForecast({}, { issuedAt: at(7), validUntil: at(30) }),
+      encodeForecast({}, { issuedAt: at(7), validUntil: at(30) }),
       /was issued at .*, after the time of this machine/,
     ],
   ];
@@ -136,14 +143,14 @@ describe('a message that is refused', () => {
   });
 
   it('any single bit changed, and any end cut off', () => {
-    for (let n = 0; n < sealed.length; n += 13) {
-      expect(open(flip(sealed, n)).ok).toBe(false);
-      expect(open(sealed.subarray(0, n)).ok).toBe(false);
+    for (let n = 0; n < message.length; n += 13) {
+      expect(open(flip(message, n)).ok).toBe(false);
+      expect(open(message.subarray(0, n)).ok).toBe(false);
     }
   });
 
   it('a stray point years ahead makes no message of years', () => {
     const far = { ...forecast, points: [...forecast.points, { at: addDuration(NOW, days(4_000)), value: 1 }] };
-    expect(sealSignal('forecast', signalOf<'forecast'>(far), key).length).toBeLessThan(6_000);
+    expect(encodeRelayMessage('forecast', signalOf<'forecast'>(far), key).length).toBeLessThan(6_000);
   });
 });

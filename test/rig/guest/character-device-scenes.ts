@@ -21,7 +21,7 @@ async function awaitWire(line: number, level: string): Promise<void> {
   for (let n = 0; n < 500 && measured(line) !== level; n++) await new Promise((resume) => setTimeout(resume, 20));
 }
 
-await playScene('held first level', async () => {
+await playScene('character-device first level', async () => {
   const low = await startLineHolder(22, 'low', { chosen });
   const high = await startLineHolder(23, 'high', { chosen });
   const found = [low.first, measured(22), high.first, measured(23)];
@@ -31,7 +31,7 @@ await playScene('held first level', async () => {
   return { found };
 });
 
-await playScene('held restarted', async () => {
+await playScene('character-device restarted', async () => {
   const again = await startLineHolder(22, 'low', { chosen });
   await again.end('SIGKILL');
   const third = await startLineHolder(22, 'low', { chosen });
@@ -42,17 +42,17 @@ await playScene('held restarted', async () => {
   return { first: again.first, second: third.first, wire };
 });
 
-await playScene('held killed', async () => {
+await playScene('character-device killed', async () => {
   const holder = await startLineHolder(23, 'low', { chosen });
   await holder.ask('safe low');
   const before = measured(23);
-  mark('held kill');
+  mark('character-device kill');
   await holder.end('SIGKILL');
   await awaitWire(23, '0');
   return { before, after: measured(23) };
 });
 
-await playScene('held refused', async () => {
+await playScene('character-device refused', async () => {
   const refuse = async (line: number, user = 0) => (await startLineHolder(line, 'low', { chosen, user })).first;
   return { busy: await refuse(7), missing: await refuse(60), forbidden: await refuse(26, 1000) };
 });
@@ -68,7 +68,7 @@ if (!read.ok) throw new Error(read.mistakes.join('\n'));
 const [water] = read.config.loads;
 if (water === undefined) throw new Error('no load');
 
-await playScene('held contact', async () => {
+await playScene('character-device contact', async () => {
   // Waiting for a press keeps no process alive.
   const alive = setInterval(() => {}, 60_000);
   const clock = createSystemClock();

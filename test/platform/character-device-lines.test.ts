@@ -7,8 +7,12 @@ import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { GpioLine, GpioLines } from '../../src/domain/ports.ts';
 import { milliseconds } from '../../src/domain/units.ts';
+import {
+  type CharacterDeviceLines,
+  createCharacterDeviceLines,
+  toLineFailure,
+} from '../../src/platform/character-device-lines.ts';
 import { HEADER_CHIPS } from '../../src/platform/gpio-chip.ts';
-import { createHeldLines, type HeldLines, toHeldFailure } from '../../src/platform/held-lines.ts';
 import { probeByProgram, startLineProgram } from '../../src/platform/line-program.ts';
 import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';
 import { createAwaitableList } from '../doubles/awaitable-list.ts';
@@ -60,20 +64,24 @@ const settle = async () => (await connect()).ask('read 63');
 /** Closed after the test: a client with open lines starts a program that was ended again. */
 const openedLines: { close(): Promise<void> }[] = [];
 
-function createClient(of = program): HeldLines {
-  const held = createHeldLines({ program: of, serviceSocket: join(board.directory, 'none'), ownSocket: socketPath() });
+function createClient(of = program): CharacterDeviceLines {
+  const lines = createCharacterDeviceLines({
+    program: of,
+    serviceSocket: join(board.directory, 'none'),
+    ownSocket: socketPath(),
+  });
   const remember = <Opened extends object>(opened: Opened): Opened => {
     if ('close' in opened) openedLines.push(opened as Opened & GpioLine);
     return opened;
   };
   return {
-    ...held,
-    open: async (line, options) => remember(await held.open(line, options)),
-    watch: async (line, options) => remember(await held.watch(line, options)),
+    ...lines,
+    open: async (line, options) => remember(await lines.open(line, options)),
+    watch: async (line, options) => remember(await lines.watch(line, options)),
   };
 }
 
-async function createHeld(): Promise<HeldLines> {
+async function createLines(): Promise<CharacterDeviceLines> {
   await startLineProgram(program ?? '', socketPath());
   await connect(); // names the process to end
   return createClient();
@@ -109,7 +117,7 @@ const implementations: readonly Implementation[] = [
   },
   ...(program === undefined
     ? []
-    : [{ name: 'held', create: async () => ({ lines: await createHeld(), setInput: board.setInput }) }]),
+    : [{ name: 'character device', create: async () => ({ lines: await createLines(), setInput: board.setInput }) }]),
 ];
 
 describe.each(implementations)('$name lines', ({ create }) => {
@@ -157,7 +165,7 @@ describe.each(implementations)('$name lines', ({ create }) => {
 
 describe.skipIf(program === undefined)('the holder of the lines', () => {
   it('sets level and direction in one step, and leaves a line alone that is driven already', async () => {
-    await createHeld();
+    await createLines();
     const first = await connect();
     expect(await first.ask('output 17 low')).toBe('ok low');
     expect(await first.ask('output 18 high')).toBe('ok high');
@@ -171,13 +179,13 @@ describe.skipIf(program === undefined)('the holder of the lines', () => {
 
   it('keeps a line that was an output before it started', async () => {
     board.setHolder(22, '');
-    await createHeld();
+    await createLines();
     expect(await (await connect()).ask('output 22 high')).toBe('ok low');
     expect(board.takeEvents()).toEqual([]);
   });
 
   it('sets the safe levels of a client that is gone, in their order, opened or not; of one that stops, none', async () => {
-    await createHeld();
+    await createLines();
     const killed = await connect();
     const stopped = await connect();
     await killed.ask('output 17 low');
@@ -193,7 +201,7 @@ describe.skipIf(program === undefined)('the holder of the lines', () => {
   });
 
   it('sets them too when it is ended itself', async () => {
-    await createHeld();
+    await createLines();
     const client = await connect();
     await client.ask('output 17 low');
     await client.ask('safe 17 high');
@@ -204,7 +212,7 @@ describe.skipIf(program === undefined)('the holder of the lines', () => {
   });
 
   it('ends with its last client when it keeps no line', async () => {
-    await createHeld();
+    await createLines();
     const [first] = sockets;
     const client = await connect();
     expect(await client.ask('input 24 up 0')).toBe('ok high');
@@ -232,7 +240,7 @@ describe.skipIf(program === undefined)('the holder of the lines', () => {
   ];
   it.each(rows)('answers "%s" with "%s", and serves others on', async (request, answer) => {
     board.setHolder(7, 'spi0 CS1');
-    await createHeld();
+    await createLines();
     const other = await connect();
     await other.ask('output 17 high');
     expect(await (await connect()).ask(request)).toBe(answer);
@@ -254,7 +262,7 @@ describe.skipIf(program === undefined)('the holder of the lines', () => {
     const [found = ''] = await probeByProgram(program ?? '', [17]);
     // In the order of the directory.
     expect(found.replace('other, raspberrypi-exp-gpio', 'raspberrypi-exp-gpio, other')).toMatch(answer);
-    expect(toHeldFailure(17, answer).detail).toMatch(sentence);
+    expect(toLineFailure(17, answer).detail).toMatch(sentence);
   });
 });
 
@@ -269,7 +277,7 @@ describe.skipIf(program === undefined)('the client of the holder', () => {
   });
 
   it('leaves safe levels with it, and takes them back at a stop', async () => {
-    const { open, failsafe } = await createHeld();
+    const { open, failsafe } = await createLines();
     expect(await failsafe.save([{ line: 17, high: true }])).toBe(true);
     const line = expectLine(await open(17, { initiallyHigh: false }));
     await failsafe.clear();
@@ -289,7 +297,7 @@ describe.skipIf(program === undefined)('the client of the holder', () => {
   it.each(endings)(
     'starts it again after %s and tells a level that is not the one of before',
     async (signal, found) => {
-      const { open, failsafe } = await createHeld();
+      const { open, failsafe } = await createLines();
       await failsafe.save([{ line: 17, high: false }]);
       const levels = createAwaitableList<boolean>();
       const line = expectLine(await open(17, { initiallyHigh: true, onLevel: levels.add }));

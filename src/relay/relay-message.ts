@@ -28,7 +28,7 @@ export interface RelayedSignal<Kind extends SignalKind = SignalKind> {
   readonly validUntil: Instant;
 }
 
-export type OpenedSignal<Kind extends SignalKind> =
+export type DecodedSignal<Kind extends SignalKind> =
   | { readonly ok: true; readonly signal: RelayedSignal<Kind> }
   /** Completes "the message on TOPIC …": what is wrong, and the cure. */
   | { readonly ok: false; readonly problem: string };
@@ -37,7 +37,7 @@ const MAGIC = new TextEncoder().encode('gtrelay1');
 const SIGNATURE_BYTES = 64;
 const BODY_START = MAGIC.length + SIGNATURE_BYTES;
 /** A forecast of 72 hours takes about 2 kB, a history of 8 days about 6. */
-const MAX_SEALED_BYTES = 48 * 1024;
+const MAX_MESSAGE_BYTES = 48 * 1024;
 const MAX_BODY_BYTES = 512 * 1024;
 /** Points far beyond all others are a mistake. */
 const MAX_SLOTS = 10_000;
@@ -81,7 +81,7 @@ function buildBody(kind: SignalKind, { answer, issuedAt, validUntil }: RelayedSi
   });
 }
 
-export function sealSignal(kind: SignalKind, signal: RelayedSignal, key: KeyObject): Uint8Array {
+export function encodeRelayMessage(kind: SignalKind, signal: RelayedSignal, key: KeyObject): Uint8Array {
   const packed = deflateRawSync(buildBody(kind, signal), { level: 9 });
   return concatBytes(MAGIC, signBytes(listSignedBytes(packed), key), packed);
 }
@@ -102,8 +102,8 @@ const bodySchema = v.object({
 type SignalBody = v.InferOutput<typeof bodySchema>;
 
 /** The signed bytes as JSON, or what is wrong with the message. */
-function unsealBody(payload: Uint8Array, keys: readonly KeyObject[]): string | { readonly body: unknown } {
-  if (payload.length > MAX_SEALED_BYTES) return `has ${payload.length} bytes; expected at most ${MAX_SEALED_BYTES}`;
+function verifyBody(payload: Uint8Array, keys: readonly KeyObject[]): string | { readonly body: unknown } {
+  if (payload.length > MAX_MESSAGE_BYTES) return `has ${payload.length} bytes; expected at most ${MAX_MESSAGE_BYTES}`;
   if (payload.length <= BODY_START || Buffer.compare(payload.subarray(0, MAGIC.length), MAGIC) !== 0)
     return 'is no signed signal; let nobody but the relay write this topic';
   const packed = payload.subarray(BODY_START);
@@ -171,14 +171,14 @@ export interface OpenRequest<Kind extends SignalKind> {
 }
 
 /** Judges a message of the broker as everything from the network: size, signature, kind, region, units, age. */
-export function openSignal<Kind extends SignalKind>(
+export function decodeRelayMessage<Kind extends SignalKind>(
   payload: Uint8Array,
   { kind, query, keys, now }: OpenRequest<Kind>,
-): OpenedSignal<Kind> {
+): DecodedSignal<Kind> {
   const refuse = (problem: string) => ({ ok: false, problem }) as const;
-  const unsealed = unsealBody(payload, keys);
-  if (typeof unsealed === 'string') return refuse(unsealed);
-  const parsed = v.safeParse(bodySchema, unsealed.body, { abortEarly: true });
+  const verified = verifyBody(payload, keys);
+  if (typeof verified === 'string') return refuse(verified);
+  const parsed = v.safeParse(bodySchema, verified.body, { abortEarly: true });
   if (!parsed.success) return refuse('is signed and has another form; give relay and agents the same version');
   const { issuedAt, validUntil } = parsed.output;
   if (parsed.output.kind !== kind) return refuse(`holds the ${parsed.output.kind} of a region; expected its ${kind}`);
