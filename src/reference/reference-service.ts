@@ -1,5 +1,6 @@
 /** The reference service as one object: made from its options, it listens, counts and closes; its answers are a function of seed and clock. */
 
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -20,6 +21,7 @@ import { type ApiResponse, errorResponse } from './http/response.ts';
 import type { ApiRequest, Counts, ServiceParts } from './http/route-types.ts';
 import { answerRequest } from './http/router.ts';
 import { sendResponse } from './http/send-response.ts';
+import { answerUnreadable } from './http/unreadable-requests.ts';
 import { createCatalogue, PREVIEW_REGION } from './world/catalogue.ts';
 import { findRecordedSpan, readSeries, type Series, SeriesError } from './world/recorded-signal.ts';
 
@@ -37,6 +39,8 @@ const SERVER_LIMITS = {
   requestTimeout: 60_000,
   headersTimeout: 20_000,
   connectionsCheckingInterval: 5_000,
+  /** The service itself refuses a request without one, in words. */
+  requireHostHeader: false,
 };
 
 const formatOrigin = (isTls: boolean, address: string, port: number) =>
@@ -174,14 +178,27 @@ interface ListenerOptions {
 const readLocalOrigin = ({ socket }: IncomingMessage) =>
   formatOrigin('encrypted' in socket, socket.localAddress ?? 'localhost', socket.localPort ?? 0);
 
+/** Counts a request; its number makes its id. */
+function countRequest({ counts, seed }: ServiceParts): string {
+  counts.requests += 1;
+  return `${(seed >>> 0).toString(16)}-${counts.requests}`;
+}
+
+/** The headers of an answer to what was no request. */
+function buildRefusalHeaders(service: ServiceParts, status: number, now: number): Readonly<Record<string, string>> {
+  const requestId = countRequest(service);
+  increment(service.counts.statuses, String(status));
+  const date = new Date(now).toUTCString();
+  return service.profile.sendsRequestId ? { date, 'x-request-id': requestId } : { date };
+}
+
 function createListener(service: ServiceParts, { clock, activeFaults, onError, origin }: ListenerOptions) {
   return async (request: IncomingMessage, response: ServerResponse) => {
     const now = clock();
-    service.counts.requests += 1;
     response.sendDate = false;
     setDateHeader(response, now);
-    if (service.profile.sendsRequestId)
-      response.setHeader('x-request-id', `${(service.seed >>> 0).toString(16)}-${service.counts.requests}`);
+    const requestId = countRequest(service);
+    if (service.profile.sendsRequestId) response.setHeader('x-request-id', requestId);
     try {
       const apiRequest = await readRequest(request, { now, origin: origin() ?? readLocalOrigin(request) });
       if ('status' in apiRequest) return await sendResponse(request, response, apiRequest);
@@ -212,21 +229,20 @@ export async function createReferenceService(options: ReferenceOptions): Promise
     options.tls === undefined
       ? createServer(limits, listener)
       : createTlsServer({ ...limits, ...options.tls }, listener);
+  answerUnreadable(server, (status) => buildRefusalHeaders(service, status, clock()));
+  // Whatever else a client expects, it reads an answer like the others'.
+  server.on('checkExpectation', listener);
   server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => watchReader(socket));
   return {
-    listen({ host = '127.0.0.1', port = 0 } = {}) {
+    async listen({ host = '127.0.0.1', port = 0 } = {}) {
       if (options.tls === undefined && !isLoopback(host))
-        return Promise.reject(new Error(`${host} is not loopback: a certificate and a key are needed there`));
-      return new Promise((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(port, host, () => {
-          server.off('error', reject);
-          const at = server.address() as AddressInfo;
-          const url = formatOrigin(options.tls !== undefined, at.address, at.port);
-          origin = /^(0\.0\.0\.0|::)$/.test(at.address) ? undefined : url;
-          resolve({ url });
-        });
-      });
+        throw new Error(`${host} is not loopback: a certificate and a key are needed there`);
+      server.listen(port, host);
+      await once(server, 'listening');
+      const at = server.address() as AddressInfo;
+      const url = formatOrigin(options.tls !== undefined, at.address, at.port);
+      origin = /^(0\.0\.0\.0|::)$/.test(at.address) ? undefined : url;
+      return { url };
     },
     close() {
       return new Promise((resolve) => {

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createReferenceService } from '../../src/reference/reference-service.ts';
 import { encodeQuery, NOW, type PlainService, startPlainService } from '../contract/plain-http.ts';
 
 const INDEX = `/v3/signal-index?${encodeQuery({ region: 'PSCO', signal_type: 'co2_moer' })}`;
@@ -115,15 +116,67 @@ it('a body that drips is ended with 408, whatever length it names', async () => 
 });
 
 //  what                         the request                                                          status
-const long: readonly (readonly [string, () => string, string])[] = [
+const refused: readonly (readonly [string, () => string, string])[] = [
   ['an address of 9 kB', () => request(`GET /v3/maps?x=${'y'.repeat(9_000)}`, 'Connection: close'), '414'],
   ['headers of 40 kB', () => request(`GET ${INDEX}`, `X-Long: ${'y'.repeat(40_000)}`), '431'],
-  ['no host', () => `GET ${INDEX} HTTP/1.1\r\n\r\n`, '400'],
+  ['no host', () => `GET ${INDEX} HTTP/1.1\r\nConnection: close\r\n\r\n`, '400'],
   ['two hosts (RFC 9112, 3.2)', () => request('GET /login', 'host: y', 'Connection: close'), '400'],
   ['two tokens', () => request(`GET ${INDEX}`, authorization, 'authorization: Bearer x', 'Connection: close'), '400'],
+  [
+    'a host that is no name (RFC 9112, 3.2)',
+    () => `GET /login HTTP/1.1\r\nHost: a b/c\r\nConnection: close\r\n\r\n`,
+    '400',
+  ],
   ['a line that is no request', () => 'hello\r\n\r\n', '400'],
+  ['two lengths', () => request('POST /register', 'Content-Length: 2', 'Content-Length: 3'), '400'],
+  ['a list of lengths', () => request('POST /register', 'Content-Length: 2, 2'), '400'],
+  ['a chunk without a size', () => `${request('POST /register', 'Transfer-Encoding: chunked')}zz\r\n`, '400'],
+  [
+    'a chunk extension of 20 kB',
+    () => `${request('POST /register', 'Transfer-Encoding: chunked')}2;x=${'y'.repeat(20_000)}`,
+    '413',
+  ],
+  [
+    'a coding that is not known (RFC 9112, 6.1)',
+    () => request('POST /register', 'Transfer-Encoding: gzip, chunked'),
+    '501',
+  ],
+  ['chunks in HTTP/1.0', () => 'POST /register HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n', '400'],
+  ['a body announced too long', () => request('POST /register', 'Content-Length: 99999999'), '413'],
+  ['CONNECT', () => request('CONNECT x:443'), '501'],
+  [
+    'an expectation that nobody knows (RFC 9110, 10.1.1)',
+    () => request('GET /login', 'Expect: more', 'Connection: close'),
+    '401',
+  ],
 ];
-it.each(long)('%s', async (_, build, status) => {
-  expect(statusesOf(await exchange(build()))).toEqual([status]);
+it.each(refused)('%s', async (_, build, status) => {
+  const received = await exchange(build());
+  expect(statusesOf(received)).toEqual([status]);
+  // RFC 9110, 6.6.1: every refusal has the date, that of the service's clock.
+  expect(received).toMatch(/^date: Wed, 10 Jun 2026 /im);
+  expect(received.split('\r\n\r\n')[1]).toMatch(/^\{.*\}$/);
   await expectService();
+});
+
+it('what is no request after one that is still answered gets no answer that the client could take for the other', async () => {
+  service.reference.setFaults([{ fault: 'hang', path: '/login' }]);
+  expect(await exchange(`${request('GET /login')}hello\r\n\r\n`)).toBe('');
+  service.reference.setFaults([]);
+  await expectService();
+});
+
+it('a service that cannot listen says so each time, and listens when it can', async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on('warning', onWarning);
+  const other = await createReferenceService({ seed: 1, clock: () => NOW });
+  // More often than node lets listeners gather without a warning.
+  for (let i = 0; i < 12; i++) await expect(other.listen({ port: 70_000 })).rejects.toThrow(/port/);
+  await other.listen();
+  for (let i = 0; i < 12; i++) await expect(other.listen()).rejects.toThrow(/listen/i);
+  await new Promise(setImmediate);
+  await other.close();
+  process.off('warning', onWarning);
+  expect(warnings.map(String)).toEqual([]);
 });
