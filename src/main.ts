@@ -88,21 +88,8 @@ const isHelpFlag = (word: string) => word === '--help' || word === '-h';
  */
 process.env.RES_OPTIONS ??= 'timeout:1 attempts:2';
 
-async function main(argv: readonly string[]): Promise<number> {
-  const stop = new AbortController();
-  let isInterrupted = false;
-  process.once('SIGTERM', () => stop.abort());
-  process.once('SIGINT', () => {
-    isInterrupted = true;
-    stop.abort();
-  });
-  let outputError: NodeJS.ErrnoException | undefined;
-  const terminal = createTerminal(stop.signal, (error) => {
-    outputError ??= error;
-    // The reader has closed the pipe (`gridtide … | head`): no more requests are sent.
-    stop.abort();
-  });
-
+/** Help, the version, or the function that runs the command; a number: the exit code of words that name none. */
+async function findJob(argv: readonly string[], terminal: Terminal): Promise<number | (() => Promise<number>)> {
   const [first, ...words] = argv;
   const isAboutHelp = first === 'help' || (first !== undefined && isHelpFlag(first));
   const [name, ...rest] = isAboutHelp ? words : argv;
@@ -122,21 +109,40 @@ async function main(argv: readonly string[]): Promise<number> {
     );
     return 2;
   }
-
   const command = await entry.load();
   if (isAboutHelp || rest.some(isHelpFlag)) {
     terminal.out(formatHelp(command.spec, entry.summary));
     return 0;
   }
+  return () => command.run(parseArguments(command.spec, rest), terminal);
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  const stop = new AbortController();
+  let isInterrupted = false;
+  process.once('SIGTERM', () => stop.abort());
+  process.once('SIGINT', () => {
+    isInterrupted = true;
+    stop.abort();
+  });
+  let outputError: NodeJS.ErrnoException | undefined;
+  const terminal = createTerminal(stop.signal, (error) => {
+    outputError ??= error;
+    // The reader has closed the pipe (`gridtide … | head`): no more requests are sent.
+    stop.abort();
+  });
+
+  const name = argv[0] ?? '';
+  const job = await findJob(argv, terminal);
   let code: number;
   try {
-    code = await command.run(parseArguments(command.spec, rest), terminal);
+    code = typeof job === 'number' ? job : await job();
   } catch (error) {
     // A reader that closed the pipe has enough.
     code =
       error instanceof JobError && outputError?.code === 'EPIPE'
         ? 0
-        : reportCommandError(error, name, terminal, rest.includes('--json') && !terminal.hasPrinted());
+        : reportCommandError(error, name, terminal, argv.includes('--json') && !terminal.hasPrinted());
     // The shell's code of Ctrl-C, for a command that it ended early.
     if (isInterrupted && code === 1) code = EXIT_INTERRUPTED;
   }

@@ -13,8 +13,13 @@ export type ParseConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly mistakes: readonly string[] };
 
-const MAX_CONFIG_BYTES = 256 * 1024;
+/** Far more than any house needs: a larger file is not a configuration. */
+export const MAX_CONFIG_BYTES = 256 * 1024;
+export const CONFIG_TOO_LARGE = `the configuration is larger than ${MAX_CONFIG_BYTES / 1024} KiB and was not read; shorten it`;
 const MAX_NESTING = 12;
+const TOO_DEEP = `nested deeper than ${MAX_NESTING} levels`;
+/** The parser recurses, and at the end of its stack the engine may end the process: such a text does not reach it. */
+const MAX_PARSED_NESTING = 200;
 const MAX_MISTAKES = 50;
 const MAX_SECTION_KEYS = 200;
 
@@ -31,6 +36,7 @@ const YAML_MISTAKES: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY: 'a second ": " stands on one line; quote the text or start a new line',
   MULTILINE_IMPLICIT_KEY: 'a key has no value; write "key: value", with a space after the colon',
   BAD_SCALAR_START: 'the text begins with a sign that means something to YAML; put it in quotes',
+  RESOURCE_EXHAUSTION: TOO_DEEP,
   KEY_OVER_1024_CHARS: 'a key is far too long; is this the configuration?',
 };
 
@@ -43,7 +49,7 @@ function toRawValue(
   const walk = (item: unknown, depth: number): RawValue => {
     if (item === null || item === undefined) return null;
     const line = findLine(item as Node);
-    if (depth > MAX_NESTING) return refuse(line, `nested deeper than ${MAX_NESTING} levels`);
+    if (depth > MAX_NESTING) return refuse(line, TOO_DEEP);
     if (isAlias(item))
       return refuse(line, `the alias *${quoteKey((item as Alias).source)} is not supported; write the value out`);
     if (isScalar(item)) return item.value;
@@ -97,20 +103,32 @@ function parseYaml(text: string): ParsedYaml {
   return { ok: false, mistakes: [`${empty}; gridtide init writes one`] };
 }
 
-/** The parser recurses; text made to exhaust it is refused like any other. */
+/** The first line that the parser may nest too deeply, counted by the signs that open a list or a section, wherever they stand. */
+function findDeepLine(text: string): number | undefined {
+  let open = 0;
+  const at = text.split('\n').findIndex((line) => {
+    for (const sign of line) {
+      if (sign === '[' || sign === '{') open += 1;
+      else if ((sign === ']' || sign === '}') && open > 0) open -= 1;
+      if (open > MAX_PARSED_NESTING) return true;
+    }
+    return line.split(/[-?:][ \t]/).length > MAX_PARSED_NESTING;
+  });
+  return at < 0 ? undefined : at + 1;
+}
+
+/** A text made to exhaust the parser is refused like any other. */
 function parseYamlSafely(text: string): ParsedYaml {
   if (wasUtf16(text))
     return { ok: false, mistakes: ['the configuration is UTF-16, expected UTF-8; save it as UTF-8 and try again'] };
-  if (new TextEncoder().encode(text).length > MAX_CONFIG_BYTES)
-    return {
-      ok: false,
-      mistakes: [`the configuration is larger than ${MAX_CONFIG_BYTES / 1024} KiB and was not read; shorten it`],
-    };
+  if (new TextEncoder().encode(text).length > MAX_CONFIG_BYTES) return { ok: false, mistakes: [CONFIG_TOO_LARGE] };
+  const deepLine = findDeepLine(text);
+  if (deepLine !== undefined)
+    return { ok: false, mistakes: [`line ${deepLine}: ${TOO_DEEP}; is this the configuration?`] };
   try {
     return parseYaml(text);
-  } catch (error) {
-    const why = error instanceof RangeError ? 'it is nested too deeply' : 'it is not YAML';
-    return { ok: false, mistakes: [`the configuration cannot be read: ${why}`] };
+  } catch {
+    return { ok: false, mistakes: ['the configuration cannot be read: it is not YAML; gridtide init writes one'] };
   }
 }
 

@@ -48,8 +48,14 @@ function setNonblocking(fd: number, isStream: boolean): number {
   return fd;
 }
 
-/** Calls `lost` with the number of dropped lines once the reader is back. */
-export function createNonblockingLines(fd: number, onLost: (lines: number) => void): NonblockingLines {
+export interface ReaderEvents {
+  /** Called with the number of dropped lines once the reader is back. */
+  readonly onLost: (lines: number) => void;
+  /** Called once when a line shows that nobody can read any more. */
+  readonly onReaderGone?: (() => void) | undefined;
+}
+
+export function createNonblockingLines(fd: number, { onLost, onReaderGone }: ReaderEvents): NonblockingLines {
   const target = openNonblocking(fd);
   /** The first may have gone out in part. */
   const waiting: Buffer[] = [];
@@ -64,6 +70,7 @@ export function createNonblockingLines(fd: number, onLost: (lines: number) => vo
       return writeSync(target, line);
     } catch (error) {
       isReaderGone = !NO_ROOM_CODES.has((error as NodeJS.ErrnoException).code ?? '');
+      if (isReaderGone) onReaderGone?.();
       return 0;
     }
   }

@@ -23,6 +23,8 @@ export interface LogOptions {
   readonly fd?: number;
   /** Time of the events, where it is not the machine's. */
   readonly now?: () => Instant;
+  /** Called once the reader of the log has closed its pipe; the log drops all further lines. */
+  readonly onReaderGone?: (() => void) | undefined;
 }
 
 const HIDDEN_TEXT = '[hidden]';
@@ -49,7 +51,14 @@ function listSecretEncodings(secret: string): string[] {
   return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), ...forms];
 }
 
-export async function createLogging({ level, interactive, isJournal, fd = 1, now }: LogOptions): Promise<Logging> {
+export async function createLogging({
+  level,
+  interactive,
+  isJournal,
+  fd = 1,
+  now,
+  onReaderGone,
+}: LogOptions): Promise<Logging> {
   /** The longest first: a form may hold another. */
   let hidden: readonly string[] = [];
   const removeSecrets = (line: string) => {
@@ -58,9 +67,10 @@ export async function createLogging({ level, interactive, isJournal, fd = 1, now
     return text;
   };
 
-  const lines = createNonblockingLines(fd, (count) =>
-    log('warn', `${formatCount(count, 'line')} of the log lost: the reader was too slow`),
-  );
+  const lines = createNonblockingLines(fd, {
+    onLost: (count) => log('warn', `${formatCount(count, 'line')} of the log lost: the reader was too slow`),
+    onReaderGone,
+  });
   const stream = interactive ? await createPrettyStream(lines) : isJournal ? createJournalStream(lines) : lines;
   const logger = pino(
     {

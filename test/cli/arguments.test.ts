@@ -73,6 +73,10 @@ describe('several mistakes are told at once', () => {
       [`--output needs a value: FILE${help}`, '--policy "," names nothing; expected some of window, timer'],
     ],
     ['--output ', ['--output is empty: expected a file']],
+    [
+      '--hours 2 -o a --hours 9 --output b',
+      ['--hours is given 2 times (2, 9); give it once', '--output is given 2 times (a, b); give it once'],
+    ],
     ['--frob --frob', [`there is no option --frob${help}`]],
     ['-qz', [`there is no option -q${help}`]],
   ];

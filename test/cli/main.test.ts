@@ -93,11 +93,17 @@ describe('what is printed gets nowhere', () => {
     expect(reference.counts().requests - before).toBeLessThan(20);
   });
 
-  it('a full disk is a failed job', async () => {
-    const { child, ended } = start('signal forecast --region CAISO_NORTH --json', openSync('/dev/full', 'w'));
-    child.stdin?.end();
-    expect(await ended()).toMatchObject({ code: 1, err: expect.stringMatching(/the output is incomplete \(ENOSPC\)/) });
-  });
+  it.each(['signal forecast --region CAISO_NORTH --json', 'help', 'help run', '--version'])(
+    'a full disk is a failed job (%s)',
+    async (line) => {
+      const { child, ended } = start(line, openSync('/dev/full', 'w'));
+      child.stdin?.end();
+      expect(await ended()).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/the output is incomplete \(ENOSPC\)/),
+      });
+    },
+  );
 });
 
 describe('a failure with --json', () => {
@@ -115,7 +121,7 @@ describe('a failure with --json', () => {
 });
 
 describe('gridtide try', () => {
-  it('runs a configuration without its account, broker and hardware, and leaves nothing behind', async () => {
+  async function writeHouse() {
     const folder = await mkdtemp(join(tmpdir(), 'try-house-'));
     afterTest(() => rm(folder, { recursive: true }));
     const file = join(folder, 'house.yaml');
@@ -129,6 +135,18 @@ loads:
   heating: {type: heat-pump, output: {kind: sg-ready, pins: [17, 27]}}
 `,
     );
+    return { folder, file };
+  }
+
+  it('ends once nobody reads its log any more', async () => {
+    const { file } = await writeHouse();
+    const { child, ended } = start(`try --config ${file} --now 2026-03-01T20:00:00Z --speed 1440`);
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    expect(await ended()).toMatchObject({ code: 0, err: expect.stringMatching(/ of cellar:\n {2}heating /) });
+  });
+
+  it('runs a configuration without its account, broker and hardware, and leaves nothing behind', async () => {
+    const { folder, file } = await writeHouse();
     const { child, ended } = start(`try --config ${file} --now 2026-03-01T20:00:00Z --speed 1440`);
     let out = '';
     child.stdout?.on('data', (text: string) => {

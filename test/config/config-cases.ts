@@ -210,6 +210,13 @@ const YAML_ROWS: readonly InvalidConfig[] = [
     `#${'x'.repeat(262_144)}`,
     'the configuration is larger than 256 KiB and was not read; shorten it',
   ),
+  ...['[', '{a: ', '- ', '? ', 'a: ', '[\n'].map((sign) =>
+    unfit(
+      `nested by ${JSON.stringify(sign)} until a parser ends`,
+      `device: x\nloads: ${sign.repeat(20_000)}`,
+      `line ${sign === '[\n' ? 202 : 2}: nested deeper than 12 levels; is this the configuration?`,
+    ),
+  ),
 ];
 
 const VALUE_ROWS: readonly InvalidConfig[] = [

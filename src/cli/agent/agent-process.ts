@@ -31,6 +31,8 @@ export interface AgentPorts {
   readonly env?: Terminal['env'];
   /** Receives the last decisions before the stop sets the fail-safe levels. */
   readonly onStop?: (decisions: readonly Decision[]) => void;
+  /** Ends once nobody reads its log any more (`gridtide try | head`); the agent of a house goes on without a log. */
+  readonly endsWithReader?: boolean;
 }
 
 /** The lines, and who sets their safe levels after this process. */
@@ -91,7 +93,10 @@ function logCodeCache({ log }: Logging): void {
 export async function runAgent(config: LocatedConfig, ports: AgentPorts, terminal: Terminal): Promise<number> {
   const now = () => (ports.clock ?? createSystemClock()).now().wall;
   const { interactive, env } = terminal;
-  const logging = await createLogging({ level: config.logLevel, interactive, isJournal: isJournal(1, env), now });
+  const readerGone = new AbortController();
+  const onReaderGone = ports.endsWithReader === true ? () => readerGone.abort() : undefined;
+  const options = { level: config.logLevel, interactive, isJournal: isJournal(1, env), now, onReaderGone };
+  const logging = await createLogging(options);
   logCodeCache(logging);
   const world = await createWorld(config, { env: terminal.env, ...ports }, logging);
   const otherAgent = await findOtherAgent(world.disk);
@@ -109,7 +114,7 @@ export async function runAgent(config: LocatedConfig, ports: AgentPorts, termina
     logging.flush();
   });
   const agent = createAgent({ config, world, version: VERSION });
-  const stopped = waitForAbort(terminal.stop);
+  const stopped = waitForAbort(AbortSignal.any([terminal.stop, readerGone.signal]));
   try {
     // A stop does not wait for a start that waits for a broker or a device.
     await Promise.race([stopped, agent.start()]);

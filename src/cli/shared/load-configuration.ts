@@ -4,14 +4,11 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { type LocatedConfig, locateConfig } from '../../config/config-paths.ts';
-import { parseConfig } from '../../config/parse-config.ts';
+import { CONFIG_TOO_LARGE, MAX_CONFIG_BYTES, parseConfig } from '../../config/parse-config.ts';
 import { findWebDevice } from '../../domain/levels.ts';
 import type { NamedSecretFile } from '../../platform/secret-files.ts';
 import { fileErrorText, type Terminal, UsageError } from './command.ts';
 import { findConfigFile } from './config-file.ts';
-
-/** Far more than any house needs: a larger file is not a configuration. */
-const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /** The cure for a file that cannot be read. */
 function suggestFix(error: unknown): string {
@@ -26,8 +23,7 @@ function suggestFix(error: unknown): string {
 export async function loadConfig(file: string): Promise<Config> {
   let text: string;
   try {
-    if ((await stat(file)).size > MAX_CONFIG_BYTES)
-      throw new UsageError(`--config ${file}: too large to be a configuration`);
+    if ((await stat(file)).size > MAX_CONFIG_BYTES) throw new UsageError(`${file}: ${CONFIG_TOO_LARGE}`);
     text = await readFile(file, 'utf8');
   } catch (error) {
     if (error instanceof UsageError) throw error;

@@ -81,7 +81,8 @@ function parseWords(rows: Rows, argv: readonly string[]) {
       name,
       {
         type: row.value === undefined ? ('boolean' as const) : ('string' as const),
-        multiple: row.isRepeatable ?? false,
+        // `parseArgs` would drop all but the last of an option that is given twice by mistake.
+        multiple: row.value !== undefined,
         ...(row.short === undefined ? {} : { short: row.short }),
       },
     ]),
@@ -142,18 +143,15 @@ function checkValue(args: Arguments, name: string, row: OptionRow): void {
   VALUE_CHECKS[row.value ?? '']?.(args, name);
 }
 
+const listValues = (value: Values[string]): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
+
 function createArguments(rows: Rows, values: Values, given: Pick<Arguments, 'action' | 'positionals'>): Arguments {
-  const text = (name: string) => {
-    const value = values[name];
-    return typeof value === 'string' ? value : rows[name]?.default;
-  };
+  const all = (name: string) => listValues(values[name]);
+  const text = (name: string) => all(name)[0] ?? rows[name]?.default;
   return {
     ...given,
     text,
-    all: (name) => {
-      const value = values[name];
-      return Array.isArray(value) ? value.map(String) : [];
-    },
+    all,
     flag: (name) => values[name] === true,
     number: (name) => {
       const range = rows[name]?.range;
@@ -178,6 +176,9 @@ function listMistakes(check: () => void): readonly string[] {
 function checkOption(args: Arguments, name: string, { name: command, options }: CommandSpec): readonly string[] {
   const row = options[name] ?? { help: '' };
   const { action } = args;
+  const given = args.all(name);
+  if (given.length > 1 && row.isRepeatable !== true)
+    return [`--${name} is given ${given.length} times (${given.join(', ')}); give it once`];
   if (action === '' || row.actions === undefined || row.actions.includes(action))
     return listMistakes(() => checkValue(args, name, row));
   return [`--${name} is an option of ${row.actions.join(', ')}; ${command} ${action} does not use it`];
