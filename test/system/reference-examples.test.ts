@@ -1,29 +1,43 @@
 /** The examples of docs/reference.md, run as their readers run them: with the built program, in Python where it is and in JavaScript. */
 
 import { execFile, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { faultNames } from '../../src/reference/faults/fault-rules.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
 const folder = join(root, 'docs', 'examples', 'reference');
 const main = join(root, 'dist', 'main.js');
-const options = { cwd: folder, env: { ...process.env, GRIDTIDE: `${process.execPath} ${main}` } };
 const hasPython = spawnSync('python3', ['-c', 'import unittest']).status === 0;
+
+let bin: string;
+beforeAll(() => {
+  bin = mkdtempSync(join(tmpdir(), 'bin-'));
+  symlinkSync(main, join(bin, 'gridtide'));
+});
+afterAll(() => rmSync(bin, { recursive: true }));
+
+/** The command in the PATH, as an installation has it, or named by GRIDTIDE. */
+const inPath = () => ({ PATH: `${bin}:${process.env.PATH}`, GRIDTIDE: undefined });
+const byName = { GRIDTIDE: `${process.execPath} ${main}` };
+const start = (command: string, args: readonly string[], env: NodeJS.ProcessEnv) =>
+  run(command, args, { cwd: folder, env: { ...process.env, ...env } });
 
 describe('the examples of docs/reference.md', () => {
   it.skipIf(!hasPython)('a Python project tests against the reference service', async () => {
-    const { stderr } = await run('python3', ['-B', '-m', 'unittest', '-v', 'test_signal.py'], options);
+    const { stderr } = await start('python3', ['-B', '-m', 'unittest', '-v', 'test_signal.py'], inPath());
     expect(stderr).toMatch(/Ran 4 tests in [\d.]+s\s+OK/);
   });
 
   it('a JavaScript project tests against the reference service', async () => {
-    const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', 'signal.test.mjs'], {
-      ...options,
-      env: { ...options.env, NODE_TEST_CONTEXT: undefined, NODE_OPTIONS: undefined },
+    const { stdout } = await start(process.execPath, ['--test', '--test-reporter=tap', 'signal.test.mjs'], {
+      ...byName,
+      NODE_TEST_CONTEXT: undefined,
+      NODE_OPTIONS: undefined,
     });
     expect(stdout).toMatch(/# pass 4\n# fail 0/);
   });

@@ -1,6 +1,6 @@
 /**
  * A JavaScript project tests its own client against `gridtide reference`; run: node --test signal.test.mjs
- * GRIDTIDE names the command, `npx gridtide` when it is not set.
+ * GRIDTIDE names the command, `gridtide` in the PATH when it is not set, where `npm test` has it; npx would not pass SIGTERM on.
  */
 
 import assert from 'node:assert/strict';
@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const [program, ...words] = (process.env.GRIDTIDE ?? 'npx gridtide').split(' ');
+const [program, ...words] = (process.env.GRIDTIDE ?? 'gridtide').split(' ');
 const [USER, PASSWORD] = ['tester', 'pass-word1'];
 
 /** The service in a process of its own: its first line is the address, SIGTERM ends it with exit code 0. */
