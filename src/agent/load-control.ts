@@ -48,6 +48,7 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
     ...{ ...parts, log },
     timezone: site.timezone,
     rateUnit: getRateUnit(config),
+    hasBroker: config.mqtt !== undefined,
   });
   const outputs = createReportingOutputs(context, parts, (event) => controlLoop.feed(event));
   const controlLoop = createControlLoop<ControlState>({

@@ -18,6 +18,8 @@ export interface StepRecorderParts {
   readonly ledger: LedgerWriter;
   readonly persistence: Persistence;
   readonly monitor: Monitor;
+  /** Without one the saved state is all that `why`, `plan` and the page have. */
+  readonly hasBroker: boolean;
 }
 
 export interface StepRecorder {
@@ -39,10 +41,12 @@ export function createStepRecorder({
   ledger,
   persistence,
   monitor,
+  hasBroker,
 }: StepRecorderParts): StepRecorder {
   const decisions = new Map<string, Decision>();
 
-  const recordDecision = (decision: Decision, now: StepReport<ControlState>['now']): void => {
+  /** Whether the decision is worth a line of the log. */
+  const recordDecision = (decision: Decision, now: StepReport<ControlState>['now']): boolean => {
     const { load, level, why, priority } = decision;
     const isNews = isNoteworthy(decision, decisions.get(load));
     decisions.set(load, decision);
@@ -50,15 +54,17 @@ export function createStepRecorder({
     const text = explainDecision(decision, timezone, rateUnit);
     log(isNews ? 'info' : 'debug', `${load} ${level}: ${text}`, { load, why, priority });
     monitor.publishDecision(decision, text);
+    return isNews;
   };
 
   return {
     recordStep(report) {
       const { state, event, now } = report;
-      for (const decision of report.decisions) recordDecision(decision, now);
+      const news = report.decisions.filter((decision) => recordDecision(decision, now));
       for (const load of state.loads) monitor.publishControl(load.name, load);
       if (event.kind === 'confirmed') ledger.recordLevel(event.load, event.level, now);
-      persistence.saveControl(state, { now, jobs: ledger.recordedJobs(), atMost: getSaveInterval(report) });
+      const atMost = !hasBroker && news.length > 0 ? AT_ONCE : getSaveInterval(report);
+      persistence.saveControl(state, { now, jobs: ledger.recordedJobs(), atMost });
     },
     decisions: () => [...decisions.values()],
     explain(load) {

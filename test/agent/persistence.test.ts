@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 import { createDocumentStore } from '../../src/agent/document-store.ts';
 import { createPersistence, loadSavedState } from '../../src/agent/persistence.ts';
 import { initialState } from '../../src/control/step.ts';
-import { type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
+import { hours, type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
+import { createCrashableAgent } from '../faults/crashable-agent.ts';
 
 const NOW = { wall: Date.parse('2026-03-01T12:00:00Z') as Instant, uptime: 0 as Uptime, trusted: true };
 
@@ -66,4 +67,26 @@ it.each([
   const saved = await loadSavedState([store], { signalType: 'co2_moer', note: (text) => void notes.push(text) });
   expect(saved).toEqual({});
   expect(notes).toEqual([expect.stringMatching(sentence)]);
+});
+
+it('without a broker the saved decision is the one that holds, from the first signal on', async () => {
+  const house = await createCrashableAgent({
+    random: { fraction: () => 0.5 },
+    loads: 'loads: {car: {type: ev, goal: {need: 4h, by: "07:00", from: "18:00"}, output: {kind: relay, pin: 22}}}',
+  });
+  await house.start();
+  const reasons = new Set<string>();
+  for (const wait of [minutes(2), hours(13), hours(2)]) {
+    await house.pass(wait);
+    const store = createDocumentStore(house.disk(), () => {});
+    const { control } = await loadSavedState([store], { signalType: 'co2_moer', note() {} });
+    const [now] = house.decisions();
+    const saved = control?.state.loads[0]?.decision;
+    expect([saved?.level, saved?.why]).toEqual([now?.level, now?.why]);
+    reasons.add(`${now?.why}`);
+  }
+  await house.close();
+  // It was no comparison of a first decision with itself.
+  expect(reasons).not.toContain('boot');
+  expect(reasons.size).toBeGreaterThan(1);
 });

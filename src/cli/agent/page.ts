@@ -90,6 +90,10 @@ export async function run(args: Arguments<keyof typeof spec.options>, terminal: 
     ...(password === undefined ? {} : { password }),
   });
   terminal.out(`page: ${await listenForPage(page, address, password !== undefined)}\n`);
+  if (broker === undefined)
+    terminal.err(
+      `no broker is configured (mqtt.url): the page shows what the agent saved last in ${config.state}, and takes no commands\n`,
+    );
   await waitForAbort(terminal.stop);
   await page.close();
   return 0;
