@@ -20,6 +20,7 @@ import {
   tankLoad,
 } from '../../test/control/control-setup.ts';
 import { buildInstance, createSeededFractions, isBeyondPatterns } from '../../test/control/planner-instances.ts';
+import { drawRates, measurePlans, PLAN_SIZES } from './control/plan-times.ts';
 
 const missed: string[] = [];
 
@@ -46,15 +47,6 @@ function againstEverySchedule(tries: number) {
     if (!same) different += 1;
   }
   row(`every schedule of ${tries} instances up to 11 slots`, `${different} different`, '0', different === 0);
-}
-
-/** A rate that wanders through the day as recorded ones do: levels, steps, zeros and caps. */
-function rates(random: () => number, slots: number): Float64Array {
-  let rate = 550;
-  return Float64Array.from({ length: slots }, (_, t) => {
-    rate += (random() - 0.5) * 90 + (550 + 150 * Math.sin((t / 288) * 2 * Math.PI) - rate) * 0.05;
-    return Math.round(Math.min(1463, Math.max(0, rate)));
-  });
 }
 
 interface Solver {
@@ -95,7 +87,7 @@ async function againstSolver(tries: number) {
   for (let i = 0; i < tries; i++) {
     const minOn = 1 + Math.floor(random() * 6);
     const one: SlotPlanRequest = {
-      weights: rates(random, 288),
+      weights: drawRates(random, 288),
       need: Math.max(minOn, 12 + Math.floor(random() * 96)),
       minOn,
       minOff: 1 + Math.floor(random() * 6),
@@ -115,40 +107,20 @@ async function againstSolver(tries: number) {
   row(`MILP solver, ${tries} instances of 288 slots (${seconds} s)`, `${different} different`, '0', different === 0);
 }
 
-function speed(name: string, bar: number, request: (random: () => number) => SlotPlanRequest, repeats: number) {
-  const random = createSeededFractions(3);
-  const times: number[] = [];
-  for (let i = 0; i < repeats; i++) {
-    const one = request(random);
-    const begun = process.cpuUsage();
-    planSlots(one);
-    const { user, system } = process.cpuUsage(begun);
-    times.push((user + system) / 1_000);
+function speed(repeats: readonly number[]) {
+  for (const [i, size] of PLAN_SIZES.entries()) {
+    const [half, most] = measurePlans(size, repeats[i] ?? 100);
+    const name = `plan of ${size.slots} slots, N = ${size.need}, at most ${size.maxStarts} starts`;
+    const value = `p50 ${half.toFixed(2)} p95 ${most.toFixed(2)} ms`;
+    row(name, value, `p95 <= ${size.bar} ms of CPU`, most <= size.bar);
   }
-  times.sort((a, b) => a - b);
-  const [half, most] = [times[Math.floor(repeats / 2)] ?? 0, times[Math.floor(repeats * 0.95)] ?? 0];
-  row(name, `p50 ${half.toFixed(2)} p95 ${most.toFixed(2)} ms`, `p95 <= ${bar} ms of CPU`, most <= bar);
 }
-
-const job =
-  (slots: number, need: number, maxStarts: number) =>
-  (random: () => number): SlotPlanRequest => ({
-    weights: rates(random, slots),
-    need,
-    minOn: 3,
-    minOff: 3,
-    startCost: 25,
-    maxStarts,
-    running: false,
-    age: 99,
-    lastSlot: 1,
-  });
 
 /** The core over months of forecasts each five minutes, without anything around it. */
 function rolling(name: string, site: Site, days: number) {
   const random = createSeededFractions(5);
   const start = instantFrom('2026-01-05T08:00:00Z');
-  const truth = rates(random, (days + 2) * 288);
+  const truth = drawRates(random, (days + 2) * 288);
   let state = initialState(site, undefined, false);
   const found: ControlEvent = {
     kind: 'found',
@@ -182,8 +154,7 @@ function rolling(name: string, site: Site, days: number) {
 
 const quick = process.argv.includes('--quick');
 againstEverySchedule(quick ? 2_000 : 30_000);
-speed('plan of 288 slots, N = 48, at most 4 starts', 1, job(288, 48, 4), 2_000);
-speed('plan of 864 slots, N = 288, K = 12', 15, job(864, 288, 12), quick ? 20 : 100);
+speed([2_000, quick ? 20 : 100]);
 const { window: _window, ...pump } = heatingLoad();
 rolling(
   'three loads, rolling plan on every forecast',

@@ -4,6 +4,7 @@ import type { ClockReading } from '../domain/ports.ts';
 import {
   addDuration,
   type Duration,
+  days,
   floorTo,
   formatInstant,
   type Instant,
@@ -192,12 +193,12 @@ export function withLiveIndex(signal: SignalData, liveIndex: LiveIndex, now: Clo
   return { signal: { ...signal, liveIndex: { ...liveIndex, arrivedInTime: inTime }, indexes }, accepted: true };
 }
 
-/** Without a forecast that reaches to now, the values ahead go on from the last one measured. */
+/** Without a forecast that reaches to now, the values ahead go on from the last one measured, for a day. */
 function anchorToNewest({ forecast }: SignalData, model: SeriesModel, now: ClockReading): SeriesModel {
   const { period, newestSlot: newest } = model.history;
   const last = forecast?.points.at(-1);
   const isCovered = forecast !== undefined && last !== undefined && now.wall < last.at + forecast.period;
-  if (isCovered || now.wall - newest * period > 3 * period) return model;
+  if (isCovered || now.wall - newest * period > days(1)) return model;
   return withForecastValues(model, [seenValueAt(model.history, newest)], (newest * period) as Instant);
 }
 
