@@ -64,7 +64,7 @@ export const TOPICS = {
   totals: row(
     'totals',
     'retained',
-    'every quarter of an hour while a load runs, and after midnight',
+    'every quarter of an hour while a load runs, every hour of a day with energy, and after midnight',
     'energy, emissions and savings `today`, this `month` and in `all`, of the house and of each load, with a tariff the `bill` too (`paid`, `instead`, `saved`), and of each of the last 30 `days`; valid until `validUntil`, the end of the local day',
   ),
   load: row(

@@ -1,14 +1,30 @@
 /** A card for each load: its state, its reason, its job, and the buttons. */
 
+import { formatHoursMinutes } from '../../domain/duration-text.ts';
+import { minutes } from '../../domain/units.ts';
 import {
   type ClockFormat,
   describeState,
+  findExpectedRuns,
   formatNumber,
   getLoad,
+  getPlannedRuns,
   type House,
   type Load,
+  type LoadDocument,
+  listStretches,
+  type Timeline,
   toTitle,
 } from './house-model.ts';
+
+export interface CardView {
+  readonly house: House;
+  readonly timeline: Timeline;
+  readonly now: number;
+  readonly format: ClockFormat;
+  /** Whether the agent can be asked for something. */
+  readonly isEnabled: boolean;
+}
 
 export interface CardActions {
   send(load: string, command: object): Promise<void>;
@@ -21,12 +37,13 @@ const make = <Tag extends keyof HTMLElementTagNameMap>(tag: Tag, text = '', clas
   return element;
 };
 
+/** A reason of the last minute needs no time. */
+const MOMENT = 60_000;
+
 /** Text that changes in place, so that focus and reading position stay. */
 const setText = (element: HTMLElement, text: string) => {
   if (element.textContent !== text) element.textContent = text;
 };
-
-const formatHours = (minutes: number) => `${formatNumber(minutes / 60)} h`;
 
 function createButtons(load: Load, send: (command: object) => Promise<void>): HTMLElement {
   const row = make('div', '', 'buttons');
@@ -43,7 +60,7 @@ function createButtons(load: Load, send: (command: object) => Promise<void>): HT
   add('Run 1 h', 'Run 1 h', override('on', '1h'));
   add('Run 2 h', 'Run 2 h', override('on', '2h'));
   add('Off 2 h', 'Off 2 h', override('off', '2h'));
-  add('Automatic', 'Automatic', () => ({ command: 'clear' }));
+  add('Automatic', 'Automatic', () => ({ command: 'clear' })).className = 'automatic';
   const pause = add('Pause', 'Pause', () => ({ command: pause.dataset.command ?? 'pause' }));
   pause.className = 'pause';
   if (load.hasGoal || load.type === 'ev') row.append(createArmForm(title, send));
@@ -71,10 +88,10 @@ function createArmForm(title: string, send: (command: object) => Promise<void>):
   need.value = '4h';
   const within = choose(
     'ready',
-    [4, 8, 12, 16, 24].map((hours) => [`${hours}`, `in ${hours} h`] as const),
+    [4, 8, 12, 16, 24].map((hours) => [`${hours}`, `Ready in ${hours} h`] as const),
   );
   within.value = '12';
-  const button = make('button', 'Start job', 'main');
+  const button = make('button', 'Start job', 'arm');
   button.type = 'button';
   button.setAttribute('aria-label', `${title}: Start job`);
   button.addEventListener('click', () => {
@@ -84,18 +101,52 @@ function createArmForm(title: string, send: (command: object) => Promise<void>):
   return form;
 }
 
-function updatePauseButton(buttons: HTMLElement, load: Load, isPaused: boolean): void {
+function updateButtons(buttons: HTMLElement, load: Load, { paused = false, override, job }: LoadDocument): void {
+  const automatic = buttons.querySelector<HTMLButtonElement>('.automatic');
+  if (automatic !== null) automatic.hidden = override === 'auto';
+  buttons.querySelector('.arm')?.classList.toggle('main', job === null);
   const button = buttons.querySelector<HTMLButtonElement>('.pause');
   if (button === null) return;
-  const text = isPaused ? 'Resume' : 'Pause';
+  const text = paused ? 'Resume' : 'Pause';
   button.dataset.command = text.toLowerCase();
   button.setAttribute('aria-label', `${toTitle(load.name)}: ${text}`);
   setText(button, text);
 }
 
 function formatProgress(done: number, need: number, { powerKw }: Load): string {
-  const toKwh = (minutes: number) => formatNumber((minutes / 60) * powerKw);
-  return `${formatHours(done)} of ${formatHours(need)} (${toKwh(done)} of ${toKwh(need)} kWh, estimated)`;
+  const toKwh = (length: number) => formatNumber((length / 60) * powerKw);
+  const toHours = (length: number) => formatHoursMinutes(minutes(length));
+  return `${toHours(done)} of ${toHours(need)} (${toKwh(done)} of ${toKwh(need)} kWh, estimated)`;
+}
+
+/** Its figures are of the decision, which may be hours old. */
+function describeReason({ text, time }: LoadDocument, { now, format }: CardView): string {
+  const at = Date.parse(time);
+  if (now - at > MOMENT) return `${format.clock(at, now)}: ${text}`;
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const countDoneMinutes = ({ job, running, time }: LoadDocument, now: number): number => {
+  const since = running ? Math.max(0, now - Date.parse(time)) / 60_000 : 0;
+  return job === null ? 0 : Math.min(job.needMinutes, job.doneMinutes + since);
+};
+
+/** Its job, what comes next, and the energy of today. */
+function describeJob(load: Load, known: LoadDocument, { house, timeline, now, format }: CardView): string {
+  const parts: string[] = [];
+  if (known.job !== null) {
+    const { needMinutes, by } = known.job;
+    const progress = formatProgress(countDoneMinutes(known, now), needMinutes, load);
+    parts.push(`${progress} by ${format.clock(Date.parse(by), now)}`);
+  }
+  const planned = listStretches(getPlannedRuns(house, load.name), now, format);
+  if (planned !== '') parts.push(`planned ${planned}`);
+  const expected = listStretches(findExpectedRuns(house, timeline, load, now), now, format);
+  if (expected !== '') parts.push(`by the forecast ${expected}`);
+  if (known.energyTodayKwh !== null) parts.push(`today ${formatNumber(known.energyTodayKwh)} kWh`);
+  if (load.observeOnly) parts.push('observed only: nothing is switched');
+  const text = parts.join('; ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function createCard(load: Load, actions: CardActions) {
@@ -126,33 +177,26 @@ function createCard(load: Load, actions: CardActions) {
 
   return {
     card,
-    update(house: House, now: number, format: ClockFormat, isEnabled: boolean): void {
-      const known = getLoad(house, load.name);
+    update(view: CardView): void {
+      const known = getLoad(view.house, load.name);
       for (const control of card.querySelectorAll<HTMLButtonElement | HTMLSelectElement>('button, select'))
-        control.disabled = !isEnabled;
+        control.disabled = !view.isEnabled;
+      progress.hidden = true;
       if (known === undefined) {
         setText(why, 'Nothing is known of this load yet.');
-        progress.hidden = true;
         return;
       }
-      updatePauseButton(buttons, load, known.paused === true);
+      updateButtons(buttons, load, known);
       const word = describeState(known);
       setText(state, word);
       state.dataset.state = word;
-      setText(why, known.text.charAt(0).toUpperCase() + known.text.slice(1));
-      progress.hidden = known.job === null;
-      const since = known.running ? Math.max(0, now - Date.parse(known.time)) / 60_000 : 0;
-      const parts: string[] = [];
+      setText(why, describeReason(known, view));
       if (known.job !== null) {
-        const { needMinutes, doneMinutes, by } = known.job;
-        const done = Math.min(needMinutes, doneMinutes + since);
-        progress.max = needMinutes;
-        progress.value = done;
-        parts.push(`${formatProgress(done, needMinutes, load)} by ${format.clock(Date.parse(by), now)}`);
+        progress.hidden = false;
+        progress.max = known.job.needMinutes;
+        progress.value = countDoneMinutes(known, view.now);
       }
-      if (known.energyTodayKwh !== null) parts.push(`today ${formatNumber(known.energyTodayKwh)} kWh`);
-      if (load.observeOnly) parts.push('observed only: nothing is switched');
-      setText(job, parts.join('; '));
+      setText(job, describeJob(load, known, view));
     },
   };
 }
@@ -160,8 +204,8 @@ function createCard(load: Load, actions: CardActions) {
 export function createCards(element: HTMLElement, actions: CardActions) {
   const cards = new Map<string, ReturnType<typeof createCard>>();
   return {
-    update(house: House, now: number, format: ClockFormat, isEnabled: boolean): void {
-      const loads = house.info?.loads ?? [];
+    update(view: CardView): void {
+      const loads = view.house.info?.loads ?? [];
       for (const [name, { card }] of cards)
         if (!loads.some((load) => load.name === name)) {
           card.remove();
@@ -171,7 +215,7 @@ export function createCards(element: HTMLElement, actions: CardActions) {
         const known = cards.get(load.name) ?? createCard(load, actions);
         if (!cards.has(load.name)) element.append(known.card);
         cards.set(load.name, known);
-        known.update(house, now, format, isEnabled);
+        known.update(view);
       }
     },
   };

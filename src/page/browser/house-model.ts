@@ -110,10 +110,28 @@ export interface House {
 }
 
 export const getLoad = (house: House, name: string) => house[`loads/${name}`] as LoadDocument | undefined;
+
+/** The thresholds in use of the first load that has no goal, else of the first. */
+export function findThresholds(house: House): readonly [number, number] {
+  const loads = house.info?.loads ?? [];
+  const load = loads.find(({ hasGoal }) => !hasGoal) ?? loads[0];
+  if (load === undefined) return [33, 43];
+  const { onBelow = load.onBelow, offAbove = load.offAbove } = getLoad(house, load.name) ?? {};
+  return [onBelow, offAbove];
+}
+
 export const getPlannedRuns = (house: House, name: string) =>
   ((house[`loads/${name}/plan`] as { runs?: readonly { start: string; end: string }[] } | undefined)?.runs ?? []).map(
     ({ start, end }) => ({ from: Date.parse(start), to: Date.parse(end) }),
   );
+
+/** A stretch of time in milliseconds. */
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  /** What is known ends before it does. */
+  readonly isOpen?: boolean;
+}
 
 /** At most three digits. */
 export function formatNumber(value: number): string {
@@ -124,7 +142,10 @@ export function formatNumber(value: number): string {
 export const formatMoney = (value: number, currency: string) =>
   value.toLocaleString(undefined, { style: 'currency', currency });
 
-/** `07:00`, of another day with its name, in the zone of the house. */
+/** A time less far ahead than this is the next one of its kind. */
+const UNAMBIGUOUS = 20 * 3_600_000;
+
+/** `07:00`, of an earlier or a later day with its name, in the zone of the house. */
 export function createClockFormat(timezone: string) {
   const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: timezone });
   const day = new Intl.DateTimeFormat('en-GB', { weekday: 'short', timeZone: timezone });
@@ -133,7 +154,9 @@ export function createClockFormat(timezone: string) {
     date: (at: number) => date.format(at),
     time: (at: number) => time.format(at),
     clock: (at: number, now: number) =>
-      date.format(at) === date.format(now) ? time.format(at) : `${day.format(at)} ${time.format(at)}`,
+      date.format(at) === date.format(now) || (at > now && at - now < UNAMBIGUOUS)
+        ? time.format(at)
+        : `${day.format(at)} ${time.format(at)}`,
   };
 }
 export type ClockFormat = ReturnType<typeof createClockFormat>;
@@ -157,7 +180,7 @@ export function describeState(load: LoadDocument): string {
 }
 
 /** `01:10–05:10`, with the day once; several runs by their number. */
-function describeRuns(runs: readonly { from: number; to: number }[], now: number, format: ClockFormat): string {
+function describeRuns(runs: readonly Stretch[], now: number, format: ClockFormat): string {
   const [first] = runs;
   const last = runs.at(-1);
   if (first === undefined || last === undefined) return '';
@@ -165,9 +188,43 @@ function describeRuns(runs: readonly { from: number; to: number }[], now: number
   return `${format.clock(first.from, now)}–${end}${runs.length > 1 ? ` in ${runs.length} runs` : ''}`;
 }
 
+/** `01:10–03:00, 04:20–05:05`: each stretch from now on, the first three of them. */
+export function listStretches(stretches: readonly Stretch[], now: number, format: ClockFormat): string {
+  const ahead = stretches.filter(({ to }) => to > now);
+  const texts = ahead.slice(0, 3).map(({ from, to }) => describeRuns([{ from: Math.max(from, now), to }], now, format));
+  return texts.join(', ') + (ahead.length > texts.length ? ' …' : '');
+}
+
+/** Shorter ones come and go with each forecast. */
+const LEAST_EXPECTED = 30 * 60_000;
+
+/** When a load without a goal runs by its thresholds if the rates come as forecast; nothing while a person has decided. */
+export function findExpectedRuns(house: House, timeline: Timeline, load: Load, now: number): readonly Stretch[] {
+  const known = getLoad(house, load.name);
+  if (known === undefined || load.hasGoal || known.override !== 'auto' || known.why === 'paused') return [];
+  const { onBelow = load.onBelow, offAbove = load.offAbove, running } = known;
+  const runs: Stretch[] = [];
+  let start = running ? now : undefined;
+  for (const [i, value] of timeline.index.entries()) {
+    const at = (timeline.at[i] ?? 0) * 1_000;
+    if (at <= now) continue;
+    const mayRun: boolean =
+      value !== null && value !== undefined && (start === undefined ? value <= onBelow : value < offAbove);
+    if (mayRun) start ??= at;
+    else if (start !== undefined) {
+      if (at - start >= LEAST_EXPECTED) runs.push({ from: start, to: at, isOpen: value === null });
+      start = undefined;
+    }
+  }
+  return runs;
+}
+
 /** What one load does next, as part of the sentence. */
-function describeNext(house: House, name: string, load: LoadDocument, { now, format }: Moment): string {
+function describeNext(house: House, config: Load, load: LoadDocument, moment: Moment): string {
+  const { now, format, timeline } = moment;
+  const { name } = config;
   const title = toTitle(name);
+  const [expected] = findExpectedRuns(house, timeline, config, now);
   const ahead = getPlannedRuns(house, name).filter(({ to }) => to > now);
   const [start, end, by, until] = [load.nextStart, load.nextEnd, load.job?.by, load.until].map(parse);
   const isOpen = load.job !== null && load.why !== 'goal-done';
@@ -177,25 +234,32 @@ function describeNext(house: House, name: string, load: LoadDocument, { now, for
     return `${title} is ${load.running ? 'on' : 'off'} by you${until ? ` until ${format.clock(until, now)}` : ''}.`;
   if (load.why === 'paused')
     return `${title} is paused by you at its fail-safe level${load.running ? ' and may run' : ''}.`;
-  if (load.running) return `${title} runs${end ? ` until ${format.clock(end, now)}` : ''}${ready}.`;
+  if (load.running) {
+    const later = ahead.filter(({ from }) => from > now);
+    const again = later.length === 0 ? '' : ` and again ${describeRuns(later, now, format)}`;
+    const isOn = expected !== undefined && expected.from <= now && !expected.isOpen;
+    const likely = isOn ? `, by the forecast until ${format.clock(expected.to, now)}` : '';
+    return `${title} runs${end ? ` until ${format.clock(end, now)}${again}` : likely}${ready}.`;
+  }
   if (load.why === 'goal-done') return `${title} is ready.`;
   if (load.why === 'not-armed') return `${title} waits for you.`;
   if (isOpen && ahead.length > 0) return `${title} runs ${describeRuns(ahead, now, format)}${ready}.`;
   if (start) return `${title} waits until ${format.clock(start, now)}${ready}.`;
-  return `${title} waits for cleaner hours${ready}.`;
+  const likely = expected === undefined ? '' : `, by the forecast from ${format.clock(expected.from, now)}`;
+  return `${title} waits for cleaner hours${likely}${ready}.`;
 }
 
 interface Moment {
   readonly now: number;
   readonly format: ClockFormat;
+  readonly timeline: Timeline;
 }
 
 /** What the house does and will do. */
-export function buildSentence(house: House, now: number, format: ClockFormat): string {
-  const loads = house.info?.loads ?? [];
-  const parts = loads.flatMap(({ name }) => {
-    const load = getLoad(house, name);
-    return load === undefined ? [] : [describeNext(house, name, load, { now, format })];
+export function buildSentence(house: House, moment: Moment): string {
+  const parts = (house.info?.loads ?? []).flatMap((config) => {
+    const load = getLoad(house, config.name);
+    return load === undefined ? [] : [describeNext(house, config, load, moment)];
   });
   return parts.length === 0 ? 'No load has reported yet; it follows when the agent has started.' : parts.join(' ');
 }

@@ -6,9 +6,12 @@ import {
   buildSentence,
   buildTimeline,
   createClockFormat,
+  findExpectedRuns,
+  findThresholds,
   findTrouble,
   formatMoney,
   formatNumber,
+  getLoad,
   getPlannedRuns,
   type House,
   type Timeline,
@@ -27,10 +30,22 @@ let timeline: Timeline = buildTimeline(house);
 let receivedAt = performance.now();
 let isConnected = false;
 let mode: 'index' | 'rate' = localStorage.getItem('show') === 'rate' ? 'rate' : 'index';
+/** As chosen here before; else a narrow screen shows a day, a wide one all that is known. */
+let span = localStorage.getItem('span');
+const getSpan = () => (span === 'day' || (span === null && innerWidth < NARROW) ? 'day' : 'all');
 
 const getNow = () =>
   house.page === undefined ? Date.now() : Date.parse(house.page.now) + (performance.now() - receivedAt);
 const getFormat = () => createClockFormat(house.page?.timezone ?? 'UTC');
+
+/** A narrow screen, in pixels. */
+const NARROW = 600;
+
+/** The loads that run by the forecast at some moment of a stretch. */
+const listExpected = (from: number, to: number): readonly string[] =>
+  (house.info?.loads ?? [])
+    .filter((load) => findExpectedRuns(house, timeline, load, getNow()).some((run) => run.from <= to && from < run.to))
+    .map(({ name }) => name);
 
 const describeMoment = (at: number): string => {
   const format = getFormat();
@@ -42,11 +57,13 @@ const describeMoment = (at: number): string => {
   if (at * 1_000 >= timeline.profileFrom) parts.push('own estimate');
   const price = timeline.price[i];
   if (price !== null && price !== undefined) parts.push(`${price} ${house.prices?.currency ?? ''}/kWh`);
+  const expected = listExpected(at * 1_000, at * 1_000);
   for (const { name } of house.info?.loads ?? []) {
     const ran = house.runs?.[name]?.some((run) => run.from <= at * 1_000 && at * 1_000 < (run.to ?? getNow()));
     const planned = getPlannedRuns(house, name).some((run) => run.from <= at * 1_000 && at * 1_000 < run.to);
     if (ran) parts.push(`${toTitle(name)} ran`);
     else if (planned) parts.push(`${toTitle(name)} is planned`);
+    else if (expected.includes(name)) parts.push(`${toTitle(name)} runs by the forecast`);
   }
   return parts.join(', ');
 };
@@ -68,6 +85,24 @@ const cards = createCards(find('loads'), {
   },
 });
 
+/** Only what the chart draws, and what its figures mean. */
+function updateLegend(): void {
+  const loads = house.info?.loads ?? [];
+  find('price-key').hidden = !timeline.price.some((price) => price !== null);
+  setText('price-unit', `price, ${house.prices?.currency ?? ''}/kWh (right)`);
+  find('own-key').hidden = !Number.isFinite(timeline.profileFrom);
+  find('deadline-key').hidden = !loads.some(({ name }) => getLoad(house, name)?.job);
+  find('expected-key').hidden = !loads.some((load) => findExpectedRuns(house, timeline, load, getNow()).length > 0);
+  const [low, high] = findThresholds(house);
+  const limits = `Clean is at or below ${low}, dirty at or above ${high}.`;
+  setText(
+    'meaning',
+    mode === 'index'
+      ? `Index: the rank of a moment among the 24 hours from it on, 0 the cleanest and 100 the dirtiest. ${limits}`
+      : `Rate: CO₂ of one more kilowatt-hour, in ${timeline.units}. Tints go by the index: ${limits.toLowerCase()}`,
+  );
+}
+
 /** One row an hour, for those who read no chart. */
 function updateTable(): void {
   const format = getFormat();
@@ -77,11 +112,13 @@ function updateTable(): void {
     if ((at * 1_000) % 3_600_000 !== 0) return [];
     const { [i]: index } = timeline.index;
     const { [i]: rate } = timeline.rate;
+    const expected = listExpected(at * 1_000, at * 1_000 + 3_599_999);
     const plans = (house.info?.loads ?? []).map(({ name }) => {
       const covers = ({ from, to }: { from: number; to?: number }) =>
         from < at * 1_000 + 3_600_000 && (to ?? getNow()) > at * 1_000;
       if (house.runs?.[name]?.some(covers)) return 'ran';
-      return getPlannedRuns(house, name).some(covers) ? 'planned' : '';
+      if (getPlannedRuns(house, name).some(covers)) return 'planned';
+      return expected.includes(name) ? 'by the forecast' : '';
     });
     const cells = [format.clock(at * 1_000, getNow()), index, rate].map((value) =>
       typeof value === 'number' ? formatNumber(value) : (value ?? ''),
@@ -125,7 +162,9 @@ function setList(id: string, entries: readonly (readonly [string, string])[]): v
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** A bar a day; days that were worse hang below the line. */
+const DAYS_SHOWN = 30;
+
+/** A bar a day, today at the right; days that were worse hang below the line. */
 function updateDays(days: readonly { day: string; savedKg: number }[]): void {
   const most = Math.max(0.001, ...days.map(({ savedKg }) => Math.abs(savedKg)));
   const svg = document.createElementNS(SVG, 'svg');
@@ -138,11 +177,13 @@ function updateDays(days: readonly { day: string; savedKg: number }[]): void {
     const height = (Math.abs(savedKg) / most) * 30;
     const bar = document.createElementNS(SVG, 'rect');
     if (savedKg < 0) bar.setAttribute('class', 'worse');
-    for (const [name, value] of Object.entries({ x: i * 10 + 1, width: 8, y: savedKg < 0 ? 32 : 32 - height, height }))
+    const x = (DAYS_SHOWN - days.length + i) * 10 + 1;
+    for (const [name, value] of Object.entries({ x, width: 8, y: savedKg < 0 ? 32 : 32 - height, height }))
       bar.setAttribute(name, `${value}`);
     svg.append(bar);
   }
-  find('days').replaceChildren(...(days.length < 2 ? [] : [svg]));
+  find('days').hidden = days.length < 2;
+  find('bars').replaceChildren(svg);
 }
 
 function updateSaved(): void {
@@ -152,18 +193,18 @@ function updateSaved(): void {
     return;
   }
   const describeSaved = ({ savedKg, bill }: (typeof totals)['all']) =>
-    `${formatNumber(savedKg)} kg${!bill ? '' : `, ${formatMoney(bill.saved, bill.currency)}`}`;
+    `${formatNumber(savedKg)} kg${!bill ? '' : `\nand ${formatMoney(bill.saved, bill.currency)}`}`;
   setList('saved-totals', [
     ['Today', describeSaved(totals.today)],
     ['This month', describeSaved(totals.month)],
     ['In all', describeSaved(totals.all)],
   ]);
   const { all } = totals;
-  const share = all.insteadKg === 0 ? '' : ` (${formatNumber((100 * all.savedKg) / Math.abs(all.insteadKg))} %)`;
-  const paid = !all.bill ? '' : `; paid ${formatMoney(all.bill.paid, all.bill.currency)}`;
+  const share = all.insteadKg === 0 ? 0 : all.savedKg / Math.abs(all.insteadKg);
+  const paid = !all.bill ? '' : ` Paid: ${formatMoney(all.bill.paid, all.bill.currency)}.`;
   setText(
     'saved-note',
-    `${formatNumber(all.energyKwh)} kWh, ${formatNumber(all.kg)} kg of CO₂ instead of ${formatNumber(all.insteadKg)} kg at once${share}; ${formatNumber(100 * all.settledShare)} % settled${paid}.`,
+    `In all ${formatNumber(all.energyKwh)} kWh with ${formatNumber(all.kg)} kg of CO₂: ${formatNumber(100 * Math.abs(share))} % ${share < 0 ? 'more' : 'less'} than the ${formatNumber(all.insteadKg)} kg of the same energy drawn at once, or evenly over the day by loads without a goal. ${formatNumber(100 * all.settledShare)} % of the energy has its final rates.${paid}`,
   );
   updateDays(totals.days);
 }
@@ -214,8 +255,7 @@ let lastSentence = '';
 function update(): void {
   const format = getFormat();
   const now = getNow();
-  find('price-key').hidden = !timeline.price.some((price) => price !== null);
-  const sentence = buildSentence(house, now, format);
+  const sentence = buildSentence(house, { now, format, timeline });
   const trouble = isConnected ? findTrouble(house, now, format) : 'No link to the page server; trying again.';
   setText('device', house.page?.device ?? '');
   setText('sentence', sentence);
@@ -226,16 +266,17 @@ function update(): void {
     ...(signal?.index === null || signal?.index === undefined ? [] : [`index ${formatNumber(signal.index)}`]),
     ...(signal?.rate === null || signal?.rate === undefined ? [] : [`${formatNumber(signal.rate)} ${signal.units}`]),
   ];
-  setText('now', `${format.time(now)}${values.length === 0 ? ', no valid signal' : `, ${values.join(', ')}`}`);
-  find('show-index').setAttribute('aria-pressed', `${mode === 'index'}`);
-  find('show-rate').setAttribute('aria-pressed', `${mode === 'rate'}`);
+  setText('now', `now, ${format.time(now)}: ${values.length === 0 ? 'no valid signal' : values.join(', ')}`);
+  for (const one of ['index', 'rate']) find(`show-${one}`).setAttribute('aria-pressed', `${mode === one}`);
+  for (const one of ['day', 'all']) find(`show-${one}`).setAttribute('aria-pressed', `${getSpan() === one}`);
   const isEnabled =
     isConnected &&
     house.page?.link === 'online' &&
     house.availability === 'online' &&
     house.info?.acceptsCommands !== false;
-  cards.update(house, now, format, isEnabled);
-  chart.update({ house, timeline, now, mode, timezone: house.page?.timezone ?? 'UTC' });
+  cards.update({ house, timeline, now, format, isEnabled });
+  chart.update({ house, timeline, now, mode, span: getSpan(), timezone: house.page?.timezone ?? 'UTC' });
+  updateLegend();
   updateTable();
   updateSaved();
   updateFoot();
@@ -255,6 +296,12 @@ for (const wanted of ['index', 'rate'] as const)
   find(`show-${wanted}`).addEventListener('click', () => {
     mode = wanted;
     localStorage.setItem('show', wanted);
+    update();
+  });
+for (const wanted of ['day', 'all'] as const)
+  find(`show-${wanted}`).addEventListener('click', () => {
+    span = wanted;
+    localStorage.setItem('span', wanted);
     update();
   });
 find('table').closest('details')?.addEventListener('toggle', updateTable);

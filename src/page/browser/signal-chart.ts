@@ -2,21 +2,32 @@
 
 import 'uplot/dist/uPlot.min.css';
 import uPlot from 'uplot';
-import { getLoad, getPlannedRuns, type House, type Timeline, toTitle } from './house-model.ts';
+import {
+  findExpectedRuns,
+  findThresholds,
+  getLoad,
+  getPlannedRuns,
+  type House,
+  type Load,
+  type Stretch,
+  type Timeline,
+  toTitle,
+} from './house-model.ts';
 
 export interface ChartView {
   readonly house: House;
   readonly timeline: Timeline;
   readonly now: number;
   readonly mode: 'index' | 'rate';
+  /** A day around now, or all that is known. */
+  readonly span: 'day' | 'all';
   readonly timezone: string;
 }
 
-const LANE_HEIGHT = 26;
+const LANE_HEIGHT = 36;
+const LABEL_HEIGHT = 15;
 const PLOT_HEIGHT = 220;
 const AXIS_HEIGHT = 30;
-/** A narrow screen shows less time. */
-const NARROW = 600;
 const HOUR = 3_600;
 
 const readColour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -38,19 +49,9 @@ function createHatch(colour: string): CanvasPattern | string {
   return pen.createPattern(tile, 'repeat') ?? colour;
 }
 
-/** The thresholds of the first load that has no goal, else of the first. */
-function findThresholds({ house }: ChartView): readonly [number, number] {
-  const loads = house.info?.loads ?? [];
-  const load = loads.find(({ hasGoal }) => !hasGoal) ?? loads[0];
-  if (load === undefined) return [33, 43];
-  // Those in use are in the document of the load.
-  const { onBelow = load.onBelow, offAbove = load.offAbove } = getLoad(house, load.name) ?? {};
-  return [onBelow, offAbove];
-}
-
 function drawTints(plot: uPlot, view: ChartView): void {
   const { ctx, bbox } = plot;
-  const [low, high] = findThresholds(view);
+  const [low, high] = findThresholds(view.house);
   const { at, index } = view.timeline;
   const half = (at[1] ?? 300) - (at[0] ?? 0) || 300;
   for (const [i, value] of index.entries()) {
@@ -69,8 +70,8 @@ function drawThresholds(plot: uPlot, view: ChartView): void {
   const { ctx, bbox } = plot;
   ctx.setLineDash([2, 4]);
   for (const [value, colour] of [
-    [findThresholds(view)[0], '--clean'],
-    [findThresholds(view)[1], '--dirty'],
+    [findThresholds(view.house)[0], '--clean'],
+    [findThresholds(view.house)[1], '--dirty'],
   ] as const) {
     const y = plot.valToPos(value, 'y', true);
     ctx.strokeStyle = readColour(colour);
@@ -95,47 +96,58 @@ function drawNow(plot: uPlot, view: ChartView, bottom: number): void {
   ctx.lineWidth = 1;
 }
 
-/** Ran (filled), planned (hatched), deadline (a flag). */
-function drawLanes(plot: uPlot, view: ChartView): void {
+interface Lane {
+  readonly top: number;
+  readonly height: number;
+}
+
+/** Ran (filled), planned (hatched), runs by the forecast (outlined), deadline (a flag). */
+function drawLane(plot: uPlot, view: ChartView, load: Load, { top, height }: Lane): void {
   const { ctx, bbox } = plot;
-  const height = LANE_HEIGHT * devicePixelRatio;
   const clean = readColour('--clean');
-  const hatch = createHatch(clean);
   const clamp = (at: number) =>
     Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(at / 1_000, 'x', true)));
-  ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
-  ctx.textBaseline = 'middle';
-  ctx.textAlign = 'left';
-  for (const [i, { name }] of (view.house.info?.loads ?? []).entries()) {
-    const top = bbox.top + bbox.height + AXIS_HEIGHT * devicePixelRatio + i * height;
-    const inner = height - 6 * devicePixelRatio;
-    ctx.strokeStyle = readColour('--line');
-    ctx.strokeRect(bbox.left, top, bbox.width, inner);
-    for (const { from, to } of getPlannedRuns(view.house, name)) {
+  const drawAhead = (stretches: readonly Stretch[], fill: CanvasPattern | string, dash: number[]) => {
+    ctx.setLineDash(dash.map((length) => length * devicePixelRatio));
+    ctx.strokeStyle = clean;
+    ctx.fillStyle = fill;
+    for (const { from, to } of stretches) {
       const start = clamp(Math.max(from, view.now));
       const width = clamp(to) - start;
       if (width <= 0) continue;
-      ctx.fillStyle = hatch;
-      ctx.fillRect(start, top, width, inner);
-      ctx.strokeStyle = clean;
-      ctx.strokeRect(start, top, width, inner);
+      ctx.fillRect(start, top, width, height);
+      ctx.strokeRect(start, top, width, height);
     }
-    ctx.fillStyle = clean;
-    for (const { from, to } of view.house.runs?.[name] ?? [])
-      ctx.fillRect(clamp(from), top, Math.max(1, clamp(to ?? view.now) - clamp(from)), inner);
-    const by = getLoad(view.house, name)?.job?.by;
-    if (by !== undefined) {
-      const x = clamp(Date.parse(by));
-      ctx.fillStyle = readColour('--ink');
-      ctx.fillRect(x - devicePixelRatio, top, 2 * devicePixelRatio, inner);
-      ctx.fillRect(x, top, 7 * devicePixelRatio, 6 * devicePixelRatio);
-    }
-    const label = toTitle(name);
-    const width = ctx.measureText(label).width + 8 * devicePixelRatio;
-    ctx.fillStyle = readColour('--card');
-    ctx.fillRect(bbox.left + 2, top + 2, width, inner - 4);
+    ctx.setLineDash([]);
+  };
+  ctx.strokeStyle = readColour('--line');
+  ctx.strokeRect(bbox.left, top, bbox.width, height);
+  drawAhead(findExpectedRuns(view.house, view.timeline, load, view.now), readColour('--clean-tint'), [3, 3]);
+  drawAhead(getPlannedRuns(view.house, load.name), createHatch(clean), []);
+  ctx.fillStyle = clean;
+  for (const { from, to } of view.house.runs?.[load.name] ?? []) {
+    const [start, end] = [clamp(from), clamp(to ?? view.now)];
+    if (end > start) ctx.fillRect(start, top, Math.max(1, end - start), height);
+  }
+  const by = getLoad(view.house, load.name)?.job?.by;
+  if (by === undefined || plot.valToPos(Date.parse(by) / 1_000, 'x', true) > bbox.left + bbox.width) return;
+  const x = clamp(Date.parse(by));
+  ctx.fillStyle = readColour('--ink');
+  ctx.fillRect(x - devicePixelRatio, top, 2 * devicePixelRatio, height);
+  ctx.fillRect(x, top, 7 * devicePixelRatio, 6 * devicePixelRatio);
+}
+
+function drawLanes(plot: uPlot, view: ChartView): void {
+  const { ctx, bbox } = plot;
+  ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textBaseline = 'middle';
+  ctx.textAlign = 'left';
+  const height = (LANE_HEIGHT - LABEL_HEIGHT - 6) * devicePixelRatio;
+  for (const [i, load] of (view.house.info?.loads ?? []).entries()) {
+    const labelTop = bbox.top + bbox.height + (AXIS_HEIGHT + i * LANE_HEIGHT) * devicePixelRatio;
     ctx.fillStyle = readColour('--ink');
-    ctx.fillText(label, bbox.left + 6 * devicePixelRatio, top + inner / 2);
+    ctx.fillText(toTitle(load.name), bbox.left, labelTop + (LABEL_HEIGHT / 2) * devicePixelRatio);
+    drawLane(plot, view, load, { top: labelTop + LABEL_HEIGHT * devicePixelRatio, height });
   }
 }
 
@@ -157,11 +169,14 @@ function splitSeries({ timeline, mode, now }: ChartView): uPlot.AlignedData {
   ] as uPlot.AlignedData;
 }
 
-/** From ten hours ago to the end of the next day. */
-const findNarrowRange = (now: number, from: number, to: number): [number, number] => [
-  Math.max(from, now / 1_000 - 10 * HOUR),
-  Math.min(to, now / 1_000 + 30 * HOUR),
-];
+/** All that has a value, or of it the part from four hours ago to twenty ahead. */
+function findRange({ span, now, timeline, mode }: ChartView): [number, number] {
+  const values = mode === 'index' ? timeline.index : timeline.rate;
+  const isKnown = (value: number | null) => value !== null;
+  const [from = 0, to = 0] = [values.findIndex(isKnown), values.findLastIndex(isKnown)].map((i) => timeline.at[i]);
+  if (span === 'all') return [from, to];
+  return [Math.max(from, now / 1_000 - 4 * HOUR), Math.min(to, now / 1_000 + 20 * HOUR)];
+}
 
 /** `06:00`; midnight is the name of the day. */
 function createTimeLabels(timezone: string) {
@@ -198,7 +213,7 @@ function buildOptions(
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {
-      x: { range: (plot, from, to) => (plot.width < NARROW ? findNarrowRange(getView().now, from, to) : [from, to]) },
+      x: { range: () => findRange(getView()) },
       ...(mode === 'index' ? { y: { range: [0, 100] } } : {}),
       price: { range: (_, from, to) => [Math.min(0, from), to * 1.1] },
     },
