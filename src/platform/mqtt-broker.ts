@@ -7,6 +7,7 @@ import { addDuration, type Duration, durationBetween, milliseconds, minutes, sec
 import { adviseReconnect, type ReconnectAdvice } from './broker-disconnect.ts';
 import { type ClientEnd, getErrorMessage, type MqttVersion, openMqttClient, watchClientEnd } from './mqtt-client.ts';
 import { createMqttLink, type MqttLink } from './mqtt-link.ts';
+import { PingTimer } from './ping-timer.ts';
 
 const LEAVE_TIMEOUT = seconds(1);
 /** A link that lasted this long was good: the next back-off begins anew. */
@@ -32,10 +33,10 @@ export function getReconnectWait(advice: ReconnectAdvice, failures: number, frac
   return milliseconds(longest * (0.5 + fraction / 2));
 }
 
-export const createBrokerFactory =
-  (parts: BrokerParts) =>
-  (options: BrokerOptions): Broker =>
-    new ReconnectingBroker(parts, options);
+export function createBrokerFactory(parts: BrokerParts): (options: BrokerOptions) => Broker {
+  const pingTimer = new PingTimer(parts.clock);
+  return (options) => new ReconnectingBroker({ ...parts, pingTimer }, options);
+}
 
 class ReconnectingBroker implements Broker {
   state: BrokerState = { kind: 'connecting' };
@@ -48,10 +49,10 @@ class ReconnectingBroker implements Broker {
   private cancelRetry: Cancel | undefined;
   private isStarted = false;
   private stopped: Promise<void> | undefined;
-  private readonly parts: BrokerParts;
+  private readonly parts: BrokerParts & { readonly pingTimer: PingTimer };
   private readonly options: BrokerOptions;
 
-  constructor(parts: BrokerParts, options: BrokerOptions) {
+  constructor(parts: ReconnectingBroker['parts'], options: BrokerOptions) {
     this.parts = parts;
     this.options = options;
   }
@@ -89,7 +90,10 @@ class ReconnectingBroker implements Broker {
         'a file named under mqtt cannot be read: MQTT is off; check usernameFile, passwordFile, ca, certificate and key',
       );
     try {
-      const client = await openMqttClient(this.options, files, this.version);
+      const client = await openMqttClient(this.options, files, {
+        version: this.version,
+        pingTimer: this.parts.pingTimer,
+      });
       if (this.stopped === undefined) this.watch(client);
       else client.end(true);
     } catch (error) {

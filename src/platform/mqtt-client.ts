@@ -5,6 +5,7 @@ import type { BrokerCredentials, BrokerOptions, BrokerWill } from '../domain/por
 import { seconds } from '../domain/units.ts';
 import type { DisconnectReason } from './broker-disconnect.ts';
 import { createPacketSizeCheck } from './packet-size-limit.ts';
+import type { PingTimer } from './ping-timer.ts';
 
 export type MqttVersion = 5 | 4;
 
@@ -13,6 +14,11 @@ const KEEPALIVE = seconds(20);
 const CONNECT_TIMEOUT = seconds(10);
 /** Largest packet accepted; a broker of version 5 learns of it. */
 const MAX_PACKET = 65_536;
+
+export interface AttemptParts {
+  readonly version: MqttVersion;
+  readonly pingTimer: PingTimer;
+}
 
 /** Parsed here: mqtt.js would use Node's old address parser, which warns on standard error from Node 24 on. */
 function parseBrokerUrl(url: string): IClientOptions {
@@ -43,7 +49,7 @@ function buildProperties(will: BrokerWill | undefined): NonNullable<IClientOptio
 function buildClientOptions(
   { url, clientId, will, keepalive = KEEPALIVE }: BrokerOptions,
   { username, password, ca, certificate, key }: BrokerCredentials,
-  version: MqttVersion,
+  { version, pingTimer }: AttemptParts,
 ): IClientOptions {
   return {
     ...parseBrokerUrl(url),
@@ -51,6 +57,7 @@ function buildClientOptions(
     clean: version === 4 || !keepsSession(will),
     protocolVersion: version,
     keepalive: keepalive / 1_000,
+    timerVariant: pingTimer.timers,
     connectTimeout: CONNECT_TIMEOUT,
     reconnectPeriod: 0,
     resubscribe: false,
@@ -72,11 +79,11 @@ function buildClientOptions(
 export async function openMqttClient(
   options: BrokerOptions,
   credentials: BrokerCredentials,
-  version: MqttVersion,
+  parts: AttemptParts,
 ): Promise<MqttClient> {
   // The default is the module in Node and in a bundle's chunk alike; its names are not.
   const { connect } = (await import('mqtt')).default;
-  return connect(buildClientOptions(options, credentials, version));
+  return connect(buildClientOptions(options, credentials, parts));
 }
 
 export type ClientEnd = Pick<DisconnectReason, 'code' | 'message' | 'reasonCode'>;
