@@ -33,9 +33,9 @@ interface LoadWatch {
   changedBy: ChangeCause;
   /** By the agent. */
   starts: number[];
-  /** A line or device did not obey since the last change. */
   /** Its running time is in pieces up to here. */
   countedUntil: number;
+  /** A line or device did not obey since the last change. */
   isDisturbed: boolean;
   disturbedAt: number;
   /** Of the last command to the device. */
@@ -320,6 +320,8 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
         checkMinimumTimes(watch, running);
         if (running && !(watch.isRepeated && watch.config.output.kind === 'mqtt')) checkStarts(watch);
       }
+      // An orderly stop may start a load whatever its limits are; the next life counts that start.
+      if (cause === 'stop' && running && watch.config.output.kind !== 'mqtt') watch.starts.push(now());
       // A command repeated undoes what device or broker did between, which the agent may never have been told.
       const isUndone = cause === 'agent' && watch.isRepeated && watch.config.output.kind === 'mqtt';
       const changedBy = isUndone ? 'device' : cause;

@@ -40,6 +40,8 @@ export interface House {
   /** Who moves a line that the agent does not move. */
   lineCause: ChangeCause;
   life: Life | undefined;
+  /** The life that ended last: what it sent on its way is still its own. */
+  endedLife: Life | undefined;
   lives: number;
   commands: number;
   /** The clock of the machine against the true one, and its boots. */
@@ -93,7 +95,7 @@ export async function createHouse(scenario: Scenario, onLine: ((line: string) =>
   const files = createModelFiles(['/state', '/run', CREDENTIALS]);
   placeCredentials(files, ACCOUNT.password);
 
-  const findCause = (): ChangeCause => (house.life?.isStopping === true ? 'stop' : 'agent');
+  const findCause = (): ChangeCause => ((house.life ?? house.endedLife)?.isStopping === true ? 'stop' : 'agent');
   const changeLoad = (load: string, running: boolean, cause: ChangeCause) => {
     history.note(`${load} ${running ? 'runs' : 'rests'}, by ${cause}`);
     history.count('switches');
@@ -121,6 +123,7 @@ export async function createHouse(scenario: Scenario, onLine: ((line: string) =>
     config,
     lineCause: 'power',
     life: undefined,
+    endedLife: undefined,
     lives: 0,
     commands: 0,
     machine: { ahead: 0, trusted: true, bootedAt: -60_000, boots: 1 },

@@ -203,15 +203,26 @@ const FAMILIES: Readonly<Record<IncidentKind, { readonly hours: readonly [number
 
 export const incidentKinds = Object.keys(FAMILIES) as readonly IncidentKind[];
 
+/** Kinds that show most where they come often and others do not blur what they did. */
+const FOCUSES: readonly (readonly IncidentKind[])[] = [
+  ['kill', 'command'],
+  ['power-cut', 'command'],
+  ['device', 'command'],
+  ['device', 'restart', 'broker'],
+  ['network', 'service'],
+];
+
 /** The incidents of a seed: some kinds of them only, since a run with everything at once finds less than many with a few. */
 export function drawIncidents(seed: number, hours: number): readonly Incident[] {
   const swarm = createChance(seed, 'swarm');
   const share = swarm.pick([0.15, 0.35, 0.6]);
+  const focus = swarm.hits(0.4) ? swarm.pick(FOCUSES) : undefined;
   const incidents = incidentKinds.flatMap((kind): readonly Incident[] => {
-    const isOn = swarm.hits(share);
+    const isDrawn = swarm.hits(share);
     const { hours: range, draw } = FAMILIES[kind];
-    const mean = swarm.spread(range[0], range[1]) * HOUR;
-    if (!isOn) return [];
+    const drawnMean = swarm.spread(range[0], range[1]) * HOUR;
+    if (!(focus?.includes(kind) ?? isDrawn)) return [];
+    const mean = focus === undefined ? drawnMean : range[0] * HOUR;
     const chance = createChance(seed, kind);
     const drawPause = () => -Math.log(1 - chance.fraction()) * mean;
     const own: Incident[] = [];
@@ -232,17 +243,19 @@ function drawBeginning(seed: number): readonly Incident[] {
   const incident = FAMILIES[chance.pick(['network', 'service'] as const)].draw(chance, 0);
   // Longer than other troubles: an agent with data outlives an hour, a new one shows what it is worth.
   const length = { for: Math.round(chance.spread(10 * MINUTE, 24 * HOUR)) };
-  return [{ ...incident, ...length, ...(chance.hits(0.7) ? { path: chance.pick(PATHS) } : {}) } as Incident];
+  const path = chance.hits(0.5) ? '/v3/maps' : chance.pick(PATHS);
+  return [{ ...incident, ...length, ...(chance.hits(0.7) ? { path } : {}) } as Incident];
 }
 
-/** Some commands are followed by a power cut within moments: what was answered must be kept. */
+/** Some commands are followed by a power cut at one of the acts that keep and answer them: what was answered must be kept. */
 function drawFollowers(seed: number, incidents: readonly Incident[]): readonly Incident[] {
   const chance = createChance(seed, 'followers');
   const hasPowerCuts = incidents.some(({ kind }) => kind === 'power-cut');
   return incidents.flatMap(({ at, kind }) => {
-    const isFollowed = chance.hits(0.25);
-    const cut = FAMILIES['power-cut'].draw(chance, at + Math.round(chance.spread(20, 2_000)));
-    return kind === 'command' && hasPowerCuts && isFollowed ? [{ ...cut, acts: 0 } as Incident] : [];
+    const isFollowed = chance.hits(0.4);
+    const cut = FAMILIES['power-cut'].draw(chance, at);
+    const acts = chance.whole(0, 30);
+    return kind === 'command' && hasPowerCuts && isFollowed ? [{ ...cut, acts } as Incident] : [];
   });
 }
 

@@ -11,6 +11,8 @@ import { noteTroubles, strike } from './strike.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+/** Of one minute: a map that is imported from a slow disk makes thousands. */
+const MOST_EVENTS = 50_000;
 
 export interface ScenarioResult {
   readonly violations: readonly Violation[];
@@ -61,10 +63,14 @@ export async function liveScenario(scenario: Scenario, { onLine, onDay }: LiveOp
 function createCheck(house: House): () => boolean {
   const { auditor, clock, machine, troubles } = house;
   let checkedAt = 0;
+  let events = 0;
   return () => {
     if (auditor.violations.length > 0) return false;
+    events += 1;
+    if (events > MOST_EVENTS) auditor.fail('bounds', `${events} events since the check before: something spins`);
     if (clock.now() - checkedAt < MINUTE) return true;
     checkedAt = clock.now();
+    events = 0;
     noteTroubles(house);
     const { life } = house;
     const aliveSince = life?.isStopping === false ? life.startedAt : undefined;

@@ -97,6 +97,7 @@ export function endLife(house: House, kind: 'kill' | 'power-cut' | 'stop'): void
   history.count(`ended by ${kind}`);
   life.isAlive = false;
   house.life = undefined;
+  house.endedLife = life;
   broker.abandonDead();
   files.orphanUnfinished(process.pid);
   auditor.lifeEnded(kind);
@@ -198,7 +199,8 @@ function createLifeClock({ scenario, clock, machine }: House, life: Pick<Life, '
       uptime: Math.floor(clock.now() - origin) as Uptime,
       trusted: machine.trusted,
     }),
-    wakeAt: (at, _name, run) => clock.runAt(Math.max(clock.now(), Math.ceil(origin + at)), () => life.isAlive && run()),
+    // Not before a reading of the clock, which is in whole milliseconds, says so.
+    wakeAt: (at, _name, run) => clock.runAt(Math.max(clock.now(), origin + Math.ceil(at)), () => life.isAlive && run()),
   };
 }
 

@@ -67,7 +67,8 @@ function losePower(house: House, { away, clockLost, seed }: IncidentOf<'power-cu
     begin(house, { subject: `load ${name}`, length: Math.max(0, away - 500), end: () => device.endTrouble('gone') });
   }
   machine.boots += 1;
-  machine.bootedAt = clock.now() + away - 20_000;
+  // Whole, so that a reading of the clock is exact: a wake-up that reads a moment too early would be asked for again and again.
+  machine.bootedAt = Math.floor(clock.now()) + away - 20_000;
   if (clockLost) {
     const chance = createChance(seed, 'clock');
     machine.ahead -= away + chance.within(0, HOUR);
