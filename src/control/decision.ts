@@ -76,15 +76,17 @@ function presentLevelUntil(context: StepContext, load: LoadConfig, state: LoadSt
   return end === undefined || end <= context.now.uptime ? undefined : toWallTime(context, end);
 }
 
-/** The present values of the signal for people: only valid ones, and only on a trusted clock. */
+/** The present values of the signal for people: only valid ones, of one interval, and only on a trusted clock. */
 function citeSignal({ view, now }: StepContext): Pick<Decision, 'index' | 'rate'> {
   if (view === undefined || !now.trusted) return {};
   const { index, rate } = view;
+  const isIndexValid = index !== undefined && now.wall < index.validUntil;
+  // The live index holds until its successor arrives; the rate of the next interval is not the one it ranks.
+  const isRateValid =
+    rate !== undefined && now.wall < rate.until && !(isIndexValid && (index.at < rate.at || index.at >= rate.until));
   return {
-    ...(index === undefined || now.wall >= index.validUntil
-      ? {}
-      : { index: { value: index.value, age: Math.max(0, now.wall - index.at) as Duration } }),
-    ...(rate === undefined || now.wall >= rate.until ? {} : { rate: { value: rate.value, units: RATE_UNITS } }),
+    ...(isIndexValid ? { index: { value: index.value, age: Math.max(0, now.wall - index.at) as Duration } } : {}),
+    ...(isRateValid ? { rate: { value: rate.value, units: RATE_UNITS } } : {}),
   };
 }
 

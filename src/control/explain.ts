@@ -90,6 +90,12 @@ function formatPlannedWait({ decision, clock, from }: ReasonFacts): string {
     : `waiting for ${formatBetterHours(decision)} hours${from}`;
 }
 
+function formatPlannedRun({ decision: { job, money }, clock, from }: ReasonFacts): string {
+  if (job === undefined) return `planned for these hours${from}`;
+  const best = money?.objective === 'price' ? 'cheapest' : money?.objective === 'balanced' ? 'best' : 'cleanest';
+  return `planned for the ${best} hours before ${clock(job.by)}${from}`;
+}
+
 function formatBetterHours({ money }: Decision): string {
   if (money?.objective === 'price') return 'cheaper';
   return money?.objective === 'balanced' ? 'cleaner or cheaper' : 'cleaner';
@@ -113,7 +119,7 @@ const REASON_TEXTS: Record<DecisionReason, (facts: ReasonFacts) => string> = {
   'must-run': () => 'must run now to meet its deadline',
   'max-off': ({ wanted }) => `its maximum time off is over${wanted}`,
   'last-run': ({ wanted }) => `runs until it is done, its job allows no further pause${wanted}`,
-  planned: ({ from }) => `planned for these hours${from}`,
+  planned: formatPlannedRun,
   'plan-waits': formatPlannedWait,
   'goal-done': () => 'its goal is met',
   'vehicle-away': () => 'no vehicle is connected',

@@ -27,10 +27,12 @@ export function buildSignalPayload(view: SignalView, facts: { text: string; now:
     time: formatInstant(now),
     region: region ?? null,
     index: index === undefined ? null : roundTo(index.value, 2),
+    indexTime: formatTimeOrNull(index?.at),
     basis: index?.basis ?? horizon?.basis ?? 'fail-safe',
     validUntil: formatTimeOrNull(index?.validUntil),
     flat: index?.flat ?? false,
     rate: rate === undefined ? null : roundTo(convertRate(rate.value, unit), 2),
+    rateTime: formatTimeOrNull(rate?.at),
     units: unit,
     text,
   };

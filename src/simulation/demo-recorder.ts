@@ -22,7 +22,9 @@ export interface DemoRecorder {
 
 interface SignalPayload {
   readonly index: number | null;
+  readonly indexTime: string | null;
   readonly rate: number | null;
+  readonly rateTime: string | null;
   readonly basis: string;
 }
 
@@ -87,8 +89,9 @@ function createStatusRecorder(now: () => Instant, onEvent: (event: DemoEvent) =>
   const recordSignal = (signal: SignalPayload) => {
     index = signal.index ?? undefined;
     const hour = Math.floor(now() / 3_600_000);
-    // The index comes a moment before the first forecast, and with it the rate.
     if (index === undefined || signal.rate === null || hour === lastSignalHour) return;
+    // The rate of a new interval is known before the index that ranks it.
+    if (signal.indexTime !== signal.rateTime) return;
     lastSignalHour = hour;
     onEvent({ event: 'signal', at: formatNow(), index, rate: signal.rate, basis: signal.basis });
   };

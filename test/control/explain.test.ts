@@ -44,10 +44,14 @@ describe('a decision in words', () => {
       { why: 'min-on', wantedWhy: 'dirty', wanted: 'off', until: instantFrom('2026-06-03T09:10:00Z') },
     ],
     [
-      'planned for these hours; runs until 04:30; 1 h 20 min of 4 h by 07:00',
+      'planned for the cleanest hours before 07:00; runs until 04:30; 1 h 20 min of 4 h by 07:00',
       { why: 'planned', next: { level: 'off', at: instantFrom('2026-06-03T11:30:00Z') }, job: job(minutes(80)) },
     ],
     ['planned for these hours, as recent days were; runs', { why: 'planned', basis: 'own-profile' }],
+    [
+      'planned for the cleanest hours before 07:00, as recent days were; runs; 1 h of 4 h by 07:00',
+      { why: 'planned', basis: 'own-profile', job: job(hours(1)) },
+    ],
     [
       'must run now to meet its deadline; runs; 1 h of 4 h by 07:00, 25 min short',
       { why: 'must-run', job: job(hours(1), minutes(25)) },

@@ -9,9 +9,11 @@ import type { DemoEvent } from '../../src/simulation/transcript.ts';
 const START = Date.parse('2026-03-01T20:00:00Z') as Instant;
 const topics = buildTopics({ device: 'demo' });
 const health = (problem: string) => [topics.health, { problem }] as const;
+const signal = (index: number, indexTime: string, rate: number, rateTime: string) =>
+  [topics.signal, { index, indexTime, rate, rateTime, basis: 'live-index' }] as const;
 const car = (level: string, text = 'clean') => [topics.load('car'), { level, why: 'x', text, job: null }] as const;
 const tank = (level: string) => [topics.load('tank'), { level, why: 'x', text: 'clean', job: null }] as const;
-type Message = ReturnType<typeof health | typeof car>;
+type Message = ReturnType<typeof health | typeof car | typeof signal>;
 
 /** Each inner list is one moment, a minute after the one before. */
 function record(moments: readonly (readonly Message[])[]) {
@@ -50,6 +52,13 @@ describe('what a moment tells', () => {
       '20:00',
       '20:01',
       '20:02',
+    ]);
+  });
+
+  it('the signal of an hour waits for the index that ranks its rate', () => {
+    const { events } = record([[signal(7, '19:55', 500, '20:00')], [signal(33, '20:00', 500, '20:00')]]);
+    expect(events).toEqual([
+      { event: 'signal', at: '2026-03-01T20:01:00+00:00', index: 33, rate: 500, basis: 'live-index' },
     ]);
   });
 });
