@@ -1,5 +1,5 @@
 /**
- * Row 34 in full: each path alone answers wrong, in each way, under both profiles and for each plan; a load is driven all the same
+ * Row 34 in full: each path alone answers wrong, in each way, for a plan with a map and one without; a load is driven all the same
  * wherever its region and a signal are to be had, and the health document says what is wrong.
  */
 
@@ -50,21 +50,23 @@ const buildRows = ([fault, value]: FaultOnPath, path: string): Row[] =>
     ),
   );
 
+const hasMap = (plan: PlanName) => plan === 'analyst' || plan === 'pro';
+
 /**
- * Every path with every fault for every plan; profile and age take turns so that each pair of them meets each path and each fault.
- * With GRIDTIDE_PATHS=all the whole product.
+ * Every path with every fault, for one plan with a map and one without; plan, profile and age take turns so that each combination
+ * of them meets each path. With GRIDTIDE_PATHS=all the whole product.
  */
 const isChosen = ({ plan, profile, isNew }: Row, turn: number): boolean => {
   if (process.env.GRIDTIDE_PATHS === 'all') return true;
-  const wanted = (planNames.indexOf(plan) + turn) % 4;
-  return profileNames.indexOf(profile) === wanted >> 1 && isNew === (wanted % 2 === 0);
+  const at = planNames.indexOf(plan);
+  const wanted = (turn + (hasMap(plan) ? 3 : 0)) % 8;
+  return wanted >> 2 === at % 2 && profileNames.indexOf(profile) === (wanted >> 1) % 2 && isNew === (wanted % 2 === 0);
 };
 const rows = PATHS.flatMap((path, p) =>
   FAULTS.flatMap((fault, f) => buildRows(fault, path).filter((row) => isChosen(row, p + f))),
 );
 
 const CUTS: readonly FaultName[] = ['cut-body', 'truncated-json'];
-const hasMap = (plan: PlanName) => plan === 'analyst' || plan === 'pro';
 /** A new device whose plan has no map has its region from this path alone; nothing else is without a second way. */
 const isWithoutWay = ({ path, plan, isNew }: Row) => path === '/v3/region-from-loc' && !hasMap(plan) && isNew;
 
