@@ -5,8 +5,8 @@ import { minutes } from '../../src/domain/units.ts';
 import { createCrashableAgent, type LineEdgeOfLife } from './crashable-agent.ts';
 import { createTestRandom, readRepetitions } from './test-random.ts';
 
-const KILLS = readRepetitions('GRIDTIDE_KILLS', 200);
-const CUTS = readRepetitions('GRIDTIDE_POWER_CUTS', 50);
+const KILLS = readRepetitions('GRIDTIDE_KILLS', 100);
+const CUTS = readRepetitions('GRIDTIDE_POWER_CUTS', 25);
 
 const MIN_ON = minutes(20);
 const MIN_OFF = minutes(15);

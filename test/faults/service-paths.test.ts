@@ -54,10 +54,10 @@ const hasMap = (plan: PlanName) => plan === 'analyst' || plan === 'pro';
 
 /**
  * Every path with every fault, for one plan with a map and one without; plan, profile and age take turns so that each combination
- * of them meets each path. With GRIDTIDE_PATHS=all the whole product.
+ * of them meets each path. With GRIDTIDE_ROWS=all the whole product.
  */
 const isChosen = ({ plan, profile, isNew }: Row, turn: number): boolean => {
-  if (process.env.GRIDTIDE_PATHS === 'all') return true;
+  if (process.env.GRIDTIDE_ROWS === 'all') return true;
   const at = planNames.indexOf(plan);
   const wanted = (turn + (hasMap(plan) ? 3 : 0)) % 8;
   return wanted >> 2 === at % 2 && profileNames.indexOf(profile) === (wanted >> 1) % 2 && isNew === (wanted % 2 === 0);
