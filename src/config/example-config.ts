@@ -99,13 +99,16 @@ export const formatCommentedConfig = (tree: ConfigTree) =>
     '',
   ].join('\n');
 
+/** Stands where the address of the service is not known yet. */
+export const PLACEHOLDER_URL = 'https://signal.example';
+
 const EXAMPLE: ConfigTree = {
   device: 'cellar',
   place: { latitude: 38.5, longitude: -122, timezone: 'America/Los_Angeles' },
   service: {
-    url: 'https://signal.example',
-    usernameFile: '/etc/gridtide/username',
-    passwordFile: '/etc/gridtide/password',
+    url: PLACEHOLDER_URL,
+    usernameFile: 'username',
+    passwordFile: 'password',
   },
   mqtt: { url: 'mqtt://localhost:1883' },
   loads: {

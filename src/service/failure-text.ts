@@ -51,7 +51,7 @@ export function failureText(failure: Failure): string {
       return `the service rejected the credentials (${failure.cause}); check user name and password, and restart an installed agent after a change${wait}`;
     }
     case 'no-credentials':
-      return 'no user name and password are configured, so nothing was sent; give both, in files or as environment variables';
+      return 'no user name and password are configured or readable, so nothing was sent; give both: in the files that the configuration names, or to a command as $GRIDTIDE_USERNAME and $GRIDTIDE_PASSWORD; gridtide account register makes a new account';
     case 'not-entitled':
       return `the account's plan does not include this (${failure.message}); ${findIncludingPlan(failure.path)} does${suggestWithoutPlan(failure.path)}`;
     case 'throttled':

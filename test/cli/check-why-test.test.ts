@@ -12,6 +12,7 @@ import * as why from '../../src/cli/agent/why.ts';
 import * as plan from '../../src/cli/lab/plan.ts';
 import * as map from '../../src/cli/service/map.ts';
 import type { CommandModule } from '../../src/cli/shared/command.ts';
+import { PLACEHOLDER_URL } from '../../src/config/example-config.ts';
 import { days, type Instant, subtractDuration } from '../../src/domain/units.ts';
 import { createFileDisk } from '../../src/platform/file-disk.ts';
 import { createScaledClock } from '../../src/platform/system-clock.ts';
@@ -128,6 +129,7 @@ describe('gridtide check', () => {
   //  what is wrong                house                                     place of it              words
   const rows: readonly (readonly [string, ConfigOptions, string, RegExp])[] = [
     ['a password others can read', { password: 'open' }, 'service.passwordFile', /mode 644.*chmod 600/],
+    ['the address of the example', { service: PLACEHOLDER_URL }, 'service.url', /is a placeholder: write the address/],
     ['a password file that is missing', { password: 'none' }, 'service.passwordFile', /cannot be read/],
     ['an authority that is none', { ca: 'pro' }, 'service.ca', /holds no certificate/],
     ['a wrong password', { password: 'wrong' }, 'service', /rejected the credentials/],
@@ -260,6 +262,7 @@ describe('gridtide check', () => {
     const { out } = await run(check, await writeConfig({ username: 'none', password: 'none2' }));
     expect(out.match(/^WRONG .*$/gm)).toHaveLength(2);
     expect(out).toMatch(/^- +service: not contacted: first mend service.usernameFile and service.passwordFile$/m);
+    expect(out).toMatch(/^note +service: without an account: .* gridtide account register --config FILE/m);
   });
 
   it('mistakes in the file are told all at once, with exit 2, also as JSON', async () => {

@@ -9,6 +9,7 @@ import { run, spec } from '../../src/cli/agent/init.ts';
 import { findNearestZone } from '../../src/cli/agent/nearest-zone.ts';
 import type { Terminal } from '../../src/cli/shared/command.ts';
 import { parseArguments } from '../../src/cli/shared/parse-arguments.ts';
+import { PLACEHOLDER_URL } from '../../src/config/example-config.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
 import { createReferenceService } from '../../src/reference/reference-service.ts';
 import { afterTest } from '../doubles/stop-after-test.ts';
@@ -63,7 +64,8 @@ describe('without questions', () => {
     expect((await configWritten()).loads.map(({ name }) => name)).toEqual(['car', 'heating', 'water']);
   });
   it('writes the example with simulated outputs and without a broker', async () => {
-    await init(['--yes', '--dry-run', '--output', file]);
+    const { said: printed } = await init(['--yes', '--dry-run', '--output', file]);
+    expect(printed).toContain(`next: gridtide try --config ${file}`);
     const { loads, mqtt } = await configWritten();
     expect([mqtt, loads.map(({ output }) => output.kind)]).toEqual([undefined, ['dry-run', 'dry-run', 'dry-run']]);
     await expect(init(['--dry-run'])).rejects.toThrow('--dry-run goes with --yes');
@@ -262,6 +264,18 @@ describe('with answers', () => {
       place: { latitude: 38.6, longitude: -122 },
       mqtt: { url: 'mqtt://broker.example' },
     });
+  });
+
+  it('goes on without the address of a service, and then leads to try', async () => {
+    const answers = ['', '38.5', '-122', '', '', '', 'car', 'ev', '', '', '', ''];
+    const { said: printed } = await init(['--output', file], typed(answers));
+    expect(printed).toContain('stands for it in the file until you know it');
+    expect(printed).not.toContain('account name');
+    expect(printed).toMatch(
+      /\nnext: gridtide try --config .*\n.*\(gridtide account register --config .* gridtide check/,
+    );
+    expect((await configWritten()).service).toMatchObject({ url: PLACEHOLDER_URL, usernameFile: 'username' });
+    expect(await readdir(directory)).toEqual(['gridtide.yaml']);
   });
 
   it('writes nothing when the answers end early, and leaves the line of the question', async () => {

@@ -13,9 +13,11 @@ import {
   checkLines,
   checkPlace,
   checkPrices,
+  checkServiceAddress,
   checkState,
   checkTimezone,
   type Finding,
+  note,
   skipped,
 } from './device-checks.ts';
 
@@ -39,6 +41,7 @@ export const spec = {
 type Row = keyof typeof spec.options;
 
 const LOCAL_CHECKS: readonly Check[] = [
+  checkServiceAddress,
   checkFiles,
   checkPrices,
   checkState,
@@ -75,12 +78,19 @@ async function runChecks(
       for (const check of checks) findings.push(...(await check(context)));
     }
   }
+  if (findings.some(({ at, state }) => state === 'wrong' && ACCOUNT_PARTS.includes(at))) findings.push(NEW_ACCOUNT);
   if (args.flag('offline')) return findings;
   const { checkWebDevices } = await import('./web-checks.ts');
   const hidden = findings.flatMap(({ at, state }) => (state === 'skipped' ? [at] : []));
   findings.push(...(await checkWebDevices(context, hidden)));
   return findings;
 }
+
+const ACCOUNT_PARTS = ['service.url', 'service.usernameFile', 'service.passwordFile'];
+const NEW_ACCOUNT = note(
+  'service',
+  'without an account: write a user name and a password into the two files, then gridtide account register --config FILE --email ADDRESS; gridtide try needs none',
+);
 
 const MARKS = {
   ok: ['ok   ', 'green'],

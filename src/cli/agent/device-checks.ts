@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { createDocumentStore } from '../../agent/document-store.ts';
 import { loadRegionCheckedAt } from '../../agent/region-loop.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
+import { PLACEHOLDER_URL } from '../../config/example-config.ts';
 import { formatHeaderLine } from '../../domain/gpio-header.ts';
 import { listInputs, listOutputLines } from '../../domain/levels.ts';
 import { toPlace } from '../../domain/place.ts';
@@ -55,6 +56,16 @@ const isAccessible = (path: string, mode: number) =>
     () => true,
     () => false,
   );
+
+export const checkServiceAddress: Check = async ({ config: { service } }) =>
+  service.url === PLACEHOLDER_URL
+    ? [
+        wrong(
+          'service.url',
+          `${PLACEHOLDER_URL} is a placeholder: write the address of your service (docs/services.md)`,
+        ),
+      ]
+    : [];
 
 /** Every file that the configuration names; a secret file may be readable by its owner alone. */
 export const checkFiles: Check = async ({ config, env, isInstalled }) => {

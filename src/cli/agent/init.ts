@@ -95,12 +95,18 @@ async function register(
   }
 }
 
-async function writeAnswers(file: string, overwrite: boolean, terminal: Terminal): Promise<void> {
+/** Whether the account is there, so that the configuration can be checked next. */
+async function writeAnswers(file: string, overwrite: boolean, terminal: Terminal): Promise<boolean> {
   const directory = dirname(resolve(file));
   const answers = await interview(terminal, (prompt) => askHouse(prompt, directory));
   await writeHouse(file, formatCommentedConfig(answers.config), overwrite, terminal);
   await writeSecrets(answers.secrets, directory, terminal);
   await register(answers, file, terminal);
+  const { usernameFile, passwordFile } = answers.config.service as Readonly<Record<string, string>>;
+  const found = await Promise.all(
+    [usernameFile, passwordFile].map((path) => fileExists(resolve(directory, path ?? ''))),
+  );
+  return !found.includes(false);
 }
 
 async function writeHouse(file: string, text: string, overwrite: boolean, terminal: Terminal): Promise<void> {
@@ -122,11 +128,19 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const overwrite = args.flag('force');
   if (!overwrite && (await fileExists(file))) throw fileExistsError(file);
 
-  if (args.flag('yes')) await writeHouse(file, buildExampleConfig({ isDry }), overwrite, terminal);
-  else await writeAnswers(file, overwrite, terminal);
-  const isInstalled = resolve(file) === terminal.installed?.config;
-  terminal.out(
-    isInstalled ? 'next: gridtide check, then systemctl restart gridtide\n' : `next: gridtide check --config ${file}\n`,
-  );
+  const asksNothing = args.flag('yes');
+  if (asksNothing) await writeHouse(file, buildExampleConfig({ isDry }), overwrite, terminal);
+  const hasAccount = !asksNothing && (await writeAnswers(file, overwrite, terminal));
+  terminal.out(formatNextStep(file, hasAccount, terminal));
   return 0;
+}
+
+/** Without an account a check would find it missing; a trial needs none. */
+function formatNextStep(file: string, hasAccount: boolean, { installed }: Terminal): string {
+  if (resolve(file) === installed?.config) return 'next: gridtide check, then systemctl restart gridtide\n';
+  if (hasAccount) return `next: gridtide check --config ${file}\n`;
+  return [
+    `next: gridtide try --config ${file} --speed 600, which needs no account and switches nothing;`,
+    `then service.url and the files with user name and password (gridtide account register --config ${file} makes a new account), and gridtide check --config ${file}\n`,
+  ].join('\n');
 }

@@ -2,7 +2,12 @@
 
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type ConfigTree, type ConfigTreeValue, formatCommentedConfig } from '../../config/example-config.ts';
+import {
+  type ConfigTree,
+  type ConfigTreeValue,
+  formatCommentedConfig,
+  PLACEHOLDER_URL,
+} from '../../config/example-config.ts';
 import { LOAD, MAX_LOADS, MQTT, OPTIONS, PLACE, SERVICE } from '../../config/options.ts';
 import { parseConfig } from '../../config/parse-config.ts';
 import { presetNames, presets } from '../../config/presets.ts';
@@ -104,7 +109,13 @@ async function askRegistration(
 }
 
 async function askService(prompt: Prompt, directory: string) {
-  const url = await prompt.ask({ text: 'Address of the signal service', kind: SERVICE.url.valueType });
+  const text = 'Address of the signal service, if you have an account or want one now';
+  const url = await prompt.ask({ text, kind: SERVICE.url.valueType, isOptional: true });
+  if (url === undefined) {
+    prompt.say(`  ${PLACEHOLDER_URL} stands for it in the file until you know it; gridtide try needs no service\n`);
+    const service = { url: PLACEHOLDER_URL, usernameFile: 'username', passwordFile: 'password' };
+    return { service, secrets: [], registration: undefined };
+  }
   const askFile = async (what: string, fallback: string) =>
     (await askSecretFile(prompt, directory, { what, fallback })) ?? { path: fallback };
   const username = await askFile('account name', 'username');
