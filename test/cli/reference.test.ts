@@ -154,6 +154,7 @@ describe('mistakes', () => {
       /--tls-cert \/nowhere\.pem: cannot be read \(ENOENT\)/,
     ],
     [['--tls-cert', import.meta.filename, '--tls-key', import.meta.filename], /not a PEM certificate and its key/],
+    [['--tls-cert', '/dev/null', '--tls-key', '/dev/null'], /not a PEM certificate and its key/],
     [['--faults', 'rain'], /--faults rain: neither the name of a fault nor a file/],
     [['--series', '/nowhere.csv'], /--series: \/nowhere\.csv: cannot be read \(ENOENT\)/],
     [['more.csv'], /"more\.csv" is not expected without --series/],

@@ -1,5 +1,6 @@
 /** `gridtide reference`: reads the flags, starts the reference service, and runs until a signal ends it. */
 
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
@@ -193,6 +194,9 @@ async function readCertificate({ cert, key }: CertificateFiles) {
     });
   const tls = { cert: await read('--tls-cert', cert), key: await read('--tls-key', key) };
   try {
+    // A secure context takes empty files for none, and no client could connect.
+    new X509Certificate(tls.cert);
+    createPrivateKey(tls.key);
     createSecureContext(tls);
   } catch {
     throw new UsageError(`--tls-cert ${cert}, --tls-key ${key}: not a PEM certificate and its key`);
