@@ -118,6 +118,20 @@ describe('refusals', () => {
     expect(logins()).toBe(3);
   });
 
+  it('a page with 403 is a gate also when the request with the fresh token was lost', async () => {
+    const answers = [scriptedHtml(403), scriptedHtml(503)];
+    const ofOthers = counting(() => true);
+    const { service, pass, countLogins } = await start((asked) =>
+      asked.path === '/v3/forecast' ? (answers.shift() ?? scriptedHtml(403)) : ofOthers(asked),
+    );
+    expect(failureOf(await service.forecast(PSCO))).toBe('server-error');
+    for (let i = 0; i < 5; i++) {
+      await pass(minutes(4));
+      expect(failureOf(await service.forecast(PSCO))).toBe('not-entitled');
+    }
+    expect(countLogins()).toBe(2);
+  });
+
   it('a gate stays a gate for a day without a single further login', async () => {
     const {
       service,

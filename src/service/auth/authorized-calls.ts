@@ -58,13 +58,22 @@ function isTokenAccepted(sent: SendResult): boolean {
 function createRefusingPaths() {
   /** A page with 403 to a fresh token means the plan. */
   const gated = new Set<string>();
+  /** The token that a path met with such a page last. */
+  const shownPage = new Map<string, string>();
   /** Paths that answered a fresh token with 401, and whether another path has accepted a token since. */
   const refusing = new Map<string, { isAlone: boolean }>();
   return {
     recordGate: (path: string) => void gated.add(path),
+    /** Counts a page with 403; whether another token met one here before. */
+    hasShownPageBefore(path: string, token: string): boolean {
+      const before = shownPage.get(path);
+      shownPage.set(path, token);
+      return before !== undefined && before !== token;
+    },
     recordRefusal: (path: string) => void refusing.set(path, { isAlone: false }),
     recordAcceptance(path: string): void {
       gated.delete(path);
+      shownPage.delete(path);
       refusing.delete(path);
       for (const one of refusing.values()) one.isAlone = true;
     },
@@ -90,6 +99,13 @@ function createTokenRetry(tokens: TokenSource) {
     return sent;
   };
 
+  /** Two tokens, one of them fresh: neither is at fault. */
+  const concludeGate = (path: string, cause: string): SendResult => {
+    refusingPaths.recordGate(path);
+    tokens.confirmToken();
+    return toNotEntitled(cause);
+  };
+
   return async (path: string, send: (token: string) => Promise<SendResult>): Promise<SendResult> => {
     const current = await tokens.obtainToken();
     if (!current.ok) return toFailedResult(current.failure);
@@ -98,6 +114,8 @@ function createTokenRetry(tokens: TokenSource) {
     if (refusal === undefined) return acceptResult(path, first);
     const explained = refusingPaths.explain(path, refusal);
     if (explained !== undefined) return explained;
+    if (refusal.status === 403 && refusingPaths.hasShownPageBefore(path, current.value))
+      return concludeGate(path, refusal.cause);
     const renewed = await tokens.replaceToken(current.value);
     if (!renewed.ok) return toFailedResult(renewed.failure);
     const second = await send(renewed.value);
@@ -107,10 +125,7 @@ function createTokenRetry(tokens: TokenSource) {
       refusingPaths.recordRefusal(path);
       return toFailedResult({ kind: 'unauthorised', cause: repeated.cause, rejected: 'fresh-token' });
     }
-    // Two tokens, one of them fresh: neither is at fault.
-    refusingPaths.recordGate(path);
-    tokens.confirmToken();
-    return toNotEntitled(repeated.cause);
+    return concludeGate(path, repeated.cause);
   };
 }
 
