@@ -70,8 +70,8 @@ function orderByPosition(table: PieceTable): Uint32Array {
     keys[i] = position * count + i;
   }
   keys.sort();
-  // Not Uint32Array.from: it would hold each key as an object before it makes the first number.
-  const order = new Uint32Array(count);
+  // Over the keys, of which each is read before it is written over.
+  const order = new Uint32Array(keys.buffer, 0, count);
   for (let i = 0; i < count; i++) order[i] = (keys[i] as number) % count;
   return order;
 }

@@ -4,8 +4,8 @@ import { type Cell, type CellClip, isBeyond, RING_START, VERTEX_MASK } from './c
 import { createVertexDecoder, createVertexEncoder } from './vertex-codec.ts';
 
 export const BLOCK_VERTICES = 1 << 12;
-/** A polygon of so many vertices is not packed: 1 MB. */
-export const PLAIN_VERTICES = 1 << 16;
+/** A polygon of so many vertices is not packed: 0.5 MB. */
+export const PLAIN_VERTICES = 1 << 15;
 
 /** One polygon: rings without their repeated last vertex. */
 export interface PolygonRings {

@@ -20,7 +20,7 @@ const PIECE_VERTICES = 72;
 const MAX_SPLIT_GROWTH = 1.5;
 
 /** From here on a cell of a packed polygon has no list of its own: the rings of its halves are clipped from the polygon itself. */
-const MAX_LISTED_VERTICES = 1 << 15;
+const MAX_LISTED_VERTICES = 1 << 14;
 
 interface PendingCell {
   readonly box: GridBox;
@@ -132,7 +132,8 @@ class PolygonSplitter {
     if (count > MAX_LISTED_VERTICES) return { box, from, to: from, unlisted: count };
     const to = from + count;
     if (to * 2 > this.#positions.length) {
-      const larger = new Float64Array((to + MAX_LISTED_VERTICES) * 2);
+      // The system gives memory only as it is written, while an outgrown array stays until the garbage is collected.
+      const larger = new Float64Array((to + MAX_LISTED_VERTICES) * 4);
       larger.set(this.#positions);
       this.#positions = larger;
     }
