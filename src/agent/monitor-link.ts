@@ -1,6 +1,7 @@
 /** The link to the MQTT broker and its monitor; without a broker in the configuration the monitor is silent. */
 
 import type { Broker, BrokerWill } from '../domain/ports.ts';
+import { seconds } from '../domain/units.ts';
 import { formatBrokerProblem } from '../mqtt/health.ts';
 import { createMonitor, type Monitor } from '../mqtt/monitor.ts';
 import { buildClientId, buildWill } from '../mqtt/topics.ts';
@@ -30,6 +31,9 @@ const SILENT_MONITOR: Monitor = {
   async stop() {},
 };
 
+/** Every second ping of the links that release devices, so that an idle agent wakes for it less. */
+const KEEPALIVE = seconds(40);
+
 /** A link of its own for each MQTT device, whose last will releases the device should this program die. */
 export const createReleaseBrokers =
   ({ config, world }: AgentContext) =>
@@ -47,6 +51,7 @@ export function createMonitorLink({ config, world, clock, log, problems, version
     url: config.mqtt.url,
     clientId: buildClientId(config),
     will: buildWill(config),
+    keepalive: KEEPALIVE,
     ...createBrokerCredentials(config, world.secrets),
   });
   return {
