@@ -21,6 +21,7 @@ import { HOME_ASSISTANT_TOKEN, startFakeHomeAssistant } from '../doubles/fake-ho
 import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { startMqttSpy } from '../doubles/mqtt-spy.ts';
 import { runCommand } from '../doubles/run-command.ts';
+import { startScriptedService } from '../doubles/scripted-service.ts';
 import { afterTest, stopAfterTest } from '../doubles/stop-after-test.ts';
 import { TWO_REGIONS } from '../region/map-texts.ts';
 import { importText } from '../region/region-setup.ts';
@@ -379,6 +380,28 @@ describe('a load in Home Assistant', () => {
     const { code, out } = await run(test, await build('switch.car'), 'car --for 1s --json');
     expect([code, JSON.parse(out)]).toMatchObject([0, { by: 'direct', read: 'on', left: 'off' }]);
     expect(house.actions).toEqual(['switch.turn_on', 'switch.turn_off']);
+  });
+});
+
+describe('gridtide test of a device over HTTP that is not released', () => {
+  const NOT_LEFT = '"car" was not left to the rules of its device: .* \\(500\\): see its log; end the level "on" at the device';
+  const NOT_SWITCHED = '"car" was not switched: [^;]*: see its log';
+  //  what fails    off  release  end
+  const rows = [
+    ['its release', 200, 500, `^${NOT_LEFT}$`],
+    ['its command', 500, 200, `^${NOT_SWITCHED}$`],
+    ['both', 500, 500, `^${NOT_SWITCHED}; ${NOT_LEFT}$`],
+  ] as const;
+  it.each(rows)('%s fails: it says so', async (_, offStatus, releaseStatus, words) => {
+    const device = await startScriptedService(({ path }) => ({
+      status: path === '/on' ? 200 : path === '/off' ? offStatus : releaseStatus,
+    }));
+    afterTest(() => device.close());
+    const calls = ['on', 'off', 'release'].map((call) => `${call}: {url: "${device.url}/${call}"}`).join(', ');
+    const loads = `  car: {type: ev, powerKw: 7, output: {kind: http, ${calls}}}`;
+    const { code, err } = await run(test, await writeConfig({ loads }), 'car --level off', AbortSignal.abort());
+    expect(err).toMatch(new RegExp(words, 'm'));
+    expect([code, device.requests.map(({ path }) => path)]).toEqual([1, ['/off', '/on', '/release']]);
   });
 });
 

@@ -111,6 +111,17 @@ class NotSwitchedError extends JobError {
 const isSilentFailure = async (output: Output, { kind }: OutputFailure) =>
   kind === 'unconfirmed' && (await output.read()) === undefined;
 
+const formatEarlier = (error: unknown) => (error instanceof JobError ? `${error.message}; ` : '');
+
+/** Leaves the device to its own rules where it has some; throws `JobError` when it was not, together with the earlier error. */
+async function releaseDevice({ load }: LoadTest, output: Output, left: Level, earlierError: unknown): Promise<void> {
+  const released = await output.release();
+  if (typeof released === 'boolean') return;
+  throw new JobError(
+    `${formatEarlier(earlierError)}"${load.name}" was not left to the rules of its device: ${released.detail}; end the level "${left}" at the device`,
+  );
+}
+
 /** Sends the final level until it is confirmed; throws `JobError` when it is not, together with the earlier error. */
 async function restoreLevel(
   loadTest: LoadTest,
@@ -122,14 +133,11 @@ async function restoreLevel(
   const { load, clock } = loadTest;
   const wasSilent = earlierError instanceof NotSwitchedError && earlierError.isSilent;
   announceWait(loadTest, terminal, `restoring ${left}`, WHOLE_CONFIRM_TIMEOUT);
-  const before = earlierError instanceof JobError ? `${earlierError.message}; ` : '';
+  const before = formatEarlier(earlierError);
   let detail = '';
   for (let n = 0; n < RESTORE_ATTEMPTS; n++) {
     const failure = await output.apply(left);
-    if (!isOutputFailure(failure)) {
-      await output.release();
-      return;
-    }
+    if (!isOutputFailure(failure)) return;
     // Further attempts are pointless: the device has been silent twice.
     if (wasSilent && (await isSilentFailure(output, failure)))
       throw new JobError(`${before}it did not confirm the final "${left}" either: switch it off by hand`);
@@ -240,13 +248,14 @@ export async function testDirectly(
     } catch (error) {
       testError = error;
     }
-    if (testError instanceof NotSwitchedError && testError.isSilent && left === level) {
-      await output.release(); // the final level is the one that was sent
-      throw testError;
+    // A silent device was sent its final level already.
+    const isSent = testError instanceof NotSwitchedError && testError.isSilent && left === level;
+    if (!isSent) {
+      await restoreLevel(loadTest, output, left, testError, terminal);
+      confirm(left);
+      if (state !== undefined) await history?.save(state);
     }
-    await restoreLevel(loadTest, output, left, testError, terminal);
-    confirm(left);
-    if (state !== undefined) await history?.save(state);
+    await releaseDevice(loadTest, output, left, testError);
     if (testError !== undefined) throw testError;
     const isShort = isRunning(level) && !isRunning(left) && length < load.minOn;
     const remark = isShort ? `; it ran less than its minOn of ${formatDuration(load.minOn)}: give it a rest` : '';
