@@ -5,6 +5,7 @@ import type { Level } from '../domain/load-types.ts';
 import type { Cancel, Clock, ClockReading } from '../domain/ports.ts';
 import type { Output, OutputFailure } from '../outputs/output.ts';
 import { createActuators } from './actuators.ts';
+import type { LoadsFound } from './load-outputs.ts';
 
 export interface StepReport<State> {
   readonly state: State;
@@ -28,8 +29,8 @@ export interface ControlLoopParts<State> {
 }
 
 export interface ControlLoop<State> {
-  /** The first event: the levels found at the outputs. A load that cannot be read, and one whose output reports by itself, gets it once more. */
-  start(state: State, levels: Readonly<Record<string, Level>>): void;
+  /** The first event: what the outputs were found at. A load that cannot be read, and one whose output reports by itself, gets it once more. */
+  start(state: State, found: LoadsFound): void;
   /** Without effect before `start` and after `stop`. */
   feed(event: ControlEvent): void;
   /** Resolves when no output is being switched. */
@@ -72,12 +73,12 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
   };
 
   return {
-    start(initialState, levels) {
+    start(initialState, found) {
       state = initialState;
-      feed({ kind: 'found', levels });
+      feed({ kind: 'found', ...found });
       for (const { load, level, current } of decisions.values()) {
         const output = outputs.get(load);
-        const keepsLevel = load in levels && output?.watchDevice === undefined;
+        const keepsLevel = load in found.levels && output?.watchDevice === undefined;
         if (output !== undefined && actuators.isIdle(load) && !keepsLevel) actuators.requestLevel(load, level, current);
       }
     },

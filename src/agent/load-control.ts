@@ -64,9 +64,9 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
   const startLoop = (): void => {
     const { control: saved } = persistence.saved();
     const isSameBoot = saved !== undefined && world.bootId !== undefined && saved.boot === world.bootId;
-    const levels = outputs.levelsFound();
-    for (const [load, level] of Object.entries(levels)) ledger.recordLevel(load, level, clock.now());
-    controlLoop.start(initialState(site, saved?.state, isSameBoot), levels);
+    const found = outputs.found();
+    for (const [load, level] of Object.entries(found.levels)) ledger.recordLevel(load, level, clock.now());
+    controlLoop.start(initialState(site, saved?.state, isSameBoot), found);
     outputs.reportVehicles();
   };
   /** A device that does not answer delays neither the others nor the stop. */

@@ -8,6 +8,7 @@ import { createDeviceLease } from '../mqtt/device-lease.ts';
 import { type CreateOutputParts, createOutput } from '../outputs/create-output.ts';
 import {
   type DeviceStatus,
+  type FoundLevel,
   isOutputFailure,
   type MeterReading,
   type Output,
@@ -33,11 +34,18 @@ export interface LoadOutputsParts extends Pick<CreateOutputParts, 'web'> {
   readonly onButton: (load: LoadConfig, level: Level) => void;
 }
 
+/** By load. */
+export interface LoadsFound {
+  readonly levels: Readonly<Record<string, Level>>;
+  /** That chargers report to be set to. */
+  readonly amps: Readonly<Record<string, number>>;
+}
+
 export interface LoadOutputs {
   readonly byLoad: ReadonlyMap<string, Output>;
   open(): Promise<void>;
   /** By `open`, of the loads that can be read. */
-  levelsFound(): Readonly<Record<string, Level>>;
+  found(): LoadsFound;
   /** Raises the problem of a load, or resolves it. */
   reportFault(load: string, failure: OutputFailure | undefined): void;
   /**
@@ -52,8 +60,7 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
   const { problems, onReport, onStatus, onMeter, onPress, onButton } = parts;
   const outputs = createOutputs(parts);
   const byLoad = new Map(outputs.map(({ load, output }) => [load.name, output]));
-  // Without a prototype: a load may be called `constructor`.
-  const levels: Record<string, Level> = Object.create(null);
+  const opened = createFoundLoads();
 
   const reportFault = (load: string, failure: OutputFailure | undefined) =>
     raiseFailure(problems, `outputs:${load}`, load, failure);
@@ -74,12 +81,12 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
     });
     const found = await output.open();
     if (isOutputFailure(found)) reportFault(name, found);
-    else if (found.level !== undefined) levels[name] = found.level;
+    else opened.add(name, found);
   };
 
   return {
     byLoad,
-    levelsFound: () => levels,
+    found: () => opened.found,
     // Side by side: a device that is slow to report its state delays no other load.
     open: async () => void (await Promise.all(outputs.map(openOutput))),
     reportFault,
@@ -98,6 +105,19 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
     },
     async close() {
       await Promise.all(outputs.map(({ output }) => output.close()));
+    },
+  };
+}
+
+function createFoundLoads() {
+  // Without a prototype: a load may be called `constructor`.
+  const levels: Record<string, Level> = Object.create(null);
+  const amps: Record<string, number> = Object.create(null);
+  return {
+    found: { levels, amps } as LoadsFound,
+    add(load: string, found: FoundLevel): void {
+      if (found.level !== undefined) levels[load] = found.level;
+      if (found.amps !== undefined) amps[load] = found.amps;
     },
   };
 }

@@ -20,8 +20,12 @@ export type ControlEvent =
   /** Time has passed; also the first event after a start. */
   | { readonly kind: 'tick' }
   | { readonly kind: 'signal'; readonly view: SignalView }
-  /** The levels the outputs were found at before the first step; a load that cannot be read is missing. */
-  | { readonly kind: 'found'; readonly levels: Readonly<Record<string, Level>> }
+  /** What the outputs were found at before the first step; a load that cannot be read, or reports no current, is missing. */
+  | {
+      readonly kind: 'found';
+      readonly levels: Readonly<Record<string, Level>>;
+      readonly amps?: Readonly<Record<string, number>>;
+    }
   /** The output has set the level, or read-back found it there. */
   | { readonly kind: 'confirmed'; readonly load: string; readonly level: Level }
   /** The output did not set it; `disagreements` counts read-backs in a row that differ. */

@@ -82,7 +82,8 @@ function receiveEvent(
   if ('load' in event) return event.load === load.name ? applyEvent(load, state, event, now) : state;
   const { name } = load;
   const found = event.kind === 'found' && Object.hasOwn(event.levels, name) ? event.levels[name] : undefined;
-  return found === undefined ? state : applyFound(load, control, state, { found, now });
+  if (event.kind !== 'found' || found === undefined) return state;
+  return applyFound(load, control, state, { found, amps: event.amps?.[name], now });
 }
 
 function forceJobs(context: StepContext, states: readonly LoadState[]) {

@@ -52,10 +52,14 @@ export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output
       return createPolledOutput({
         ...parts,
         load: name,
+        hasCompressor: hasCompressor(load),
         device: createPolledDevice(config, { ...parts, ...parts.web }),
       });
   }
 }
+
+/** Behind SG-Ready contacts the heat pump protects its own. */
+const hasCompressor = ({ type, output }: LoadConfig) => type === 'heat-pump' && output.kind !== 'sg-ready';
 
 function createDeviceOutput(load: LoadConfig, config: MqttOutputConfig, parts: CreateOutputParts): Output {
   const { broker, clock, log, maxSends } = parts;
@@ -67,6 +71,7 @@ function createDeviceOutput(load: LoadConfig, config: MqttOutputConfig, parts: C
     broker,
     clock,
     log,
+    hasCompressor: hasCompressor(load),
     lease: parts.createLease?.(config.commandTopic) ?? SOLE_LEASE,
     ...buildRelease(load, config, parts),
     ...(maxSends === undefined ? {} : { maxSends }),

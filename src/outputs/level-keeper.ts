@@ -22,6 +22,8 @@ export interface LevelKeeperParts {
   readonly sender: CommandSender;
   /** Whether another agent switches the device now: then no report is a press, and nothing is sent again. */
   readonly isOthers?: () => boolean;
+  /** A compressor whose device reports its state: once it has stopped by itself the core decides when it starts again. */
+  readonly restsAfterStop: boolean;
   /** Whether an on or off that is reported now and was not commanded is a person's. */
   readonly mayBePress: () => boolean;
   readonly report: (update: Level | OutputFailure) => void;
@@ -49,102 +51,165 @@ export interface LevelKeeper {
 const isLevel = (reading: DeviceReading): reading is Level => reading !== 'other' && reading !== 'other-current';
 
 export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
-  const { load, clock, log, link, sender, isOthers = () => false, mayBePress, report, onPress } = parts;
-  let command: DeviceCommand | undefined;
-  let reassertedAt: readonly Uptime[] = [];
-  let isUnconfirmed = false;
-  let retryTimer: Cancel | undefined;
+  const { clock, link, sender, isOthers = () => false, mayBePress, report, onPress } = parts;
+  const sent: SentCommand = { command: undefined, wasConfirmed: false, isUnconfirmed: false };
+  const limit = createReassertionLimit(clock);
+  const reassertion = createReassertion(parts, sent, limit);
   /** Until then a report is the device's own: of its return, or a late one of a command. */
   let quietUntil: Uptime | undefined;
-  let releaseExpectedUntil: Uptime | undefined;
 
+  const beQuiet = (wait: Duration): void => {
+    quietUntil = addDuration(clock.now().uptime, wait);
+  };
   const isPress = (reading: DeviceReading): reading is Level => {
     if (!isLevel(reading) || isOthers() || !mayBePress()) return false;
     return quietUntil === undefined || clock.now().uptime >= quietUntil;
   };
 
-  const retryAt = (at: Uptime): void => {
+  return {
+    async apply(next) {
+      reassertion.cancel();
+      Object.assign(sent, { command: next, wasConfirmed: false });
+      if (next === undefined) return undefined;
+      const failure = await sender.send(next);
+      beQuiet(COMMAND_QUIET);
+      if (sent.command !== next) return failure;
+      sent.wasConfirmed = failure === undefined;
+      sent.isUnconfirmed = failure !== undefined;
+      return failure;
+    },
+    sentLevel: () => sent.command?.level,
+    checkReading(reading) {
+      const { command, isUnconfirmed } = sent;
+      if (command?.level !== undefined && reading !== command.level) {
+        if (!isPress(reading)) return reassertion.start();
+        // A person has switched: no command until the core has decided on it.
+        sent.command = undefined;
+        onPress(reading);
+        return;
+      }
+      sent.wasConfirmed ||= command?.level !== undefined;
+      if (isLevel(reading) && (isUnconfirmed || command === undefined)) report(reading);
+      sent.isUnconfirmed = false;
+    },
+    deviceReturned() {
+      beQuiet(RETURN_QUIET);
+      reassertion.start();
+    },
+    async resume() {
+      beQuiet(RETURN_QUIET);
+      const { command } = sent;
+      if (mayHaveStopped(parts, sent)) return reassertion.start();
+      if (command !== undefined && link.reading() !== command.level && !sender.isSending()) await reassertion.resend();
+    },
+    expectReport() {
+      sent.isUnconfirmed = true;
+    },
+    expectRelease(wait) {
+      limit.expectRelease(wait);
+      beQuiet(wait);
+    },
+    stop() {
+      reassertion.cancel();
+      sent.command = undefined;
+    },
+  };
+}
+
+/** The last command, and what the device made of it. */
+interface SentCommand {
+  command: DeviceCommand | undefined;
+  /** The device had its level. */
+  wasConfirmed: boolean;
+  /** It has not, or was silent since: its next report that agrees is news. */
+  isUnconfirmed: boolean;
+}
+
+function mayHaveStopped({ link, restsAfterStop }: LevelKeeperParts, { command, wasConfirmed }: SentCommand): boolean {
+  const reading = link.reading();
+  return restsAfterStop && wasConfirmed && command?.level === 'on' && (reading === 'off' || reading === undefined);
+}
+
+/** Sends the last command again to a device that left its level. */
+function createReassertion(parts: LevelKeeperParts, sent: SentCommand, limit: ReassertionLimit) {
+  const { load, clock, log, link, sender, isOthers = () => false, report } = parts;
+  let retryTimer: Cancel | undefined;
+
+  const retryAt = (at: Uptime, retry = start): void => {
     retryTimer?.();
-    retryTimer = clock.wakeAt(at, `retry ${load}`, reassert);
+    retryTimer = clock.wakeAt(at, `retry ${load}`, retry);
+  };
+  const retryAfter = (wait: Duration, retry = start) => retryAt(addDuration(clock.now().uptime, wait), retry);
+  /** The core counts the stop, and the next start. */
+  const leaveStopped = (): void => {
+    if (!mayHaveStopped(parts, sent) || sender.isSending() || !link.isOnline()) return;
+    retryTimer?.();
+    sent.command = undefined;
+    report('off');
   };
 
-  const reassert = (): void => {
-    const wanted = command?.level;
+  const start = (): void => {
+    const wanted = sent.command?.level;
     const reading = link.reading();
     if (wanted === undefined || reading === wanted || sender.isSending() || !link.isOnline()) return;
-    const answer = reading === undefined ? 'nothing' : formatReading(reading);
-    const { uptime } = clock.now();
     if (isOthers()) {
-      retryAt(addDuration(uptime, REASSERT_WINDOW));
+      retryAfter(REASSERT_WINDOW);
       return;
     }
-    reassertedAt = reassertedAt.filter((at) => at > subtractDuration(uptime, REASSERT_WINDOW));
-    const [oldest] = reassertedAt;
-    if (oldest !== undefined && reassertedAt.length >= MAX_REASSERTIONS) {
-      isUnconfirmed = true;
-      retryAt(addDuration(oldest, REASSERT_WINDOW));
+    if (mayHaveStopped(parts, sent)) {
+      sent.isUnconfirmed = true;
+      if (reading === 'off') leaveStopped();
+      else retryAfter(RETURN_QUIET, leaveStopped);
+      return;
+    }
+    const answer = reading === undefined ? 'nothing' : formatReading(reading);
+    const allowedFrom = limit.count();
+    if (allowedFrom !== undefined) {
+      sent.isUnconfirmed = true;
+      retryAt(allowedFrom);
       report(buildFoughtFailure(answer, wanted));
       return;
     }
-    if (releaseExpectedUntil === undefined || uptime >= releaseExpectedUntil) reassertedAt = [...reassertedAt, uptime];
     log('info', `"${load}": the device reports ${answer}; ${wanted} is sent again`, { load, sent: wanted });
     void resend();
   };
 
   const resend = async (): Promise<void> => {
+    const { command } = sent;
     if (command === undefined) return;
-    const resent = command;
-    const failure = await sender.send(resent, { isAgain: true });
-    if (command !== resent) return;
-    isUnconfirmed = failure !== undefined;
+    const failure = await sender.send(command, { isAgain: true });
+    if (sent.command !== command) return;
+    sent.wasConfirmed ||= failure === undefined;
+    sent.isUnconfirmed = failure !== undefined;
     if (failure === undefined) {
-      if (resent.level !== undefined) report(resent.level);
+      if (command.level !== undefined) report(command.level);
       return;
     }
     report(failure);
-    if (failure.kind !== 'offline') retryAt(addDuration(clock.now().uptime, REASSERT_WINDOW));
+    if (failure.kind !== 'offline') retryAfter(REASSERT_WINDOW);
   };
 
+  return { start, resend, cancel: () => retryTimer?.() };
+}
+
+type ReassertionLimit = ReturnType<typeof createReassertionLimit>;
+
+/** How often a command is sent again to a device that leaves its level. */
+function createReassertionLimit(clock: Clock) {
+  let countedAt: readonly Uptime[] = [];
+  let releaseExpectedUntil: Uptime | undefined;
   return {
-    async apply(next) {
-      retryTimer?.();
-      command = next;
-      if (next === undefined) return undefined;
-      const failure = await sender.send(next);
-      quietUntil = addDuration(clock.now().uptime, COMMAND_QUIET);
-      if (command === next) isUnconfirmed = failure !== undefined;
-      return failure;
+    /** From when on the next is allowed; undefined: now. What a release by the broker causes is not counted. */
+    count(): Uptime | undefined {
+      const { uptime } = clock.now();
+      countedAt = countedAt.filter((at) => at > subtractDuration(uptime, REASSERT_WINDOW));
+      const [oldest] = countedAt;
+      if (oldest !== undefined && countedAt.length >= MAX_REASSERTIONS) return addDuration(oldest, REASSERT_WINDOW);
+      if (releaseExpectedUntil === undefined || uptime >= releaseExpectedUntil) countedAt = [...countedAt, uptime];
+      return undefined;
     },
-    sentLevel: () => command?.level,
-    checkReading(reading) {
-      if (command?.level !== undefined && reading !== command.level) {
-        if (!isPress(reading)) return reassert();
-        // A person has switched: no command until the core has decided on it.
-        command = undefined;
-        onPress(reading);
-        return;
-      }
-      if (isLevel(reading) && (isUnconfirmed || command === undefined)) report(reading);
-      isUnconfirmed = false;
-    },
-    deviceReturned() {
-      quietUntil = addDuration(clock.now().uptime, RETURN_QUIET);
-      reassert();
-    },
-    async resume() {
-      quietUntil = addDuration(clock.now().uptime, RETURN_QUIET);
-      if (command !== undefined && link.reading() !== command.level && !sender.isSending()) await resend();
-    },
-    expectReport() {
-      isUnconfirmed = true;
-    },
-    expectRelease(wait) {
+    expectRelease(wait: Duration): void {
       releaseExpectedUntil = addDuration(clock.now().uptime, wait);
-      quietUntil = releaseExpectedUntil;
-    },
-    stop() {
-      retryTimer?.();
-      command = undefined;
     },
   };
 }

@@ -16,6 +16,7 @@ import {
   type DeviceHandlers,
   type DeviceLease,
   type DeviceStatus,
+  type FoundLevel,
   type Output,
   type OutputFailure,
   toConfirmedLevel,
@@ -35,12 +36,15 @@ export interface MqttOutputParts {
   readonly lease: DeviceLease;
   /** A link whose last will releases the device; absent: nothing does. */
   readonly createReleaseBroker?: () => Broker;
+  /** It switches a compressor, which may not start again right after a stop. */
+  readonly hasCompressor?: boolean;
   /** Sends of one command; fewer where a person waits for the end of it. */
   readonly maxSends?: number;
 }
 
 export function createMqttOutput(parts: MqttOutputParts): Output {
-  const { config, broker, lease } = parts;
+  const { config, broker, lease, hasCompressor = false } = parts;
+  const restsAfterStop = hasCompressor && config.stateTopic !== undefined;
   let report: (update: Level | OutputFailure) => void = () => {};
   /** What the device reports until then is the answer of `open`. */
   let isOpened = false;
@@ -57,8 +61,9 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       if (!sender.isSending()) keeper.checkReading(reading);
     },
     onAvailability(isAvailable) {
-      if (isAvailable) keeper.deviceReturned();
-      else reportUpdate(buildGoneFailure(config));
+      if (!isAvailable) return reportUpdate(buildGoneFailure(config));
+      if (restsAfterStop) void link.query();
+      keeper.deviceReturned();
     },
     async onUp() {
       await lease.acquire();
@@ -80,6 +85,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     link,
     sender,
     isOthers: () => lease.otherHolder() !== undefined,
+    restsAfterStop,
     mayBePress: () => config.press === 'always' || (config.press === 'while-available' && link.isAvailable() === true),
     report: reportUpdate,
     onPress: (level) => handlers.onPress(level),
@@ -108,9 +114,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
         );
       isOpened = true;
       const other = lease.otherHolder();
-      if (other !== undefined) return buildBusyFailure(other);
-      const level = toFoundLevel(link.reading());
-      return level === undefined ? {} : { level };
+      return other === undefined ? buildFound(link) : buildBusyFailure(other);
     },
     async apply(level, current) {
       await link.start();
@@ -135,6 +139,11 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       await Promise.all([lease.release(), releaseLink?.stop()]);
     },
   };
+}
+
+function buildFound(link: DeviceLink): FoundLevel {
+  const [level, amps] = [toFoundLevel(link.reading()), link.reportedAmps()];
+  return { ...(level === undefined ? {} : { level }), ...(amps === undefined ? {} : { amps }) };
 }
 
 function buildStatus(keeper: LevelKeeper, link: DeviceLink): DeviceStatus {

@@ -63,9 +63,15 @@ export interface DeviceHandlers {
   onMeter(reading: MeterReading): void;
 }
 
+/** What a device is found at. */
+export interface FoundLevel {
+  readonly level?: Level;
+  readonly amps?: number;
+}
+
 export interface Output {
-  /** The level found at start where it can be read, else undefined. Never changes it. May be tried again after a failure. */
-  open(): Promise<{ readonly level?: Level } | OutputFailure>;
+  /** The level found at start where it can be read, and the amperes that a charger reports to be set to. Never changes them. May be tried again after a failure. */
+  open(): Promise<FoundLevel | OutputFailure>;
   /** `current`: of a charger that is lowered. Resolves when the level is in place as far as the output can verify. Calls do not overlap. After `offline` the output sends it by itself once the link is back, unless it gets another, and reports it. */
   apply(level: Level, current?: LoadCurrent): Promise<OutputFailure | undefined>;
   /** The level read back, where the output can. */

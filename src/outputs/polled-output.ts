@@ -27,6 +27,8 @@ export interface PolledOutputParts {
   readonly device: PolledDevice;
   readonly clock: Clock;
   readonly log: Log;
+  /** It switches a compressor, which may not start again right after a stop. */
+  readonly hasCompressor?: boolean;
   readonly maxSends?: number;
 }
 
@@ -116,6 +118,7 @@ function createPolledControl(parts: PolledOutputParts, handlers: ControlHandlers
     ...parts,
     link: { reading: () => poller.state()?.reading, isOnline: () => true },
     sender,
+    restsAfterStop: parts.hasCompressor === true && device.read !== undefined,
     mayBePress: () => isPress,
     report: handlers.onReport,
     onPress: handlers.onPress,

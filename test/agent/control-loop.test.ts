@@ -49,7 +49,8 @@ loads:
     },
     onOutputFault() {},
   });
-  const start = (levels: Record<string, Level>) => loop.start(initialState(site, saved, saved !== undefined), levels);
+  const start = (levels: Record<string, Level>) =>
+    loop.start(initialState(site, saved, saved !== undefined), { levels, amps: {} });
   return {
     clock,
     loop,

@@ -31,7 +31,7 @@ it('a device whose token file cannot be read is named, and the other loads go on
     ...HANDLERS,
   });
   await outputs.open();
-  expect(outputs.levelsFound()).toEqual({ water: 'off' });
+  expect(outputs.found().levels).toEqual({ water: 'off' });
   expect(await outputs.byLoad.get('water')?.apply('on')).toBeUndefined();
   expect(problems.list().map(({ sentence }) => sentence)).toEqual([
     'load car: the token file none cannot be read, is empty or holds more than one line: write the token into it, readable by the agent',
@@ -117,7 +117,7 @@ it('loads called as parts of every object have the level of their line, or none'
     ...HANDLERS,
   });
   await outputs.open();
-  const levels = outputs.levelsFound();
+  const { levels } = outputs.found();
   expect(Object.entries(levels)).toEqual(names.map((name) => [name, 'off']));
   for (const name of ['valueof', 'hasOwnProperty']) expect(levels[name]).toBeUndefined();
 });

@@ -66,7 +66,7 @@ async function start(reportsAmps: boolean) {
     await Promise.all([...outputs.values()].map((output) => output.close()));
     await loop.stop();
   });
-  loop.start(initialState(site, undefined, false), { car: 'off', van: 'off' });
+  loop.start(initialState(site, undefined, false), { levels: { car: 'off', van: 'off' }, amps: {} });
   const override = (level: 'on' | 'off') =>
     loop.feed({ kind: 'override', load: 'van', level, for: minutes(60), source: 'local' });
   await confirmed.whenCount(2);

@@ -61,6 +61,7 @@ interface ConfigOptions {
   readonly state?: string;
 }
 
+const RELAY = '  pump: {type: generic, output: {kind: relay, pin: 17}}';
 let configs = 0;
 
 async function writeConfig(options: ConfigOptions = {}): Promise<string> {
@@ -157,7 +158,7 @@ describe('gridtide check', () => {
     ],
     [
       'a relay where there is no board',
-      { loads: '  pump: {type: generic, output: {kind: relay, pin: 17}}' },
+      { loads: RELAY },
       'loads.pump.output.pin',
       /no line can be switched|chip is not found|may not be written/,
     ],
@@ -176,6 +177,11 @@ describe('gridtide check', () => {
     expect(found.map((one: { at: string }) => one.at).filter((one: string) => one === at)).toEqual([at]);
     expect(found.find((one: { at: string }) => one.at === at).text).toMatch(words);
     expect([code, ok]).toEqual([1, false]);
+  });
+
+  it('calls no interface good that reaches none of the lines', async () => {
+    const { out } = await run(check, await writeConfig({ loads: RELAY }), '--offline');
+    expect(out).toMatch(/^note +gpio: .*: it reaches none of the configured lines\nWRONG +loads\.pump\.output\.pin: /m);
   });
 
   it('tells a plan that opens the live index alone, and is content with it', async () => {
@@ -276,7 +282,6 @@ describe('gridtide check', () => {
 });
 
 describe('gridtide run, before it starts', () => {
-  const RELAY = '  pump: {type: generic, output: {kind: relay, pin: 17}}';
   //  what is wrong                       house              line                                    words
   const rows: readonly (readonly [string, ConfigOptions, string, RegExp])[] = [
     ['a speed from nowhere', {}, '--speed 10', /--speed needs --now TIME$/],
@@ -384,7 +389,8 @@ describe('a load in Home Assistant', () => {
 });
 
 describe('gridtide test of a device over HTTP that is not released', () => {
-  const NOT_LEFT = '"car" was not left to the rules of its device: .* \\(500\\): see its log; end the level "on" at the device';
+  const NOT_LEFT =
+    '"car" was not left to the rules of its device: .* \\(500\\): see its log; end the level "on" at the device';
   const NOT_SWITCHED = '"car" was not switched: [^;]*: see its log';
   //  what fails    off  release  end
   const rows = [

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { ControlEvent } from '../../src/control/control-types.ts';
 import { hashFraction } from '../../src/domain/hash-fraction.ts';
-import { hours, type Instant, minutes, seconds } from '../../src/domain/units.ts';
+import { type Duration, hours, type Instant, minutes, seconds } from '../../src/domain/units.ts';
 import { buildSite, ControlBench, carLoad, heatingLoad, instantFrom, tankLoad } from './control-setup.ts';
 
 const NOON = instantFrom('2026-06-03T19:00:00Z');
@@ -73,12 +74,69 @@ describe('an output that does not obey', () => {
   });
 });
 
-const lastingIndex = (bench: ControlBench) => ({
+/** Follows each command and goes on reporting `reported`: a command of this level is confirmed at once, any other fails after 20 s. */
+function playMisreportingDevice(reported: 'on' | 'off') {
+  const limits = { minOn: minutes(30), minOff: minutes(15), maxStartsPerHour: 2, maxStartsPerDay: 6 };
+  const { name, ...load } = tankLoad({ ...limits, type: 'heat-pump', failSafe: reported });
+  const bench = new ControlBench(buildSite({ ...load, name }), NOON);
+  const switches: { readonly level: string; readonly at: number }[] = [];
+  let failures = 0;
+  let answer: { readonly at: number; readonly event: ControlEvent } | undefined;
+  const send = (event: ControlEvent) => {
+    for (const { level } of bench.sendUnanswered(event)) {
+      if (switches.at(-1)?.level !== level) switches.push({ level, at: bench.now.uptime });
+      failures = level === reported ? 0 : failures + 1;
+      answer = {
+        at: bench.now.uptime + (level === reported ? 1 : 20_000),
+        event:
+          level === reported
+            ? { kind: 'confirmed', load: name, level }
+            : { kind: 'failed', load: name, disagreements: failures },
+      };
+    }
+  };
+  send({ kind: 'found', levels: { tank: reported } });
+  const value = (reported === 'off' ? 5 : 95) as never;
+  send({ kind: 'signal', view: { changesAt: 8e15 as Instant, index: { ...lastingIndex(bench, 99), value } } });
+  const end = bench.now.uptime + hours(48);
+  while (bench.now.uptime < end) {
+    const next = Math.min(bench.wakeAt, answer?.at ?? Infinity);
+    bench.skip((next - bench.now.uptime) as Duration);
+    const due = answer !== undefined && answer.at <= next ? answer.event : undefined;
+    if (due !== undefined) answer = undefined;
+    send(due ?? { kind: 'tick' });
+  }
+  return switches;
+}
+
+describe('a compressor whose device follows and reports one level for ever', () => {
+  it('"off": it is started no more often than its limits, with its pause before each', () => {
+    const switches = playMisreportingDevice('off');
+    const starts = switches.flatMap(({ level, at }) => (level === 'on' ? [at] : []));
+    expect(starts.length).toBeGreaterThan(2);
+    for (const span of [1, 24] as const)
+      for (const from of starts)
+        expect(starts.filter((at) => at >= from && at < from + hours(span)).length).toBeLessThanOrEqual(
+          span === 1 ? 2 : 6,
+        );
+    for (const [i, { level, at }] of switches.entries())
+      if (level === 'on' && i > 0) expect(at - (switches[i - 1]?.at ?? 0)).toBeGreaterThanOrEqual(minutes(15));
+  });
+
+  it('"on": it is stopped at most once in its minimum time on', () => {
+    const stops = playMisreportingDevice('on').flatMap(({ level, at }) => (level === 'off' ? [at] : []));
+    expect(stops.length).toBeGreaterThan(2);
+    for (const [i, at] of stops.entries())
+      if (i > 0) expect(at - (stops[i - 1] ?? 0)).toBeGreaterThanOrEqual(minutes(30));
+  });
+});
+
+const lastingIndex = (bench: ControlBench, length = 9) => ({
   value: 5 as never,
   basis: 'live-index' as const,
   at: bench.now.wall,
-  startsUntil: (bench.now.wall + hours(9)) as Instant,
-  validUntil: (bench.now.wall + hours(9)) as Instant,
+  startsUntil: (bench.now.wall + hours(length)) as Instant,
+  validUntil: (bench.now.wall + hours(length)) as Instant,
   flat: false,
   quality: 'full' as const,
 });

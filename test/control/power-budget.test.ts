@@ -1,6 +1,7 @@
 /** How a power budget is divided: who is lowered, who waits, and that no moment draws more than there is. */
 
 import { describe, expect, it } from 'vitest';
+import type { LoadCommand } from '../../src/control/control-types.ts';
 import { explainDecision } from '../../src/control/explain.ts';
 import { getPowerPortion } from '../../src/domain/currents.ts';
 import type { Goal, LoadConfig } from '../../src/domain/load-types.ts';
@@ -116,6 +117,20 @@ describe('a power budget and chargers that take amperes', () => {
     expect([describeLoad(bench, 'car'), describeLoad(bench, 'van')]).toEqual(['10 A', '6 A']);
     const starts = bench.state.loads.map(({ starts: all }) => all.length);
     expect(starts).toEqual([1, 2]);
+  });
+
+  it('after a restart a charger counts with its own current until it has reported or confirmed a lower one', () => {
+    const { site, state, now } = settle(15.2, [car, charger('van', { minOff: minutes(0) })], (one) =>
+      one.send({ kind: 'override', load: 'van', level: 'on', for: hours(1), source: 'local' }),
+    );
+    const restart = () => new ControlBench(site, now.wall, { saved: state, sameBoot: true, uptime: now.uptime });
+    const again = restart();
+    const levels = { car: 'on', van: 'off' } as const;
+    const list = (commands: readonly LoadCommand[]) =>
+      commands.map(({ load, level, current }) => `${load} ${level} ${current?.amps}`);
+    expect(list(again.sendUnanswered({ kind: 'found', levels }))).toEqual(['car on 6', 'van on 6']);
+    expect(list(again.sendUnanswered({ kind: 'confirmed', load: 'car', level: 'on' }))).toEqual(['van on undefined']);
+    expect(list(restart().sendUnanswered({ kind: 'found', levels, amps: { car: 6 } }))).toEqual(['van on undefined']);
   });
 
   it('progress counts in proportion to the current, and the owner reads why', () => {

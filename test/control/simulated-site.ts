@@ -111,7 +111,14 @@ export class SimulatedSite {
   }
 
   private sendFound() {
-    this.send({ kind: 'found', levels: Object.fromEntries(this.devices.map(({ load, level }) => [load.name, level])) });
+    const amps = this.devices.flatMap(({ load, current }) =>
+      current === undefined ? [] : [[load.name, current.amps]],
+    );
+    this.send({
+      kind: 'found',
+      levels: Object.fromEntries(this.devices.map(({ load, level }) => [load.name, level])),
+      amps: Object.fromEntries(amps),
+    });
   }
 
   private now(): ClockReading {

@@ -40,6 +40,15 @@ describe('an MQTT device', () => {
     expect(device.commands).toEqual([]);
   });
 
+  it('of a charger finds its current too', async () => {
+    const { fixture } = await build();
+    const charger = buildMqttOutput({ preset: 'go-e', topic: 'goe/1', amps: 16 });
+    if (typeof charger === 'string') throw new Error(charger);
+    await fixture.embedded.publish('goe/1/amp', '8', { retain: true });
+    await fixture.embedded.publish('goe/1/frc', '2', { retain: true });
+    expect(await createTestOutput(buildLoad(charger), fixture).open()).toEqual({ level: 'on', amps: 8 });
+  });
+
   it('opens without a word of the device after 3 s', async () => {
     const { fixture } = await build();
     const opened = createTestOutput(buildLoad(fixture.tasmota), fixture).open();
@@ -87,6 +96,74 @@ describe('an MQTT device', () => {
     await news.whenCount(1);
     expect(device.commands).toEqual(['ON', 'ON']);
     expect(news.all).toEqual(['on']);
+  });
+
+  describe('that switches a compressor', () => {
+    const startHeatPump = async (more: Partial<MqttOutputConfig> = {}) => {
+      const { fixture, device } = await buildKnown();
+      const under = createTestOutput(buildLoad({ ...fixture.tasmota, ...more }, { type: 'heat-pump' }), fixture);
+      await under.open();
+      const news = newsOf(under);
+      await under.apply('on');
+      return { fixture, device, under, news };
+    };
+
+    it('is left off when it stops by itself: the core is told, and decides on the next start', async () => {
+      const { device, under, news } = await startHeatPump();
+      await device.publishState('OFF');
+      await news.whenCount(1);
+      expect([news.all, device.commands]).toEqual([['off'], ['ON']]);
+      expect(await under.apply('on')).toBeUndefined();
+      expect(device.commands).toEqual(['ON', 'ON']);
+    });
+
+    it('is stopped again when it starts by itself', async () => {
+      const { device, under, news } = await startHeatPump();
+      await under.apply('off');
+      await device.publishState('ON');
+      await news.whenCount(1);
+      expect([news.all, device.commands]).toEqual([['off'], ['ON', 'OFF', 'OFF']]);
+    });
+
+    it('is sent a level that it did not take when it reports again', async () => {
+      const { fixture, device, under, news } = await startHeatPump();
+      await under.apply('off');
+      device.answersCommands = false;
+      const applied = under.apply('on');
+      for (let sends = 3; sends <= 6; sends += 1) {
+        await device.whenCommands(sends);
+        while (fixture.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
+        await fixture.pass(seconds(5));
+      }
+      expect(await applied).toMatchObject({ kind: 'unconfirmed' });
+      device.answersCommands = true;
+      await device.publishState('OFF');
+      await news.whenCount(1);
+      expect(news.all).toEqual(['on']);
+    });
+
+    //  what it reports within 10 s of its return  what the core is told
+    it.each([
+      ['OFF', ['offline', 'off']],
+      [undefined, ['offline', 'off']],
+      ['ON', ['offline', 'on']],
+    ] as const)('was away by its last will and reports %s: nothing is sent', async (state, told) => {
+      const availability = { topic: 'tele/car/LWT', online: 'Online', offline: 'Offline' };
+      const query = { topic: 'cmnd/car/STATE', payload: '' };
+      const { fixture, device, news } = await startHeatPump({ availability, query });
+      const queries = createAwaitableList<string>();
+      fixture.embedded.onPublish((topic) => {
+        if (topic === query.topic) queries.add(topic);
+      });
+      await fixture.embedded.publish(availability.topic, 'Offline', { retain: true });
+      await news.whenCount(1);
+      await fixture.embedded.publish(availability.topic, 'Online', { retain: true });
+      await queries.whenCount(1);
+      if (state !== undefined) await device.publishState(state);
+      else await fixture.pass(seconds(10));
+      await news.whenCount(2);
+      expect([news.all, device.commands]).toEqual([told, ['ON']]);
+    });
   });
 
   it('is not fought with: after three times the fault is named, ten minutes later it is tried once more', async () => {

@@ -184,8 +184,11 @@ export const checkLines: Check = async ({ config, isInstalled }) => {
     return failure === undefined ? ok(at, `${name}: exists and ${use}`) : wrong(at, failure.detail);
   });
   const by = config.gpio === 'auto' ? 'chosen by probing as this user' : 'forced';
+  const text = `${INTERFACE_TEXTS[chosen]} (${by})`;
+  // A line that another program uses was reached.
+  const reachesNone = findings.every(({ state }, i) => state === 'wrong' && failures[i]?.kind !== 'busy');
   return [
-    ok('gpio', `${INTERFACE_TEXTS[chosen]} (${by})`),
+    reachesNone ? note('gpio', `${text}: it reaches none of the configured lines`) : ok('gpio', text),
     // A problem of the whole chip appears at each line of a load and is reported once.
     ...findings.filter(
       ({ at, text }, i) => findings.findIndex((other) => other.at === at && other.text === text) === i,

@@ -248,9 +248,8 @@ export async function testDirectly(
     } catch (error) {
       testError = error;
     }
-    // A silent device was sent its final level already.
-    const isSent = testError instanceof NotSwitchedError && testError.isSilent && left === level;
-    if (!isSent) {
+    const isRestored = testError instanceof NotSwitchedError && testError.isSilent && left === level;
+    if (!isRestored) {
       await restoreLevel(loadTest, output, left, testError, terminal);
       confirm(left);
       if (state !== undefined) await history?.save(state);

@@ -1,5 +1,6 @@
 /** Applies an event, a restart or the passing of time to a load's state, before any decision. */
 
+import { listLowerCurrents } from '../../domain/currents.ts';
 import { isRunning, toSupportedLevel } from '../../domain/levels.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
@@ -63,11 +64,14 @@ function rebaseUptimes(last: ClockReading | undefined, state: LoadState, now: Cl
   return isRunning(pending?.level) ? countStart(rebased, toThisBoot(pending?.at ?? last.uptime)) : rebased;
 }
 
-/** A command given just before the process ended counts as carried out now; the output's own report comes after. */
-const assumeApplied = (state: LoadState, now: ClockReading): LoadState =>
-  state.pending === undefined
-    ? state
-    : confirmLevel({ ...state, current: state.pending.current, pending: undefined }, state.pending.level, now);
+/**
+ * A command given just before the process ended counts as carried out now; the output's own report comes after. A charger counts
+ * with its own current until it reports a lower one: it may have been released or raised meanwhile.
+ */
+function assumeApplied(state: LoadState, now: ClockReading): LoadState {
+  const restarted: LoadState = { ...state, current: undefined, pending: undefined };
+  return state.pending === undefined ? restarted : confirmLevel(restarted, state.pending.level, now);
+}
 
 type LoadEvent = Extract<ControlEvent, { readonly load: string }>;
 
@@ -116,15 +120,23 @@ function applyVehicle({ goal }: LoadConfig, state: LoadState, vehicle: VehiclePr
   };
 }
 
+/** `amps`: of a charger that reports them. */
+interface FoundLoad {
+  readonly found: Level;
+  readonly amps: number | undefined;
+  readonly now: ClockReading;
+}
+
 /** A load that is found running as it was left has run on while the agent was away. */
 export function applyFound(
   load: LoadConfig,
   { restart, lastMoment }: ControlState,
   state: LoadState,
-  { found, now }: { readonly found: Level; readonly now: ClockReading },
+  { found, amps, now }: FoundLoad,
 ): LoadState {
   const level = toSupportedLevel(load, found);
   const ranOn = restart === 'same-boot' && lastMoment !== undefined && isRunning(level);
   const counted = ranOn ? countProgress(state, durationBetween(lastMoment.uptime, now.uptime), now) : state;
-  return confirmLevel(counted, level, now);
+  const current = amps === undefined ? undefined : listLowerCurrents(load).find((one) => one.amps >= amps);
+  return confirmLevel({ ...counted, current }, level, now);
 }

@@ -51,6 +51,13 @@ export const countStart = (state: LoadState, at: Uptime): LoadState => ({
   job: state.job && { ...state.job, starts: state.job.starts + 1 },
 });
 
+/** Whether a command that failed may have stopped or started a load that is now confirmed as it was before: nobody reported that, and it counts as a start. */
+const mayHaveSwitched = ({ level: before, pending, failedLevel }: LoadState, level: Level): boolean =>
+  pending?.level === level &&
+  failedLevel !== undefined &&
+  isRunning(failedLevel) !== isRunning(level) &&
+  isRunning(before) === isRunning(level);
+
 /** A level that was found, not caused, is no start; any other change counts from now. */
 export function confirmLevel(state: LoadState, level: Level, { uptime }: ClockReading): LoadState {
   const { level: before, blocks } = state;
@@ -58,7 +65,10 @@ export function confirmLevel(state: LoadState, level: Level, { uptime }: ClockRe
   const settled = pending === undefined ? { retryAt: undefined, faultUntil: undefined } : {};
   const failedLevel = state.pending?.level === level ? undefined : state.failedLevel;
   const current = !isRunning(level) ? undefined : pending === state.pending ? state.current : state.pending?.current;
-  const confirmed: LoadState = { ...state, current, pending, failedLevel, ...settled };
+  const answered: LoadState = { ...state, current, pending, failedLevel, ...settled };
+  const confirmed = mayHaveSwitched(state, level)
+    ? countStart({ ...answered, runningSince: uptime }, uptime)
+    : answered;
   if (before === level) return confirmed;
   const changed: LoadState = {
     ...confirmed,

@@ -24,6 +24,8 @@ export interface ReportedLevel {
   expectLevel(level: Level | undefined, current: DeviceCurrent | undefined): void;
   /** Whether the device has reported the current that it allows. */
   isCurrentKnown(): boolean;
+  /** That current, in amperes; undefined where its state alone tells it. */
+  reportedAmps(): number | undefined;
   forget(): void;
 }
 
@@ -66,6 +68,7 @@ export function createReportedLevel(config: MqttOutputConfig): ReportedLevel {
       allowedAmps = nextAmps;
       expected = level === 'on' ? next : undefined;
     },
+    reportedAmps: () => amps,
     isCurrentKnown: () => amps !== undefined || expected?.stateOn !== undefined,
     forget() {
       statePayload = undefined;
