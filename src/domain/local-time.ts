@@ -1,7 +1,8 @@
 /** Converts between instants and local times of day, with the gaps and doubled hours of daylight saving. */
 
 import type { LocalTime, LocalWindow, WeekTimes } from './load-types.ts';
-import { getZoneOffset, toLocalDay } from './time-zone.ts';
+import { formatLocalTime } from './text-format.ts';
+import { formatLocalDate, getZoneOffset, toLocalDay } from './time-zone.ts';
 import { days, type Instant } from './units.ts';
 
 const MINUTE = 60_000;
@@ -91,8 +92,11 @@ const WEEKDAY_NAMES = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
 
 /** `07:00` on the day of `from`, else with the weekday before it. */
 export function formatClockTime(timezone: string, at: Instant, from: Instant): string {
-  const time = toLocalTime(timezone, at);
-  const text = `${String(Math.floor(time / 60)).padStart(2, '0')}:${String(time % 60).padStart(2, '0')}`;
+  const text = formatLocalTime(toLocalTime(timezone, at));
   const day = toLocalDay(timezone, at);
   return day === toLocalDay(timezone, from) ? text : `${WEEKDAY_NAMES[toWeekday(day)]} ${text}`;
 }
+
+/** `2026-03-01 07:05`. */
+export const formatLocalDateTime = (timezone: string, at: Instant): string =>
+  `${formatLocalDate(timezone, at)} ${formatLocalTime(toLocalTime(timezone, at))}`;

@@ -81,10 +81,42 @@ describe('gridtide plan --forecast', () => {
     const loads = 'loads:\n  water: {type: tank, powerKw: 3, output: {kind: dry-run, as: relay}}\n';
     const rates = 'tariff: {currency: USD, rates: [{price: 0.62, hours: "10:00-10:30"}], otherwise: 0.3}\n';
     await writeFile(config, head + rates + loads);
-    const args = ['--forecast', file, '--need', '3h', '--by', '2026-03-02T14:00:00Z', '--config', config];
+    const args = [
+      '--forecast',
+      file,
+      '--need',
+      '3h',
+      '--by',
+      '2026-03-02T14:00:00Z',
+      '--power',
+      '1',
+      '--config',
+      config,
+    ];
     // 2 h at 0.3, half an hour at 0.62, half an hour at 0.3
     expect((await plan(...args, '--json')).json()).toMatchObject({ bill: { value: 1.06, currency: 'USD' } });
     expect((await plan(...args, '--power', '2')).out).toMatch(/2 starts, 0\.36 kg CO2, 2\.12 USD\n$/);
+  });
+
+  it('takes times of day, power and zone from the house of a configuration', async () => {
+    const config = join(folder, 'one-load.yaml');
+    const lines = [
+      'device: cellar',
+      'place: {latitude: 38.5, longitude: -122, timezone: America/Los_Angeles}',
+      'service: {url: "https://signal.example"}',
+      'loads: {car: {type: ev, powerKw: 7.2, output: {kind: dry-run}}}',
+    ];
+    await writeFile(config, lines.join('\n'));
+    const args = ['--forecast', file, '--need', '2h', '--config', config];
+    const { out } = await plan(...args, '--by', '07:00');
+    expect(out).toMatch(/^times in America\/Los_Angeles\n2026-03-01 18:00 +120 min {2}7.2 kW\n1 start, /);
+    const instants = ['--from', '2026-03-02T04:00:00Z', '--by', '2026-03-02T15:00:00Z'];
+    const spelledOut = (await plan(...args, ...instants, '--json')).json();
+    // 20:00 is after the clean hours of the evening, and 07:00 the one after it.
+    expect((await plan(...args, '--from', '20:00', '--by', '07:00', '--json')).json()).toEqual(spelledOut);
+    expect((await plan(...args, '--by', '07:00', '--power', '2', '--json')).json()).toMatchObject({
+      slots: [{ kw: 2 }],
+    });
   });
 
   it('keeps to one block when told to', async () => {
@@ -145,9 +177,9 @@ describe('gridtide plan --forecast', () => {
     ['nothing is said', [], 2, /--forecast is missing[\s\S]*--need is missing[\s\S]*--by is missing/],
     [
       'every mistake at once',
-      ['--need', 'soon', '--by', '07:00'],
+      ['--need', 'soon', '--by', 'noon'],
       2,
-      /--forecast is missing[\s\S]*--need soon: expected a duration[\s\S]*--by 07:00: expected a time with a zone/,
+      /--forecast is missing[\s\S]*--need soon: expected a duration[\s\S]*--by noon: expected a time with a zone.* or a time of day such as 07:00/,
     ],
     ['nothing is needed', ['--forecast', 'x', '--need', '0h', '--by', '2026-03-02'], 2, /--need 0: expected more/],
     ['a need with --config', ['--config', 'x.yaml', '--need', '4h'], 2, /--need needs --forecast/],

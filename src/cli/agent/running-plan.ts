@@ -6,19 +6,9 @@ import { computeJobEmissions } from '../../control/planning/schedule-job.ts';
 import type { LoadState } from '../../control/step.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
-import { toLocalTime } from '../../domain/local-time.ts';
+import { formatLocalDateTime } from '../../domain/local-time.ts';
 import { formatMoney } from '../../domain/tariff.ts';
-import { formatLocalTime } from '../../domain/text-format.ts';
-import { toLocalDay } from '../../domain/time-zone.ts';
-import {
-  type Duration,
-  days,
-  formatInstant,
-  type Instant,
-  minutes,
-  RATE_UNITS,
-  type Uptime,
-} from '../../domain/units.ts';
+import { type Duration, formatInstant, type Instant, minutes, RATE_UNITS, type Uptime } from '../../domain/units.ts';
 import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import { findOtherAgent } from '../../platform/single-instance.ts';
 import { buildSignalView } from '../../signal/freshness.ts';
@@ -121,13 +111,6 @@ function buildBill({ powerKw }: LoadConfig, { plan }: LoadState, { bill }: Saved
 
 const roundToCents = (value: number) => Math.round(value * 100) / 100;
 
-/** A time of the JSON document as local time. */
-function formatLocalDateTime(timezone: string, time: string): string {
-  const at = Date.parse(time) as Instant;
-  const day = formatInstant((toLocalDay(timezone, at) * days(1)) as Instant).slice(0, 10);
-  return `${day} ${formatLocalTime(toLocalTime(timezone, at))}`;
-}
-
 function formatPlanEnd(plan: RunningPlan, local: (time: string) => string): string {
   const { by, madeAt, isPast, feasible, shortfallMinutes, emissions, gapToBound, bill } = plan;
   const { value, units } = emissions;
@@ -146,7 +129,7 @@ function formatPlanEnd(plan: RunningPlan, local: (time: string) => string): stri
 /** One block of lines per load. */
 export function formatRunningPlans({ loads, timezone }: RunningPlans): string {
   if (loads.length === 0) return 'no load has a job\n';
-  const local = (time: string) => formatLocalDateTime(timezone, time);
+  const local = (time: string) => formatLocalDateTime(timezone, Date.parse(time) as Instant);
   const blocks = loads.map((plan) => {
     const { load, by, needMinutes, doneMinutes, mustRun, slots } = plan;
     const share = `${formatDuration(minutes(doneMinutes))} of ${formatDuration(minutes(needMinutes))}`;

@@ -1,8 +1,10 @@
 /** `gridtide plan`: the best schedule of a job from a saved forecast, or the plans of the running agent. */
 
+import type { Config } from '../../config/config.ts';
 import { computeBill } from '../../control/planning/job-pricing.ts';
 import { computeJobEmissions, planJob } from '../../control/planning/schedule-job.ts';
 import type { JobPlan } from '../../control/planning/slot-plan.ts';
+import { findNextDeadline, formatLocalDateTime } from '../../domain/local-time.ts';
 import { createTablePrices, formatMoney, type Prices } from '../../domain/tariff.ts';
 import {
   addDuration,
@@ -18,11 +20,18 @@ import {
   type LbsPerMwh,
   minutes,
   RATE_UNITS,
+  subtractDuration,
 } from '../../domain/units.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { findConfigFile } from '../shared/config-file.ts';
-import { parseAllFlags, parseDurationFlag, parseTimeFlag, readSavedForecast } from '../shared/flag-parsers.ts';
+import {
+  type Moment,
+  parseAllFlags,
+  parseDurationFlag,
+  parseMomentFlag,
+  readSavedForecast,
+} from '../shared/flag-parsers.ts';
 import { loadConfig } from '../shared/load-configuration.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
 import type { PlanResult } from './plan-result.ts';
@@ -36,15 +45,22 @@ export const spec = {
   options: {
     forecast: { value: 'FILE', help: 'the output of gridtide signal forecast --json' },
     need: { value: 'LENGTH', help: 'how long it must run, such as 4h or 90m' },
-    by: { value: 'TIME', help: 'deadline, ISO 8601 with a zone' },
-    from: { value: 'TIME', help: 'earliest start; default: the first point of the forecast' },
+    by: {
+      value: 'TIME|HH:MM',
+      help: 'deadline, ISO 8601 with a zone; a time of day: its next one, in the zone of --config or of this machine',
+    },
+    from: { value: 'TIME|HH:MM', help: 'earliest start; default: the first point of the forecast' },
     'min-on': { value: 'LENGTH', help: 'minimum running time; default: 0m' },
     'min-off': { value: 'LENGTH', help: 'minimum pause; default: 0m' },
     'max-starts': { value: 'N', range: { from: 1, whole: true }, help: 'at most this many starts; 1 is one block' },
-    power: { value: 'KW', range: { from: 0.001, to: 100_000 }, help: 'power of the load; default: 1' },
+    power: {
+      value: 'KW',
+      range: { from: 0.001, to: 100_000 },
+      help: 'power of the load; default: that of the only load of --config, else 1',
+    },
     config: {
       value: 'FILE',
-      help: 'with --forecast: its table of prices; without: the configuration of the running agent',
+      help: 'with --forecast: its zone and its table of prices; without: the configuration of the running agent',
     },
     state: STATE_ROW,
     json: { help: 'one JSON document' },
@@ -54,21 +70,23 @@ export const spec = {
     const isMissing = given.length > 0 && args.text('forecast') === undefined && args.text('config') === undefined;
     return isMissing ? [`--forecast is missing: ${given.join(' and ')} plan by a saved forecast`] : [];
   },
-  notes: ['example: gridtide plan --forecast answer.json --need 4h --by 2026-03-02T15:00:00Z --power 7.2'],
+  notes: ['example: gridtide plan --forecast answer.json --need 4h --by 07:00 --power 7.2'],
 } satisfies CommandSpec;
 
 export async function run(args: Arguments, terminal: Terminal): Promise<number> {
   if (args.text('forecast') === undefined && (await findConfigFile(args.text('config'), terminal)) !== undefined)
     return printRunningPlans(args, terminal);
-  const request = parsePlanFlags(args);
-  const horizon = await readHorizon(request.file);
+  const { file, ...flags } = parsePlanFlags(args);
+  const house = await readHouse(args.text('config'));
+  const horizon = await readHorizon(file);
+  const request = placeRequest(flags, horizon, house);
   if (request.by <= horizon.from)
     throw new JobError(
       `--by ${formatInstant(request.by)} is not after ${formatInstant(horizon.from)}, where the forecast begins`,
     );
-  const plan = computePlan(horizon, request, await readPrices(args.text('config'), horizon));
+  const plan = computePlan(horizon, request, readPrices(house, horizon));
   if (args.flag('json')) terminal.out(`${JSON.stringify(plan)}\n`);
-  else terminal.out(formatPlan(plan, request));
+  else terminal.out(formatPlan(plan, request, house));
   // The best schedule is printed; a shortfall must not look like success.
   if (!plan.feasible) throw new JobError(formatShortfall(plan, request, horizon));
   return 0;
@@ -98,7 +116,6 @@ async function printRunningPlans(args: Arguments, terminal: Terminal): Promise<n
 }
 
 interface PlanRequest {
-  readonly file: string;
   readonly need: Duration;
   readonly by: Instant;
   readonly from?: Instant;
@@ -119,20 +136,50 @@ function parseNeedFlag(args: Arguments): Duration {
   return need;
 }
 
-function parsePlanFlags(args: Arguments): PlanRequest {
-  const { from, ...flags } = parseAllFlags({
+function parsePlanFlags(args: Arguments) {
+  return parseAllFlags({
     file: () =>
       requireFlag('forecast', args.text('forecast'), 'a plan needs it, or --config FILE of the running agent'),
     need: () => parseNeedFlag(args),
-    by: () => requireFlag('by', parseTimeFlag(args, 'by')),
-    from: () => parseTimeFlag(args, 'from'),
+    by: () => requireFlag('by', parseMomentFlag(args, 'by')),
+    from: () => parseMomentFlag(args, 'from'),
     minOn: () => parseDurationFlag(args, 'min-on') ?? minutes(0),
     minOff: () => parseDurationFlag(args, 'min-off') ?? minutes(0),
     maxStarts: () => args.number('max-starts') ?? Number.POSITIVE_INFINITY,
-    power: () => (args.number('power') ?? 1) as Kilowatt,
+    power: () => args.number('power') as Kilowatt | undefined,
   });
-  if (from !== undefined && from >= flags.by) throw new UsageError('--from is not before --by');
-  return from === undefined ? flags : { ...flags, from };
+}
+
+/** What the configuration says of a plan by a saved forecast. */
+type House = Pick<Config, 'tariff' | 'place' | 'loads'>;
+
+const readHouse = async (file: string | undefined): Promise<House | undefined> =>
+  file === undefined ? undefined : loadConfig(file);
+
+/** The moments of the flags, of which a time of day is the next one after what goes before it. */
+function placeRequest(
+  { by, from, power, ...flags }: Omit<ReturnType<typeof parsePlanFlags>, 'file'>,
+  horizon: Horizon,
+  house: House | undefined,
+): PlanRequest {
+  const timezone = house?.place.timezone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const place = (moment: Moment, after: Instant): Instant => {
+    if ('at' in moment) return moment.at;
+    const { timeOfDay } = moment;
+    const everyDay = [timeOfDay, timeOfDay, timeOfDay, timeOfDay, timeOfDay, timeOfDay, timeOfDay] as const;
+    return findNextDeadline(timezone, everyDay, after) ?? after;
+  };
+  const start = from && place(from, subtractDuration(horizon.from, minutes(1)));
+  const end = place(by, start ?? horizon.from);
+  if (start !== undefined && start >= end) throw new UsageError('--from is not before --by');
+  const [only, ...others] = house?.loads ?? [];
+  const configuredPower = others.length === 0 ? only?.powerKw : undefined;
+  return {
+    ...flags,
+    by: end,
+    ...(start === undefined ? {} : { from: start }),
+    power: power ?? configuredPower ?? (1 as Kilowatt),
+  };
 }
 
 async function readHorizon(file: string): Promise<Horizon> {
@@ -184,10 +231,9 @@ function computePlan(horizon: Horizon, request: PlanRequest, prices: Prices | un
 }
 
 /** The prices of the configuration's table over the forecast; a file and a topic have none of saved forecasts. */
-async function readPrices(file: string | undefined, { from }: Horizon): Promise<Prices | undefined> {
-  if (file === undefined) return undefined;
-  const { tariff, place } = await loadConfig(file);
-  if (tariff?.source.kind !== 'table') return undefined;
+function readPrices(house: House | undefined, { from }: Horizon): Prices | undefined {
+  const { tariff, place } = house ?? {};
+  if (tariff?.source.kind !== 'table' || place === undefined) return undefined;
   return { currency: tariff.currency, spans: createTablePrices(tariff.source.table, place.timezone)(from) };
 }
 
@@ -210,11 +256,20 @@ const scheduleAtOnce = (from: Instant, by: Instant, need: Duration): JobPlan['ru
 /** Six decimal places are finer than any forecast and hide the rounding of sums. */
 const roundToSixPlaces = (value: number) => Math.round(value * 1e6) / 1e6;
 
-function formatPlan({ slots, starts, emissions: { value, units }, bill }: PlanResult, { power }: PlanRequest): string {
+function formatPlan(
+  { slots, starts, emissions: { value, units }, bill }: PlanResult,
+  { power }: PlanRequest,
+  house: House | undefined,
+): string {
+  const timezone = house?.place.timezone;
+  const formatStart = (start: string) =>
+    timezone === undefined ? start : formatLocalDateTime(timezone, Date.parse(start) as Instant);
   const lines = slots.map(
-    ({ start, minutes: length }) => `${start}  ${String(roundToSixPlaces(length)).padStart(6)} min  ${power} kW\n`,
+    ({ start, minutes: length }) =>
+      `${formatStart(start)}  ${String(roundToSixPlaces(length)).padStart(6)} min  ${power} kW\n`,
   );
   const cost = `${value.toFixed(2)} ${units === 'kg' ? 'kg CO2' : units}`;
   const price = bill === undefined ? '' : `, ${formatMoney(bill.value, bill.currency)}`;
-  return `${lines.join('')}${formatCount(starts, 'start')}, ${cost}${price}\n`;
+  const head = timezone === undefined ? '' : `times in ${timezone}\n`;
+  return `${head}${lines.join('')}${formatCount(starts, 'start')}, ${cost}${price}\n`;
 }

@@ -4,22 +4,40 @@ import { readFile } from 'node:fs/promises';
 import { findNearestWord } from '../../domain/did-you-mean.ts';
 import { parseDuration } from '../../domain/duration-text.ts';
 import { parseInstant } from '../../domain/iso-time.ts';
+import type { LocalTime } from '../../domain/load-types.ts';
 import { toPlace } from '../../domain/place.ts';
+import { parseLocalTime } from '../../domain/text-format.ts';
 import { isTimeZone } from '../../domain/time-zone.ts';
 import type { Duration, Instant, Place } from '../../domain/units.ts';
 import type { Forecast } from '../../service/api/response-types.ts';
 import { type Arguments, fileErrorText, JobError, type OptionRow, UsageError } from './command.ts';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const TIME_EXPECTS = 'a time with a zone, such as 2026-03-01T07:05:00Z, or a date';
+const parseTime = (text: string) => parseInstant(DATE.test(text) ? `${text}T00:00:00Z` : text);
 
 /** A time with a zone, or a date, which means its midnight UTC. Undefined when not given; throws `UsageError`. */
 export function parseTimeFlag<Row extends string>(args: Arguments<Row>, row: Row): Instant | undefined {
   const given = args.text(row);
   if (given === undefined) return undefined;
-  const at = parseInstant(DATE.test(given) ? `${given}T00:00:00Z` : given);
-  if (at === undefined)
-    throw new UsageError(`--${row} ${given}: expected a time with a zone, such as 2026-03-01T07:05:00Z, or a date`);
+  const at = parseTime(given);
+  if (at === undefined) throw new UsageError(`--${row} ${given}: expected ${TIME_EXPECTS}`);
   return at;
+}
+
+/** A time of day, which the caller places, or a time as `parseTimeFlag` reads it. */
+export type Moment = { readonly at: Instant } | { readonly timeOfDay: LocalTime };
+
+/** Undefined when not given; throws `UsageError`. */
+export function parseMomentFlag<Row extends string>(args: Arguments<Row>, row: Row): Moment | undefined {
+  const given = args.text(row);
+  if (given === undefined) return undefined;
+  const timeOfDay = parseLocalTime(given);
+  if (timeOfDay !== undefined) return { timeOfDay };
+  const at = parseTime(given);
+  if (at === undefined)
+    throw new UsageError(`--${row} ${given}: expected ${TIME_EXPECTS}, or a time of day such as 07:00`);
+  return { at };
 }
 
 /** Undefined when not given; throws `UsageError`. */

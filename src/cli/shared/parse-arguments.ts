@@ -11,7 +11,7 @@ import {
   type OptionRow,
   UsageError,
 } from './command.ts';
-import { parseDurationFlag, parseTimeFlag, parseZoneFlag, splitList } from './flag-parsers.ts';
+import { parseDurationFlag, parseMomentFlag, parseTimeFlag, parseZoneFlag, splitList } from './flag-parsers.ts';
 
 type Rows = CommandSpec['options'];
 type Values = Readonly<Record<string, ReturnType<typeof parseArgs>['values'][string]>>;
@@ -129,6 +129,7 @@ function requireChoices(name: string, { value, choices = [] }: OptionRow, given:
 /** The check of a value by its name in the help. */
 const VALUE_CHECKS: Readonly<Record<string, (args: Arguments, name: string) => unknown>> = {
   TIME: parseTimeFlag,
+  'TIME|HH:MM': parseMomentFlag,
   LENGTH: parseDurationFlag,
   ZONE: parseZoneFlag,
 };
