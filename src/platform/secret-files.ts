@@ -58,7 +58,7 @@ export async function findSecretProblems(
     const mode =
       isSecret && !isGuarded
         ? await stat(file).then(
-            (found) => found.mode,
+            (found) => (found.isFile() ? found.mode : 0),
             () => 0,
           )
         : 0;

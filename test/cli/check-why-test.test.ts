@@ -579,7 +579,7 @@ describeWithMosquitto('why and test around the life of an agent', () => {
     stop.abort();
     expect((await agent).code).toBe(0);
     expect((await run(why, config, 'pump')).out).toMatch(
-      /the agent is not running: its stop set the load to its fail-safe level, \w+\n/,
+      /the agent is offline at the broker: a stop sets the load to its fail-safe level, \w+\n/,
     );
     expect(await run(test, config, 'pump --for 1s')).toMatchObject({
       code: 1,
@@ -588,7 +588,7 @@ describeWithMosquitto('why and test around the life of an agent', () => {
 
     await mosquitto.kill();
     expect((await run(why, config, 'lamp')).out).toMatch(
-      /^lamp .*\nas of .*, when the agent last saved its state; the agent is not running: its stop set/,
+      /^lamp .*\nas of .*, when the agent last saved its state; no running agent is seen from here: a stop sets/,
     );
     const unknown = await run(test, config, 'lamp --for 1s');
     expect(unknown).toMatchObject({ code: 1, err: expect.stringMatching(/it is unknown whether the agent runs/) });

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDocumentStore } from '../../src/agent/document-store.ts';
 import { createPersistence } from '../../src/agent/persistence.ts';
 import { formatRunningPlans } from '../../src/cli/agent/running-plan.ts';
+import { run as runWhy, spec as whySpec } from '../../src/cli/agent/why.ts';
 import { run, spec } from '../../src/cli/lab/plan.ts';
 import { minutes } from '../../src/domain/units.ts';
 import { createFileDisk } from '../../src/platform/file-disk.ts';
@@ -224,9 +225,11 @@ loads:
     goal: {need: 4h, by: {mon-sun: "07:00"}}
 `;
 
-  it('tells what the agent has saved, and changes nothing', async () => {
-    const config = join(folder, 'gridtide.yaml');
-    const state = join(folder, 'state');
+  /** A configuration beside a state directory in which an agent, since gone, has saved a job of the car. */
+  async function saveCarJob() {
+    const home = await mkdtemp(join(folder, 'house-'));
+    const config = join(home, 'gridtide.yaml');
+    const state = join(home, 'state');
     await writeFile(config, configuration);
     await mkdir(state, { mode: 0o700 });
     const load = carLoad();
@@ -237,8 +240,12 @@ loads:
     const memory = createPersistence({ store, scratch: undefined, signalType: 'co2_moer', boot: 'one', note() {} });
     memory.saveControl(bench.state, { now: bench.now, jobs: {}, atMost: minutes(0) });
     await memory.close();
+    return { config, state };
+  }
 
-    const { json } = await plan('--config', config, '--state', state, '--json');
+  it('tells what the agent has saved, and changes nothing', async () => {
+    const { config, state } = await saveCarJob();
+    const { json, err } = await plan('--config', config, '--state', state, '--json');
     expect(json()).toMatchObject({
       loads: [
         {
@@ -256,9 +263,33 @@ loads:
         },
       ],
     });
+    // Another container, or a /proc that hides processes, may hold one.
+    expect(err).toMatch(/^no running agent of .*state is seen from here: no load follows this plan, unless one runs /);
     expect((await plan('--config', config, '--state', state)).out).toMatch(
       /the deadline 2024-06-04 07:00 has passed and this plan is from 2024-06-03 18:00: no agent has run since/,
     );
+  });
+
+  const HTTP = 'output: {kind: http, allowPlainHttp: true';
+  const [ON, OFF, RELEASE] = ['on', 'off', 'release'].map((name) => `${name}: {url: "http://127.0.0.1:1/${name}"}`);
+  //  the load                                        what a stop does
+  it.each([
+    ['output: {kind: dry-run}', 'a stop sets the load to its fail-safe level, on'],
+    ['output: {kind: dry-run}\n    failSafe: off', 'a stop sets the load to its fail-safe level, off'],
+    ['output: {kind: dry-run}\n    onStop: hold', 'a stop leaves the load at its last level'],
+    [`${HTTP}, ${ON}, ${OFF}}`, 'a stop sets the load to its fail-safe level, on'],
+    [`${HTTP}, ${ON}, ${OFF}, ${RELEASE}}`, 'a stop leaves the device to its own rules'],
+  ])('why says no more of an agent that is not seen than what its stop does: %j', async (output, stop) => {
+    const { config, state } = await saveCarJob();
+    await writeFile(config, configuration.replace('output: {kind: dry-run}', output));
+    const { out, err } = await runCommand({ spec: whySpec, run: runWhy }, [
+      'car',
+      '--config',
+      config,
+      '--state',
+      state,
+    ]);
+    expect([out, err]).toEqual([expect.stringMatching(`; no running agent is seen from here: ${stop}\n$`), '']);
   });
 
   it('tells by how much the loads together cost more than each alone would', () => {

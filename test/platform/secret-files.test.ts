@@ -89,6 +89,8 @@ describe('secrets', () => {
       { at: 'file 0', text: expect.stringMatching(/are one credential, etc_mqtt_password: give the files names/) },
       { at: 'file 1', text: expect.stringMatching(/\(file 0\) are one credential/) },
     ]);
+    // A directory is no secret; that it cannot be read is told by who reads it.
+    expect(await find(credentials)).toEqual([]);
     expect(await find(join(directory, 'open'))).toEqual([
       { at: 'file 0', text: expect.stringMatching(/open has mode 644, so others .* may read it: chmod 600/) },
     ]);

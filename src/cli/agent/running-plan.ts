@@ -57,7 +57,9 @@ export async function readRunningPlans(args: Arguments, terminal: Terminal, now:
       `${config.state} has no plan because no agent has run with this state directory; name that of the running agent with --state DIR, or start one with gridtide run`,
     );
   if ((await findOtherAgent(disk)) === undefined)
-    terminal.err(`no agent runs on ${config.state} now, so no load follows this plan; start one with gridtide run\n`);
+    terminal.err(
+      `no running agent of ${config.state} is seen from here: no load follows this plan, unless one runs in a container or hidden from this user; start one with gridtide run\n`,
+    );
   const moment = { wall: now, uptime: 0 as Uptime, trusted: true };
   const horizon =
     signalData && buildSignalView(signalData, moment, { ties: config.ties, ownRegion: signalData.region }).horizon;

@@ -105,11 +105,22 @@ function formatDocumentTime(text: unknown, timezone: string, now: Instant): stri
   return at === undefined ? String(text) : formatClockTime(timezone, at, now);
 }
 
+const hasRelease = ({ output }: LoadConfig): boolean =>
+  (output.kind === 'mqtt' && output.releasePayload !== undefined) ||
+  (output.kind === 'http' && output.release !== undefined) ||
+  (output.kind === 'home-assistant' && output.releaseState !== undefined);
+
 /** The last decision is from before the stop, which may set another level. */
-const describeStopLevel = ({ onStop, observeOnly, failSafe }: LoadConfig) =>
-  observeOnly || onStop === 'hold'
-    ? 'the load keeps its last level'
-    : `its stop set the load to its fail-safe level, ${failSafe}`;
+function describeStop(load: LoadConfig): string {
+  if (load.observeOnly || load.onStop === 'hold') return 'a stop leaves the load at its last level';
+  return hasRelease(load)
+    ? 'a stop leaves the device to its own rules'
+    : `a stop sets the load to its fail-safe level, ${load.failSafe}`;
+}
+
+/** Only what is known: the process may be hidden from this user, or live in another container; the broker may have lost its link. */
+const describeAbsence = (from: KnownDecision['from']) =>
+  from === 'state' ? 'no running agent is seen from here' : 'the agent is offline at the broker';
 
 function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, terminal: Terminal): void {
   const { out } = terminal;
@@ -128,7 +139,7 @@ function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, t
   if (online && typeof next === 'object' && next !== null && 'level' in next && 'at' in next)
     out(`next: ${next.level} at ${formatDocumentTime(next.at, timezone, now)}\n`);
   const time = from === 'state' ? `as of ${when}, when the agent last saved its state` : `decided at ${when}`;
-  out(online ? `${time}; the agent is running\n` : `${time}; the agent is not running: ${describeStopLevel(of)}\n`);
+  out(`${time}; ${online ? 'the agent is running' : `${describeAbsence(from)}: ${describeStop(of)}`}\n`);
   if (problem !== undefined) out(`${paint(terminal, 'red', 'problem')}: ${problem}\n`);
 }
 
