@@ -16,7 +16,7 @@ import { awaitBroker } from './await-broker.ts';
 import { createControlLoop } from './control-loop.ts';
 import type { Part } from './lifecycle.ts';
 import { createLoadOutputs, type LoadOutputs } from './load-outputs.ts';
-import { checkMeter } from './meter-check.ts';
+import { createMeterCheck } from './meter-check.ts';
 import { createReleaseBrokers } from './monitor-link.ts';
 import { createStepRecorder, type StepRecorderParts } from './step-recorder.ts';
 import { createVehicleWatches } from './vehicle-watch.ts';
@@ -108,6 +108,7 @@ function createReportingOutputs(
   onEvent: (event: ControlEvent) => void,
 ): ReportingOutputs {
   const { config, world, clock, log, problems } = context;
+  const checkMeter = createMeterCheck(clock, problems);
   const vehicles = createVehicleWatches(config.loads, clock, (load, vehicle) =>
     onEvent({ kind: 'vehicle', load, vehicle }),
   );
@@ -133,7 +134,7 @@ function createReportingOutputs(
     },
     onMeter(load, reading) {
       const loadConfig = config.loads.find(({ name }) => name === load);
-      if (loadConfig === undefined || !checkMeter(loadConfig, reading, problems)) return;
+      if (loadConfig === undefined || !checkMeter(loadConfig, reading)) return;
       if (reading.energy !== undefined) ledger.recordCounter(load, reading.energy, clock.now());
       vehicles.updateMeter(load, reading);
     },

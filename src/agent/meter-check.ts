@@ -1,20 +1,59 @@
 /** Compares what a device's meter reports with the power of its load: a counter in another unit is told by its factor. */
 
+import { formatDuration } from '../domain/duration-text.ts';
 import type { LoadConfig } from '../domain/load-types.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { Duration, Kilowatt, KilowattHour, Uptime } from '../domain/units.ts';
+import { exceedsPower, MAX_POWER_FACTOR } from '../ledger/counter-meter.ts';
 import type { MeterReading } from '../outputs/output.ts';
 import type { Problems } from './problems.ts';
 
-/** A load draws less than it is said to, at times; several times as much it never does. */
-const MAX_POWER_FACTOR = 5;
 /** A counter of a house is far below this in kilowatt-hours. */
 const MAX_KWH = 10_000_000;
 
 /** Whether the reading may be counted; raises the problem of its load when it may not. */
-export function checkMeter(
+export type CheckMeter = (load: LoadConfig, reading: MeterReading) => boolean;
+
+export function createMeterCheck(clock: Clock, problems: Problems): CheckMeter {
+  const lastCounts = new Map<string, CounterReading>();
+  return (load, reading) => {
+    if (!checkValues(load, reading, problems)) return false;
+    if (reading.energy === undefined) return true;
+    const count: CounterReading = { energy: reading.energy, at: clock.now().uptime };
+    checkGrowth(load, lastCounts.get(load.name), count, problems);
+    lastCounts.set(load.name, count);
+    return true;
+  };
+}
+
+interface CounterReading {
+  readonly energy: KilowattHour;
+  readonly at: Uptime;
+}
+
+/** The ledger counts nothing of a leap; the reading after it is counted from there. */
+function checkGrowth(
   { name, powerKw }: LoadConfig,
-  { power, energy }: MeterReading,
+  before: CounterReading | undefined,
+  { energy, at }: CounterReading,
   problems: Problems,
-): boolean {
+): void {
+  if (before === undefined || energy <= before.energy) return;
+  const subject = `outputs:${name} counter`;
+  const [drawn, time] = [energy - before.energy, (at - before.at) as Duration];
+  if (exceedsPower(powerKw, drawn, time))
+    problems.raise(
+      subject,
+      `load ${name}: its meter counted ${drawn.toFixed(1)} kWh within ${formatDuration(time)}, ${explainUnit(powerKw)}`,
+      'meter',
+    );
+  else problems.resolve(subject);
+}
+
+const explainUnit = (powerKw: Kilowatt) =>
+  `and its powerKw is ${powerKw}: the meter counts in another unit or powerKw is wrong, so it is not counted; correct energyUnit or powerKw`;
+
+function checkValues({ name, powerKw }: LoadConfig, { power, energy }: MeterReading, problems: Problems): boolean {
   const subject = `outputs:${name} meter`;
   const isTooStrong = power !== undefined && power > powerKw * MAX_POWER_FACTOR;
   const isTooMuch = energy !== undefined && energy > MAX_KWH;
@@ -23,10 +62,6 @@ export function checkMeter(
     return true;
   }
   const reported = isTooStrong ? `${Math.round(power)} kW` : `${Math.round(energy ?? 0)} kWh`;
-  problems.raise(
-    subject,
-    `load ${name}: its meter reports ${reported}, and its powerKw is ${powerKw}: the meter counts in another unit or powerKw is wrong, so it is not counted; correct energyUnit or powerKw`,
-    'meter',
-  );
+  problems.raise(subject, `load ${name}: its meter reports ${reported}, ${explainUnit(powerKw)}`, 'meter');
   return false;
 }

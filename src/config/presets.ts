@@ -266,7 +266,7 @@ export function buildMqttOutput(options: MqttOutputOptions): MqttOutputConfig | 
   const { preset, topic, channel, amps, energyTopic, energyPath, energyUnit, powerTopic, powerPath, ...overrides } =
     options;
   // `go-eCharger` without the serial number is the topic of no device.
-  if (preset !== 'switch' && presets[preset].topic.startsWith(`${topic.replace(/^\//, '')}/`))
+  if (preset !== 'switch' && presets[preset].topic.startsWith(`${topic.replace(/^\/|\/+$/g, '')}/`))
     return `the topic "${topic}" names no device; the preset ${preset} expects one such as ${presets[preset].topic}`;
   if (channel !== undefined && !CHANNEL_PRESETS.includes(preset))
     return `channel ${channel}: the preset ${preset} has no channels; remove it`;

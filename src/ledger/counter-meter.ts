@@ -29,8 +29,16 @@ export interface CounterMeter {
 const REST_SHARE = 0.02;
 /** Before that is judged, at least this is counted. */
 const REST_ENERGY = 0.05;
+/** A load draws less than it is said to, at times; several times as much it never does. */
+export const MAX_POWER_FACTOR = 5;
+/** A coarse counter moves in steps of a kilowatt-hour. */
+const MAX_STEP = 1;
 /** Causes kept between two readings of a counter that is silent. */
 const MAX_SPANS = 200;
+
+/** Whether a load of this power cannot have drawn so much. */
+export const exceedsPower = (powerKw: Kilowatt, drawn: number, time: Duration): boolean =>
+  drawn > MAX_STEP + (MAX_POWER_FACTOR * powerKw * time) / hours(1);
 
 export const startCounter = (
   load: Pick<CounterMeter, 'load' | 'powerKw' | 'period'>,
@@ -56,8 +64,9 @@ export function readCounter(
 ): { readonly meter: CounterMeter; readonly entries: readonly SlotEntry[] } {
   const drawn = energy - meter.energy;
   const rebased: CounterMeter = { ...meter, energy, spans: [{ from: now, cause: causeOf(meter) }] };
-  // A counter that starts anew has counted nothing since.
-  if (drawn < 0) return { meter: rebased, entries: [] };
+  // A counter that starts anew has counted nothing since, and one that leaps nothing that the load drew.
+  const time = (now.uptime - meter.spans[0].from.uptime) as Duration;
+  if (drawn < 0 || exceedsPower(meter.powerKw, drawn, time)) return { meter: rebased, entries: [] };
   const spans = findDrawingSpans(meter, drawn, now);
   // A coarse counter stands still for a while: what it counts next was drawn since it last moved.
   if (spans === 'wait') return { meter, entries: [] };

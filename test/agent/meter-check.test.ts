@@ -1,9 +1,9 @@
 /** A meter in another unit than its preset's: one sentence, nothing counted, and well again with the first reading that fits. */
 
 import { expect, it } from 'vitest';
-import { checkMeter } from '../../src/agent/meter-check.ts';
+import { createMeterCheck } from '../../src/agent/meter-check.ts';
 import { createProblems } from '../../src/agent/problems.ts';
-import type { Instant, Kilowatt, KilowattHour } from '../../src/domain/units.ts';
+import { type Instant, type Kilowatt, type KilowattHour, minutes } from '../../src/domain/units.ts';
 import type { MeterReading } from '../../src/outputs/output.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { buildLoad } from '../outputs/output-fixture.ts';
@@ -22,16 +22,38 @@ const rows: readonly (readonly [MeterReading, boolean])[] = [
 ];
 
 it.each(rows)('%j beside 7.2 kW', (reading, isCounted) => {
+  const clock = createVirtualClock(0 as Instant);
   const problems = createProblems(
-    createVirtualClock(0 as Instant),
+    clock,
     () => {},
     () => {},
   );
+  const checkMeter = createMeterCheck(clock, problems);
   const load = buildLoad({ kind: 'dry-run', as: 'relay' });
-  expect(checkMeter(load, reading, problems)).toBe(isCounted);
+  expect(checkMeter(load, reading)).toBe(isCounted);
   expect(problems.list().map(({ sentence }) => /counts in another unit or powerKw is wrong/.test(sentence))).toEqual(
     isCounted ? [] : [true],
   );
-  checkMeter(load, kw(6.8), problems);
+  checkMeter(load, kw(6.8));
   expect(problems.list()).toEqual([]);
+});
+
+it('a counter that grows by more than the load can draw is named until it grows by less', async () => {
+  const clock = createVirtualClock(0 as Instant);
+  const problems = createProblems(
+    clock,
+    () => {},
+    () => {},
+  );
+  const checkMeter = createMeterCheck(clock, problems);
+  const load = buildLoad({ kind: 'dry-run', as: 'relay' });
+  const sentences: string[] = [];
+  // In watt-hours, then in kilowatt-hours.
+  for (const energy of [1_000_000, 1_000_600, 1_000_600, 1_000, 1_000.6]) {
+    checkMeter(load, kwh(energy));
+    sentences.push(problems.list()[0]?.sentence.split(', and')[0] ?? '');
+    await clock.runUntil((clock.now().wall + minutes(5)) as Instant);
+  }
+  const named = 'load car: its meter counted 600.0 kWh within 5m';
+  expect(sentences).toEqual(['', named, named, named, '']);
 });

@@ -332,6 +332,11 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
     'loads.car.output: the topic "go-eCharger" names no device; the preset go-e expects one such as go-eCharger/123456',
   ),
   unfit(
+    'a charger whose serial number was left out',
+    mqtt({ preset: 'go-e', topic: 'go-eCharger/' }),
+    'loads.heater.output: the topic "go-eCharger/" names no device; the preset go-e expects one such as go-eCharger/123456',
+  ),
+  unfit(
     'a current of a device that takes none',
     toYaml({
       mqtt: { url: 'mqtt://localhost' },

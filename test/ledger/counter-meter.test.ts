@@ -55,6 +55,27 @@ describe('the counter of a device', () => {
       ['5 0.60', '10 0.20'],
     ],
     [
+      'counts nothing of a leap beyond what the load can draw, and goes on from there',
+      100,
+      [
+        [5, 'on'],
+        [10, 5_000],
+        [12, 5_000.2],
+        [14, 100.4],
+        [15, 100.5],
+      ],
+      ['10 0.20', '14 0.10'],
+    ],
+    [
+      'counts a step of a coarse counter',
+      100,
+      [
+        [5, 'on'],
+        [6, 101],
+      ],
+      ['5 1.00'],
+    ],
+    [
       'cuts it where a slot ends',
       0,
       [
