@@ -96,6 +96,14 @@ it.skipIf(!hasZones).each([
   expect(await findNearestZone(latitude, longitude)).toBe(zone),
 );
 
+it.skipIf(!hasZones).each([
+  ['Europe/Berlin', 'Europe/Berlin'],
+  ['Europe/London', 'Europe/Vaduz'],
+  ['UTC', 'Europe/Vaduz'],
+])('proposes for Munich on a machine of %s the zone %s', async (own, zone) =>
+  expect(await findNearestZone(48.14, 11.58, own)).toBe(zone),
+);
+
 describe('with answers', () => {
   it('asks again for an answer that is wrong, and says why', async () => {
     const answers = [
@@ -272,7 +280,7 @@ describe('with answers', () => {
     expect(printed).toContain('stands for it in the file until you know it');
     expect(printed).not.toContain('account name');
     expect(printed).toMatch(
-      /\nnext: gridtide try --config .*\n.*\(gridtide account register --config .* gridtide check/,
+      /\nnext: gridtide try --config .*\n.*\(gridtide account register --config .* run gridtide check/,
     );
     expect((await configWritten()).service).toMatchObject({ url: PLACEHOLDER_URL, usernameFile: 'username' });
     expect(await readdir(directory)).toEqual(['gridtide.yaml']);

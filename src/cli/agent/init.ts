@@ -141,6 +141,6 @@ function formatNextStep(file: string, hasAccount: boolean, { installed }: Termin
   if (hasAccount) return `next: gridtide check --config ${file}\n`;
   return [
     `next: gridtide try --config ${file} --speed 600, which needs no account and switches nothing;`,
-    `then service.url and the files with user name and password (gridtide account register --config ${file} makes a new account), and gridtide check --config ${file}\n`,
+    `then set service.url, write user name and password into their files (gridtide account register --config ${file} makes them a new account) and run gridtide check --config ${file}\n`,
   ].join('\n');
 }

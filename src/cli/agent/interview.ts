@@ -31,9 +31,8 @@ const findDefaultPower = (type: string) =>
 async function askPlace({ ask }: Prompt): Promise<ConfigTree> {
   const latitude = await ask({ text: 'Latitude of the house, degrees north', kind: PLACE.latitude.valueType });
   const longitude = await ask({ text: 'Longitude, degrees east (west is negative)', kind: PLACE.longitude.valueType });
-  const fallback =
-    (await findNearestZone(Number(latitude), Number(longitude))) ??
-    new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const fallback = (await findNearestZone(Number(latitude), Number(longitude), ownZone)) ?? ownZone;
   return dropUndefined({
     ...{ latitude, longitude },
     timezone: await ask({ text: 'Time zone', kind: PLACE.timezone.valueType, fallback }),
