@@ -9,7 +9,7 @@ import type { PingTimer } from './ping-timer.ts';
 
 export type MqttVersion = 5 | 4;
 
-/** A pulled cable is noticed after one and a half of it. */
+/** A pulled cable is noticed by the broker after one and a half of it, here after two at most. */
 const KEEPALIVE = seconds(20);
 const CONNECT_TIMEOUT = seconds(10);
 /** Largest packet accepted; a broker of version 5 learns of it. */

@@ -1,4 +1,4 @@
-/** Times the keepalive of all broker links of a process, so that they ping together and wake it once. */
+/** Times the keepalive of all broker links of a process with one timer, so that they ping together and wake it once. */
 
 import type { IClientOptions } from 'mqtt';
 import type { Cancel, Clock } from '../domain/ports.ts';
@@ -9,19 +9,21 @@ type MqttTimer = Exclude<IClientOptions['timerVariant'], string | undefined>;
 interface WaitingLink {
   readonly tick: () => void;
   readonly half: Duration;
-  readonly since: Uptime;
+  /** Its last packet or ping. */
+  since: Uptime;
   hasPinged: boolean;
-  cancel: Cancel;
 }
 
 /**
  * mqtt.js wants a tick every half keepalive: it ignores the first, pings at the second and gives the link up at the third.
- * Here the first two come together after a whole keepalive, or as soon as another link pings in its second half.
+ * Here the first two come together after a whole keepalive, or in its second half together with another link; the third with the
+ * first wake-up half a keepalive later, at the latest after a whole one.
  */
 export class PingTimer {
   readonly #clock: Clock;
   readonly #links = new Map<number, WaitingLink>();
   #lastId = 0;
+  #wake: { readonly at: Uptime; readonly cancel: Cancel } | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -35,31 +37,43 @@ export class PingTimer {
 
   #add(tick: () => void, half: Duration): number {
     const id = ++this.#lastId;
-    const since = this.#clock.now().uptime;
-    const cancel = this.#wakeAfter(milliseconds(2 * half), () => this.#pingDue(id));
-    this.#links.set(id, { tick, half, since, hasPinged: false, cancel });
+    this.#links.set(id, { tick, half, since: this.#clock.now().uptime, hasPinged: false });
+    this.#schedule();
     return id;
   }
 
   #remove(id: number): void {
-    this.#links.get(id)?.cancel();
     this.#links.delete(id);
+    // mqtt.js clears and sets at each packet, and a timer that is cancelled still wakes Node at its time.
+    queueMicrotask(() => {
+      if (this.#links.size > 0) return;
+      this.#wake?.cancel();
+      this.#wake = undefined;
+    });
   }
 
-  #wakeAfter = (wait: Duration, run: () => void): Cancel =>
-    this.#clock.wakeAt(addDuration(this.#clock.now().uptime, wait), 'broker ping', run);
+  /** An earlier wake-up stays: it schedules the next. */
+  #schedule(): void {
+    const times = [...this.#links.values()].map(({ since, half }) => addDuration(since, milliseconds(2 * half)));
+    const at = Math.min(...times) as Uptime;
+    if (this.#links.size === 0 || (this.#wake !== undefined && this.#wake.at <= at)) return;
+    this.#wake?.cancel();
+    this.#wake = { at, cancel: this.#clock.wakeAt(at, 'broker ping', this.#onWake) };
+  }
 
-  #pingDue(dueId: number): void {
+  readonly #onWake = (): void => {
+    this.#wake = undefined;
     const { uptime } = this.#clock.now();
-    for (const [id, link] of [...this.#links])
-      if (!link.hasPinged && (id === dueId || durationBetween(link.since, uptime) >= link.half)) this.#ping(link);
-  }
+    for (const link of [...this.#links.values()])
+      if (durationBetween(link.since, uptime) >= link.half) this.#tick(link, uptime);
+    this.#schedule();
+  };
 
-  #ping(link: WaitingLink): void {
+  #tick(link: WaitingLink, uptime: Uptime): void {
+    const isFirst = !link.hasPinged;
     link.hasPinged = true;
-    link.cancel();
-    link.cancel = this.#wakeAfter(link.half, link.tick);
+    link.since = uptime;
     link.tick();
-    link.tick();
+    if (isFirst) link.tick();
   }
 }

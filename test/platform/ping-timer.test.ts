@@ -20,7 +20,10 @@ async function pingTimes(joinSeconds: readonly number[], answers: readonly boole
     const id = timers.set(() => {
       ticks++;
       if (ticks === 2) events.push(`${name} pings at ${second()}`);
-      if (ticks > 2) events.push(`${name} gives up at ${second()}`);
+      if (ticks > 2) {
+        events.push(`${name} gives up at ${second()}`);
+        timers.clear(id);
+      }
       if (ticks !== 2 || !isAnswered) return;
       clock.wakeAt(addDuration(clock.now().uptime, seconds(1)), 'answer', () => {
         timers.clear(id);
@@ -39,25 +42,49 @@ async function pingTimes(joinSeconds: readonly number[], answers: readonly boole
 }
 
 describe('the pings of broker links with a keepalive of 20 s', () => {
-  it('come a whole keepalive after the last packet', async () =>
-    expect(await pingTimes([0])).toEqual(['a pings at 20', 'a pings at 41', 'a pings at 62']));
+  it('come each keepalive', async () =>
+    expect(await pingTimes([0])).toEqual(['a pings at 20', 'a pings at 40', 'a pings at 60']));
 
   it('are sent together by links that are in their second half', async () =>
-    expect(await pingTimes([0, 7])).toEqual([20, 41, 62].flatMap((at) => [`a pings at ${at}`, `b pings at ${at}`])));
+    expect(await pingTimes([0, 7])).toEqual([20, 40, 60].flatMap((at) => [`a pings at ${at}`, `b pings at ${at}`])));
 
   it('come together after one round where a link was in its first half', async () =>
     expect(await pingTimes([0, 12])).toEqual([
       'a pings at 20',
-      ...[32, 53, 74].flatMap((at) => [`b pings at ${at}`, `a pings at ${at}`]),
+      ...[32, 52, 72].flatMap((at) => [`b pings at ${at}`, `a pings at ${at}`]),
     ]));
 
-  it('end a link without an answer half a keepalive later, whatever others do', async () =>
+  it('end a link without an answer at the next wake-up of another, half a keepalive later or more', async () =>
     expect(await pingTimes([0, 15], [false, true])).toEqual([
       'a pings at 20',
-      'a gives up at 30',
+      'a gives up at 35',
       'b pings at 35',
-      'b pings at 56',
+      'b pings at 55',
+      'b pings at 75',
     ]));
 
+  it('end a link without an answer a whole keepalive later where no other wakes', async () =>
+    expect(await pingTimes([0], [false])).toEqual(['a pings at 20', 'a gives up at 40']));
+
   it('stop with the link', async () => expect(await pingTimes([0], [false], 29)).toEqual(['a pings at 20']));
+
+  it('leave no timer behind', async () => {
+    const clock = createVirtualClock(START);
+    const { timers } = new PingTimer(clock);
+    timers.clear(timers.set(() => {}, HALF));
+    await clock.waitUntilIdle();
+    expect(clock.waiting()).toEqual([]);
+  });
+
+  it('wake once for a link whose packets postpone its ping', async () => {
+    const clock = createVirtualClock(START);
+    const { timers } = new PingTimer(clock);
+    let id = timers.set(() => {}, HALF);
+    for (let at = 1; at < 20; at++) {
+      await clock.runUntil(addDuration(START, seconds(at)));
+      timers.clear(id);
+      id = timers.set(() => {}, HALF);
+    }
+    expect(clock.waiting()).toEqual(['broker ping']);
+  });
 });
