@@ -5,7 +5,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
-import { buildProgram } from './build.mjs';
+import { buildPage, buildProgram } from './build.mjs';
 
 const [name, ...args] = process.argv.slice(2);
 const root = resolve(import.meta.dirname, '..');
@@ -30,6 +30,7 @@ try {
 
 async function run() {
   await buildProgram(join(work, 'dist'));
+  await buildPage(join(work, 'dist'));
   // A folder of the bench's name holds its children: programs that it starts and measures.
   const children = await readdir(join(root, 'scripts/bench.d', name)).catch(() => []);
   const entryPoints = [

@@ -127,7 +127,7 @@ export async function buildProgram(out) {
 }
 
 /** The files that `gridtide page` serves: one script and one style sheet, with the chart inside. */
-async function buildPage(out) {
+export async function buildPage(out) {
   const browser = join(SRC, 'page', 'browser');
   const { metafile } = await build({
     absWorkingDir: ROOT,

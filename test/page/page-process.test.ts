@@ -2,12 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startProcess } from '../doubles/running-process.ts';
 import { stopAfterTest } from '../doubles/stop-after-test.ts';
+import { sendHostileRequests } from './hostile-requests.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'main.js');
 /** Of a night, with the flags of the unit; absent: a few, without flags. */
@@ -28,32 +29,6 @@ const CONFIG = [
 const readMemory = (pid: number) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 
-const PATHS = [
-  '..',
-  '%2e%2e',
-  '%00',
-  'loads/car/set',
-  '__proto__',
-  'a'.repeat(5_000),
-  'metrics',
-  'documents.json',
-  'page.js',
-];
-const METHODS = ['GET', 'POST', 'PUT', 'HEAD'];
-
-function sendHostileRequest(agent: Agent, port: number, i: number): Promise<void> {
-  const method = METHODS[i % METHODS.length] ?? 'GET';
-  const host = i % 2 === 0 ? `127.0.0.1:${port}` : 'evil.example';
-  const origin = { origin: `http://127.0.0.1:${port}`, 'content-type': 'application/json' };
-  return new Promise((resolve) => {
-    const headers = { host, ...(method === 'POST' ? origin : {}) };
-    const sent = request({ agent, port, host: '127.0.0.1', method, path: `/${PATHS[i % PATHS.length]}`, headers });
-    sent.on('response', (answer) => void answer.resume().on('close', () => resolve()));
-    sent.on('error', () => resolve());
-    sent.end(method === 'POST' ? 'x'.repeat(i % 3_000) : undefined);
-  });
-}
-
 it.skipIf(process.platform !== 'linux')(
   'stays small under hostile requests, answers on, and ends in order',
   async () => {
@@ -70,10 +45,7 @@ it.skipIf(process.platform !== 'linux')(
     const port = Number(/:(\d+)\/$/.exec(await page.waitForLine(/^page: http/))?.[1]);
     const agent = new Agent({ keepAlive: true, maxSockets: 20 });
     stopAfterTest({ stop: async () => agent.destroy() });
-    const work = Array.from({ length: 20 }, async (_, start) => {
-      for (let i = start; i < REQUESTS; i += 20) await sendHostileRequest(agent, port, i);
-    });
-    await Promise.all(work);
+    await sendHostileRequests(agent, port, REQUESTS);
     expect(readMemory(page.pid) - readMemory(bare.pid)).toBeLessThan(MOST_MEGABYTES_OVER_NODE);
     expect((await fetch(`http://127.0.0.1:${port}/documents.json`)).status).toBe(200);
     expect(await page.terminate()).toBe(0);
