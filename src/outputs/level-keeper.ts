@@ -57,13 +57,17 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
   const reassertion = createReassertion(parts, sent, limit);
   /** Until then a report is the device's own: of its return, or a late one of a command. */
   let quietUntil: Uptime | undefined;
+  /** The level of a command that the device did not confirm: it may do so late. */
+  let late: { readonly level: Level; readonly until: Uptime } | undefined;
 
   const beQuiet = (wait: Duration): void => {
     quietUntil = addDuration(clock.now().uptime, wait);
   };
   const isPress = (reading: DeviceReading): reading is Level => {
     if (!isLevel(reading) || isOthers() || !mayBePress()) return false;
-    return quietUntil === undefined || clock.now().uptime >= quietUntil;
+    const { uptime } = clock.now();
+    if (late?.level === reading && uptime < late.until) return false;
+    return quietUntil === undefined || uptime >= quietUntil;
   };
 
   return {
@@ -73,6 +77,9 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
       if (next === undefined) return undefined;
       const failure = await sender.send(next);
       beQuiet(COMMAND_QUIET);
+      if (next.level !== undefined && failure !== undefined && failure.kind !== 'offline')
+        late = { level: next.level, until: addDuration(clock.now().uptime, REASSERT_WINDOW) };
+      if (failure === undefined && late?.level === next.level) late = undefined;
       if (sent.command !== next) return failure;
       sent.wasConfirmed = failure === undefined;
       sent.isUnconfirmed = failure !== undefined;

@@ -98,6 +98,33 @@ describe('an MQTT device', () => {
     expect(news.all).toEqual(['on']);
   });
 
+  it('may answer an older command late: that is no press', async () => {
+    const { fixture, device } = await buildKnown();
+    device.answersCommands = false;
+    const under = createTestOutput(buildLoad({ ...fixture.tasmota, press: 'always' }), fixture);
+    const presses = createAwaitableList<Level>();
+    under.watchDevice?.({ onStatus() {}, onPress: (level) => presses.add(level), onMeter() {} });
+    await under.open();
+    const news = newsOf(under);
+    const applied = under.apply('on');
+    for (let sends = 1; sends <= 4; sends += 1) {
+      await device.whenCommands(sends);
+      while (fixture.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
+      await fixture.pass(seconds(5));
+    }
+    expect(await applied).toMatchObject({ kind: 'unconfirmed' });
+    expect(await under.apply('off')).toBeUndefined();
+    await fixture.pass(seconds(30));
+    device.answersCommands = true;
+    await device.publishState('ON');
+    await news.whenCount(1);
+    expect([presses.all, news.all, device.commands.at(-1)]).toEqual([[], ['off'], 'OFF']);
+    await fixture.pass(minutes(10));
+    await device.publishState('ON');
+    await presses.whenCount(1);
+    expect(presses.all).toEqual(['on']);
+  });
+
   describe('that switches a compressor', () => {
     const startHeatPump = async (more: Partial<MqttOutputConfig> = {}) => {
       const { fixture, device } = await buildKnown();
