@@ -1,9 +1,9 @@
 /** Builds what other programs import, `gridtide/client` and `gridtide/region`: one bundle each, and the declarations that they reach. */
 
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { lean } from './lean.mjs';
@@ -40,6 +40,21 @@ async function writeDeclarations(out) {
   }
 }
 
+/** Names the sources as they lie beside the installed package, wherever it was built and whatever its node_modules links to. */
+async function relocateSourceMaps(directory) {
+  for (const name of (await readdir(directory)).filter((name) => name.endsWith('.map'))) {
+    const map = JSON.parse(await readFile(join(directory, name), 'utf8'));
+    const sources = map.sources.map((source) => {
+      // Made while building: it has no file.
+      if (source.includes(':')) return basename(source);
+      const file = resolve(directory, source);
+      const at = file.indexOf('/node_modules/');
+      return `../..${at < 0 ? `/${relative(ROOT, file)}` : file.slice(at)}`;
+    });
+    await writeFile(join(directory, name), JSON.stringify({ ...map, sources }));
+  }
+}
+
 /** Adds the bundles and the declarations to `out`, the directory of the built program; gives what the bundler read. */
 export async function buildLibrary(out) {
   const { metafile } = await build({
@@ -56,6 +71,9 @@ export async function buildLibrary(out) {
     // undici's parser is nested so deeply that most of it would be white space.
     minifyWhitespace: true,
     lineLimit: 160,
+    // Files and lines of the repository for a stack, relative to the package; with the sources themselves they would be thrice as large.
+    sourcemap: true,
+    sourcesContent: false,
     legalComments: 'none',
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);",
@@ -63,6 +81,7 @@ export async function buildLibrary(out) {
     plugins: [lean],
     logLevel: 'warning',
   });
+  await relocateSourceMaps(join(out, 'library'));
   await writeDeclarations(join(out, 'types'));
   // The program beside them is CommonJS.
   for (const part of ['library', 'types']) await writeFile(join(out, part, 'package.json'), '{"type":"module"}\n');

@@ -1,7 +1,7 @@
 /** The package as another program installs it: its examples run against the reference service, its types compile, and nothing else can be imported. */
 
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { access, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -125,6 +125,25 @@ describe('the package in another program', () => {
     const { code, stderr } = await runModule(text);
     expect(code).toBe(1);
     expect(stderr).toMatch(sentence);
+  });
+
+  it('its source maps lead to files of the repository and hold no path of the machine that built it', async () => {
+    const library = join(directory, 'node_modules', 'gridtide', 'dist', 'library');
+    const maps = (await readdir(library)).filter((name) => name.endsWith('.map'));
+    expect(maps).toContain('client.js.map');
+    for (const name of maps) {
+      const { sources, sourcesContent, sourceRoot } = JSON.parse(await readFile(join(library, name), 'utf8'));
+      expect([sourcesContent, sourceRoot]).toEqual([undefined, undefined]);
+      for (const source of sources) expect(source).toMatch(/^\.\.\/\.\.\/(src|node_modules)\/[^.]|^translated:[^/]+$/);
+      for (const source of sources)
+        if (source.startsWith('../../src/')) await access(join(ROOT, 'dist', 'library', source));
+    }
+    const { stdout } = await run(
+      process.execPath,
+      ...['--enable-source-maps', '--input-type=module', '--eval'],
+      "import { createClient } from 'gridtide/client'; try { createClient({ url: 'x' }) } catch (error) { console.log(error.stack) }",
+    );
+    expect(stdout).toMatch(/gridtide\/src\/library\/exported-client\.ts:\d+/);
   });
 
   it('docs/api.md is made of its declarations: npm run build && node scripts/api-page.mjs > docs/api.md', async () => {
