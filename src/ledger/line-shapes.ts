@@ -40,24 +40,35 @@ export type Line = JobEntry | SlotsLine | SeenLine | PriceEntry | SettledLine | 
 /** A line holds at most a day of five-minute slots, so that damage costs no more. */
 export const MAX_PER_LINE = 288;
 
-const text = v.string();
-const finite = v.pipe(v.number(), v.finite());
-const positive = v.pipe(v.number(), v.finite(), v.gtValue(0));
+/** Some are printed: no control character reaches a terminal. */
+const text = v.pipe(v.string(), v.regex(/^\P{Cc}*$/u));
+const localDate = v.pipe(v.string(), v.isoDate());
+/** Sums of what is more could not be told apart, or would be no number. */
+const finite = v.pipe(v.number(), v.minValue(-1e12), v.maxValue(1e12));
+const positive = v.pipe(v.number(), v.gtValue(0), v.maxValue(1e12));
+/** Milliseconds since 1970, in the years that have four digits. */
+const instant = v.pipe(v.number(), v.minValue(0), v.maxValue(Date.UTC(9999, 0)));
+/** Milliseconds. Longer than any true slot, and a line of them stays within what a `Date` can be. */
+const YEAR = 366 * 86_400_000;
+const length = v.pipe(v.number(), v.gtValue(0), v.maxValue(YEAR));
 const texts = v.array(text);
 /** In one check: a day of rates is a line, and years of them are read at once. */
 const numbers = v.custom<readonly number[]>((value) => Array.isArray(value) && value.every(Number.isFinite));
 
 /** By kind. Words of control and signal are any text: a figure does not depend on them. */
 const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
-  job: v.object({ load: text, job: text, armedAt: finite, power: positive }),
+  job: v.object({ load: text, job: text, armedAt: instant, power: positive }),
   slots: v.object({
-    at: finite,
-    pieces: v.array(
-      v.tuple([
-        v.pipe(finite, v.minValue(0)),
-        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_PER_LINE)),
-        finite,
-      ]),
+    at: instant,
+    pieces: v.pipe(
+      v.array(
+        v.tuple([
+          v.pipe(v.number(), v.minValue(0), v.maxValue(YEAR)),
+          v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_PER_LINE)),
+          finite,
+        ]),
+      ),
+      v.maxLength(MAX_PER_LINE),
     ),
     load: text,
     metered: v.boolean(),
@@ -68,19 +79,19 @@ const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
     job: v.optional(text),
     unconfirmed: v.optional(v.literal(true)),
   }),
-  price: v.object({ at: finite, for: positive, price: finite, currency: text }),
-  seen: v.object({ region: text, at: finite, period: positive, rates: numbers, model: v.optional(text) }),
+  price: v.object({ at: instant, for: length, price: finite, currency: text }),
+  seen: v.object({ region: text, at: instant, period: length, rates: numbers, model: v.optional(text) }),
   settled: v.object({
     region: text,
-    period: positive,
+    period: length,
     model: v.optional(text),
-    readAt: finite,
-    runs: v.array(v.object({ at: finite, rates: numbers, imputed: v.optional(v.literal(true)) })),
+    readAt: instant,
+    runs: v.array(v.object({ at: instant, rates: numbers, imputed: v.optional(v.literal(true)) })),
   }),
   day: v.object({
     load: text,
-    day: text,
-    at: finite,
+    day: localDate,
+    at: instant,
     energy: finite,
     metered: finite,
     unconfirmed: finite,
@@ -97,7 +108,7 @@ const SHAPES: { readonly [Kind in Line['kind']]: v.GenericSchema } = {
     jobs: texts,
     bill: v.optional(v.object({ energy: finite, paid: finite, instead: finite, currency: text })),
   }),
-  carried: v.object({ load: text, end: finite, done: v.record(text, finite) }),
+  carried: v.object({ load: text, end: instant, done: v.record(text, finite) }),
   header: v.object({ damaged: finite, foreign: finite, timezone: v.optional(text) }),
 };
 

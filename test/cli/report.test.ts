@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as command from '../../src/cli/agent/report.ts';
 import type { Instant } from '../../src/domain/units.ts';
@@ -24,6 +25,30 @@ beforeAll(async () => {
   await writeFile(join(folder, getLedgerFile(ledgerInstant(0))), `${formatEntries(entries)}torn`);
 });
 afterAll(() => rm(folder, { recursive: true }));
+
+const HOUR_0 = ledgerInstant(0);
+const SLOTS = {
+  ...{ kind: 'slots', at: HOUR_0, load: 'car', metered: false, level: 'on' },
+  ...{ why: 'plan', basis: 'fresh-forecast', region: 'PSCO' },
+};
+const DAY = {
+  ...{ kind: 'day', load: 'car', day: '2026-03-01', at: HOUR_0, energy: 6, metered: 0, unconfirmed: 0, priced: 6 },
+  ...{ emitted: 1, instead: 2, settled: 6, imputed: 0, restated: 0, starts: 1, estimated: false },
+  ...{ baselines: ['at-once'], models: ['2026-01-01'], jobs: ['a'] },
+};
+const STRANGE_NUMBERS = [1e300, -1e300, 8.7e15, 1e-300, 0, -1];
+const STRANGE_TEXTS = ['', '__proto__', 'Mars/Olympus', '\u001b[31mred\u0007'];
+
+/** The value with one number or text in it replaced, each in turn by each strange one. */
+function* changeEachValue(value: unknown): Generator<unknown> {
+  if (typeof value === 'number') yield* STRANGE_NUMBERS;
+  else if (typeof value === 'string') yield* STRANGE_TEXTS;
+  else if (Array.isArray(value)) {
+    for (const [i, one] of value.entries()) for (const changed of changeEachValue(one)) yield value.with(i, changed);
+  } else if (typeof value === 'object' && value !== null)
+    for (const [key, one] of Object.entries(value))
+      for (const changed of key === 'kind' ? [] : changeEachValue(one)) yield { ...value, [key]: changed };
+}
 
 const report = (...words: string[]) => runCommand(command, words);
 
@@ -59,6 +84,36 @@ describe('gridtide report', () => {
       code: 1,
       err: expect.stringMatching(/ledger-2026-03\.jsonl cannot be read \(EISDIR\)/),
     });
+  });
+  //  one line of each kind
+  it.each<Readonly<Record<string, unknown>>>([
+    { kind: 'job', load: 'car', job: 'a', armedAt: HOUR_0, power: 6 },
+    { ...SLOTS, job: 'a', pieces: [[300_000, 12, 0.5]] },
+    { kind: 'price', at: HOUR_0, for: 3_600_000, price: 0.3, currency: 'USD' },
+    { kind: 'seen', region: 'PSCO', at: HOUR_0, period: 300_000, rates: [900, 800], model: '2026-01-01' },
+    {
+      kind: 'settled',
+      region: 'PSCO',
+      period: 300_000,
+      readAt: HOUR_0,
+      runs: [{ at: HOUR_0, rates: [900], imputed: true }],
+    },
+    { ...DAY, bill: { energy: 6, paid: 2, instead: 3, currency: 'USD' } },
+    { kind: 'carried', load: 'car', end: HOUR_0, done: { a: 3 } },
+    { kind: 'header', damaged: 0, foreign: 0, timezone: 'America/Denver' },
+  ])('counts or skips a line of another version, whatever stands in it: $kind', async (line) => {
+    const state = await mkdtemp(join(folder, 'other-'));
+    const file = join(state, getLedgerFile(ledgerInstant(0)));
+    for (const changed of changeEachValue(line)) {
+      const json = JSON.stringify(changed);
+      const usual = formatEntries([...seenEntries(0, [1000, 500]), ...slotEntries(1)]);
+      await writeFile(file, `${usual}${crc32(json).toString(16).padStart(8, '0')} ${json}\n`);
+      for (const words of [['--json'], ['--month'], ['--csv']]) {
+        const { code, out, err } = await report('--state', state, ...words);
+        expect([json, code, /\p{Cc}/u.test(`${out}${err}`.replaceAll('\n', ''))]).toEqual([json, 0, false]);
+        expect(out).toContain('car');
+      }
+    }
   });
   it('says it in lines a person can read', async () => {
     const { out } = await report('--state', folder, '--month');
