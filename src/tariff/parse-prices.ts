@@ -97,6 +97,9 @@ function readUnit(unit: unknown): { readonly factor: number } | undefined {
   return text.endsWith('kwh') ? { factor: 1 } : undefined;
 }
 
+/** The currency of a unit such as SEK/kWh. */
+const readUnitCurrency = (unit: unknown) => (typeof unit === 'string' ? /^(\w+)\//.exec(unit)?.[1] : undefined);
+
 /** The first of these keys in the document or in a part of it. */
 function findDeep(value: unknown, keys: readonly string[], depth = 0): unknown {
   if (!isDocument(value) || depth > MAX_DEPTH) return undefined;
@@ -134,10 +137,12 @@ export function parsePriceMessage(text: string, currency: string): ParsedPrices 
     return refuse(
       'are one number, and a plan needs hours ahead; name a topic with a list, such as evcc/site/forecast/grid',
     );
-  const written = findDeep(document, ['currency']);
-  if (typeof written === 'string' && /^[A-Z]{3}$/.test(written) && written !== currency)
-    return refuse(`are in ${written}, and the tariff is in ${currency}; set tariff.currency, or the publisher's`);
   const unit = findDeep(document, UNIT_KEYS);
+  const other = [findDeep(document, ['currency']), readUnitCurrency(unit)].find(
+    (code) => typeof code === 'string' && /^[A-Z]{3}$/.test(code) && code !== currency,
+  );
+  if (other !== undefined)
+    return refuse(`are in ${other}, and the tariff is in ${currency}; set tariff.currency, or the publisher's`);
   const read = readUnit(unit);
   if (read === undefined) return refuse(`have the unit ${JSON.stringify(unit)}; expected ${currency}/kWh`);
   // Nord Pool's integration says so beside the unit of energy.

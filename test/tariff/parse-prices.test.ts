@@ -64,6 +64,11 @@ describe('a message of a price topic', () => {
       { currency: 'SEK', prices: TWO_HOURS },
       'are in SEK, and the tariff is in EUR; set tariff.currency',
     ],
+    [
+      'another currency in its unit',
+      { unit_of_measurement: 'SEK/kWh', prices: items('start', 'end', 'value') },
+      'are in SEK, and the tariff is in EUR; set tariff.currency',
+    ],
     ['the present price alone', '0.31', 'are one number, and a plan needs hours ahead'],
     ['no JSON', 'unavailable', 'are not JSON; expected a list such as'],
     ['no list', { state: 'unknown' }, 'name no hour with its price'],
