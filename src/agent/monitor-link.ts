@@ -45,6 +45,14 @@ export const createReleaseBrokers =
       ...createBrokerCredentials(config, world.secrets),
     });
 
+/** A link of its own for the time in which the map of a relay is read. */
+export const createMapLink = ({ config, world }: Pick<AgentContext, 'config' | 'world'>): Broker =>
+  world.broker({
+    url: config.mqtt?.url ?? '',
+    clientId: `${buildClientId(config)}-map`,
+    ...createBrokerCredentials(config, world.secrets),
+  });
+
 export function createMonitorLink({ config, world, clock, log, problems, version }: AgentContext): MonitorLink {
   if (config.mqtt === undefined) return { broker: undefined, monitor: SILENT_MONITOR, start() {} };
   const broker = world.broker({

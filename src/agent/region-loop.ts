@@ -20,8 +20,9 @@ import { formatServiceFailure, getFailureKind } from './health-report.ts';
 import type { Problems } from './problems.ts';
 
 export interface RegionLoopParts {
-  /** Undefined without an account: the region is then that of maps imported by hand. */
-  readonly service: HomeSearch['service'] | undefined;
+  readonly service: HomeSearch['service'];
+  /** Without an account maps are those of a relay, or imported by hand. */
+  readonly hasAccount: boolean;
   readonly disk: Disk;
   readonly store: DocumentStore;
   readonly clock: Clock;
@@ -49,7 +50,7 @@ const MAP_SUBJECT = 'map';
 const MAX_TIMER_WAIT = minutes(15);
 
 function createRegionLoop(parts: RegionLoopParts): RegionLoop {
-  const { service, disk, store, clock, random, log, problems, signalType, device, place } = parts;
+  const { service, hasAccount, disk, store, clock, random, log, problems, signalType, device, place } = parts;
   let home: HomeRegion | undefined;
   let mapIdentity: number | undefined;
   let state: Omit<RefreshState, 'device' | 'now'> = { failures: 0 };
@@ -60,13 +61,9 @@ function createRegionLoop(parts: RegionLoopParts): RegionLoop {
     clock,
     name: 'region',
     async poll() {
-      if (getWait() > 0 || service === undefined) await adoptImportedMap();
+      if (getWait() > 0 || !hasAccount) await adoptImportedMap();
       const wait = getWait();
       if (wait > 0) return wait;
-      if (service === undefined) {
-        reportMissingRegion();
-        return MAX_TIMER_WAIT;
-      }
       const { signal: stop } = poller;
       const now = clock.now().wall;
       const isRetry = state.failures > 0;
@@ -80,7 +77,7 @@ function createRegionLoop(parts: RegionLoopParts): RegionLoop {
     if (home === undefined)
       problems.raise(
         MAP_SUBJECT,
-        `no region is known, so the loads stay at their fail-safe level: set service.region, or import a map with gridtide map import`,
+        'no region is known, so the loads stay at their fail-safe level: set service.region, or import a map with gridtide map import, or let the relay publish one',
       );
     else problems.resolve(MAP_SUBJECT);
   };
@@ -102,7 +99,9 @@ function createRegionLoop(parts: RegionLoopParts): RegionLoop {
     const { wall, trusted } = clock.now();
     state = failed ? { ...state, failures: state.failures + 1, failedAt: wall } : { failures: 0, checkedAt: wall };
     if (!failed) void store.save(REGION_DOCUMENT, new TextEncoder().encode(JSON.stringify({ checkedAt: wall })));
-    reportResult(problems, result, found ?? home, trusted);
+    // A relay need not publish maps.
+    if (failure?.kind === 'no-relayed-signal' && failure.isAbsent) reportMissingRegion();
+    else reportResult(problems, result, found ?? home, trusted);
     setHome(found);
     if (home !== undefined || failure === undefined) return getWait();
     // Without a region no load runs by the signal: the agent asks for it as often as for any other answer.
@@ -197,7 +196,7 @@ function reportResult(
 
 /** Hands the stored region to `onHome`; true when the map it was found on can no longer be used. */
 async function restoreHome(
-  { service, disk, signalType, place, problems, log }: RegionLoopParts,
+  { hasAccount, disk, signalType, place, problems, log }: RegionLoopParts,
   onHome: (home: HomeRegion | undefined) => void,
 ): Promise<boolean> {
   try {
@@ -210,7 +209,7 @@ async function restoreHome(
     if (info !== undefined && !('kind' in info)) return false;
     // The stored region outlives its index, but every other lookup in that index fails: a month is too long for it.
     const cause = info?.message ?? 'the map is missing';
-    const cure = service === undefined ? 'import one with gridtide map import' : 'a new one is fetched within a day';
+    const cure = hasAccount ? 'a new one is fetched within a day' : 'import one with gridtide map import';
     log('warn', `${cause}; ${cure}; ${formatRegionInUse(home)}`);
     return true;
   } catch (error) {

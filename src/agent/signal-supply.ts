@@ -20,6 +20,7 @@ import { createEntitlementHandler } from './entitlement-handler.ts';
 import { formatServiceFailure } from './health-report.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import type { Part } from './lifecycle.ts';
+import { createMapLink } from './monitor-link.ts';
 import type { Persistence } from './persistence.ts';
 import type { SignalSource } from './poll-state.ts';
 import { createHomeRegion } from './region-loop.ts';
@@ -65,7 +66,7 @@ export function createSignalSupply(context: AgentContext, parts: SignalSupplyPar
   const { store, persistence, onHealthChange } = parts;
   const account = createAccountClient(context);
   const service = createSignalService(context, account, parts.broker, (source) => signalLoop.pollNow(source));
-  const common = { ...world, ...context, service, signalType, device, place, store };
+  const common = { ...world, ...context, service, hasAccount: account !== undefined, signalType, device, place, store };
 
   const onClockChange = () => {
     signalLoop.publishView();
@@ -85,7 +86,7 @@ export function createSignalSupply(context: AgentContext, parts: SignalSupplyPar
 
   const clockMonitor = createClockMonitor({ ...common, onChange: onClockChange });
   const clock = clockMonitor.signalClock;
-  const regionLoop = createHomeRegion({ ...common, service: account, onRegion }, config.service.region);
+  const regionLoop = createHomeRegion({ ...common, onRegion }, config.service.region);
   const signalLoop = createSignalLoop({
     ...{ ...common, clock, ties, phase: choosePhase(config), model, firstWait: computeFirstWait(config) },
     ...{ onView: parts.onView, onAnswer, pricesAt: parts.pricesAt },
@@ -140,6 +141,7 @@ function createSignalService(
   }
   return createRelayedService({
     ...{ broker, clock, random: world.random, account, publicKeys: publicKey },
+    createLink: () => createMapLink({ config, world }),
     onNews(kind) {
       const source = SOURCES[kind];
       if (source !== undefined) onNews(source);

@@ -113,6 +113,10 @@ const SIGNAL_ROOT = `${ROOT}-signal`;
 export const buildSignalTopic = (region: string, signalType: string, kind: string) =>
   `${SIGNAL_ROOT}/${region}/${signalType}/${kind}`;
 
+/** Where `gridtide relay` publishes a map: which one it is, and its pieces by their number. */
+export const buildMapTopic = (signalType: string, part: 'info' | number) =>
+  buildSignalTopic('map', signalType, `${part}`);
+
 export function buildTopics({ device }: Device) {
   const base = `${ROOT}/${device}`;
   const one = (topic: TopicRow) => `${base}/${topic.path}`;
@@ -205,7 +209,8 @@ export function formatTopicReference(): string {
     ...rows,
     '',
     `\`${buildSignalTopic('<region>', '<signalType>', 'forecast')}\`, \`…/index\` and \`…/history\` are retained messages of \`gridtide relay\` (docs/relay.md): compressed,`,
-    'signed, and with MQTT 5 gone from the broker when they are no longer valid.',
+    `signed, and with MQTT 5 gone from the broker when they are no longer valid. \`${buildSignalTopic('map', '<signalType>', 'info')}\` announces a map, whose`,
+    'pieces are on `…/0`, `…/1` and so on.',
     '',
     `\`${LEASE_ROOT}/…\`, beside these topics, names the agent that commands a device. Home Assistant discovers the device under \`homeassistant/device/…\`.`,
     '',

@@ -9,7 +9,7 @@ import { decodeForecast, decodeHistory, decodeIndex } from '../service/api/decod
 import type { SignalQuery } from '../service/api/query-types.ts';
 import type { Forecast, HistoricalPoint, History, LiveIndex } from '../service/api/response-types.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
-import { isSignedBy, signBytes } from './signing-key.ts';
+import { isSignedBy, SIGNATURE_BYTES, signBytes } from './signing-key.ts';
 
 export const SIGNAL_KINDS = ['index', 'forecast', 'history'] as const;
 export type SignalKind = (typeof SIGNAL_KINDS)[number];
@@ -34,10 +34,9 @@ export type DecodedSignal<Kind extends SignalKind> =
   | { readonly ok: false; readonly problem: string };
 
 const MAGIC = new TextEncoder().encode('gtrelay1');
-const SIGNATURE_BYTES = 64;
 const BODY_START = MAGIC.length + SIGNATURE_BYTES;
 /** A forecast of 72 hours takes about 2 kB, a history of 8 days about 6. */
-const MAX_MESSAGE_BYTES = 48 * 1024;
+export const MAX_MESSAGE_BYTES = 48 * 1024;
 const MAX_BODY_BYTES = 512 * 1024;
 /** Points far beyond all others are a mistake. */
 const MAX_SLOTS = 10_000;

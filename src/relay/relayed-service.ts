@@ -28,6 +28,8 @@ export interface RelayedServiceParts {
   /** A newer signal has come: the next question will be answered with it. */
   readonly onNews: (kind: SignalKind) => void;
   readonly onRefusal: (kind: SignalKind, sentence: string) => void;
+  /** A link for the time in which a map is read; without it maps are those of the account. */
+  readonly createLink?: () => Broker;
 }
 
 /** Of the relay. */
@@ -82,7 +84,13 @@ export function createRelayedService(parts: RelayedServiceParts): SignalService 
       return outcome.ok ? { ok: true, value: selectRange(outcome.value, query) } : outcome;
     },
     myAccess: async (query) => account?.myAccess(query) ?? NO_ACCOUNT,
-    map: async (query) => account?.map(query) ?? NO_ACCOUNT,
+    map: async (query) => {
+      const { createLink } = parts;
+      if (createLink === undefined) return account?.map(query) ?? NO_ACCOUNT;
+      const { readRelayedMap } = await import('./map-reader.ts');
+      const map = await readRelayedMap({ clock, keys, createLink }, query);
+      return 'cause' in map ? (account?.map(query) ?? fail(map)) : { ok: true, value: map };
+    },
     regionFromLoc: async (query) => account?.regionFromLoc(query) ?? NO_ACCOUNT,
     counts: () => account?.counts() ?? { requests: 0, logins: 0, bytesIn: 0 },
     skew: () => account?.skew(),

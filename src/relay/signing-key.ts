@@ -2,6 +2,8 @@
 
 import type { KeyObject } from 'node:crypto';
 
+export const SIGNATURE_BYTES = 64;
+
 /** By this door nothing of it is loaded before the first use. */
 const loadCrypto = () => process.getBuiltinModule('node:crypto');
 

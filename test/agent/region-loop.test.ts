@@ -54,6 +54,7 @@ function setUp({ disk = createMemoryDisk(), now = NOW, device = 'cellar', ...ans
   );
   const ask = (what: 'map' | 'place') => asked.push({ what, at: clock.now().wall });
   const keeper = createHomeRegion({
+    hasAccount: true,
     service: {
       async map({ knownVersion }) {
         ask('map');

@@ -131,7 +131,7 @@ const OWNER_LOGIN = { username: 'owner', password: 'clean-grid-1' };
 
 export async function createVirtualAgent(options: VirtualAgentOptions): Promise<VirtualAgent> {
   // A chunk read late would not hold the clock.
-  await import('../../src/region/import-map.ts');
+  await Promise.all([import('../../src/region/import-map.ts'), import('../../src/relay/map-reader.ts')]);
   const { seed, start, loads = LOADS, plan = 'basic' } = options;
   const from = (start === undefined ? START : Date.parse(start)) as Instant;
   const clock = options.clock ?? createVirtualClock(from);

@@ -7,6 +7,7 @@ import { addDuration, type Duration, hours, minutes } from '../../src/domain/uni
 import { createHttp } from '../../src/platform/http-client.ts';
 import { createSeededRandom } from '../../src/platform/random.ts';
 import { createReferenceService } from '../../src/reference/reference-service.ts';
+import { startMapPublisher } from '../../src/relay/map-publisher.ts';
 import { decodeRelayMessage, encodeRelayMessage, type SignalKind } from '../../src/relay/relay-message.ts';
 import { startSignalPublisher } from '../../src/relay/signal-publisher.ts';
 import { formatPublicKey } from '../../src/relay/signing-key.ts';
@@ -33,6 +34,7 @@ const REGION = 'CAISO_NORTH';
 const QUERY = { region: REGION, signalType: 'co2_moer' };
 const FORECAST_TOPIC = `gridtide-signal/${REGION}/co2_moer/forecast`;
 const ACCOUNT = { username: 'relay', password: 'clean-grid-2' };
+const MAPPER = { username: 'mapper', password: 'clean-grid-3', plan: 'pro' } as const;
 const OWNER = { username: 'owner', password: 'clean-grid-1', plan: 'basic' } as const;
 
 /** One reference service, one broker, relays, and agents behind them. */
@@ -42,7 +44,7 @@ async function createNeighbourhood() {
   const reference = await createReferenceService({
     seed: 4,
     clock: () => clock.now().wall,
-    accounts: [{ ...ACCOUNT, plan: 'basic' }, OWNER],
+    accounts: [{ ...ACCOUNT, plan: 'basic' }, MAPPER, OWNER],
   });
   undo.push(() => reference.close());
   const { url } = await reference.listen();
@@ -72,6 +74,21 @@ async function createNeighbourhood() {
       };
       undo.push(stop);
       return { stop, requests: () => service.counts().requests };
+    },
+    /** The part of a relay that publishes the map. */
+    startMapRelay() {
+      const http = createPausingHttp(createHttp({}), clock);
+      const common = { clock, random: createSeededRandom(1), log() {} };
+      const service = createServiceClient({ url, http, ...common, credentials: async () => MAPPER });
+      const { stop } = startMapPublisher(
+        { ...common, service, broker: bus.connect(), signingKey, publicKeys: [signingKey] },
+        QUERY.signalType,
+      );
+      undo.push(async () => {
+        stop();
+        service.stop();
+        await http.close();
+      });
     },
     async startAgent(options: Partial<VirtualAgentOptions> & { readonly fallback?: string } = {}) {
       const { fallback = '', ...rest } = options;
@@ -107,6 +124,24 @@ describe('an agent behind a relay', () => {
       horizon: { basis: 'fresh-forecast' },
       index: { basis: 'live-index' },
     });
+    expect(problemOf(home)).toBe('');
+  });
+
+  it('finds its region in the map of the relay', async () => {
+    const world = await createNeighbourhood();
+    world.startRelay();
+    const home = await world.startAgent({ relay: `relay: true, publicKey: "${world.publicKey}"` });
+    await world.pass(minutes(10));
+    expect(home.health().basis).toBe('fail-safe');
+    world.startMapRelay();
+    // Compression works beside the virtual clock.
+    await expect
+      .poll(async () => {
+        await world.pass(minutes(10));
+        return basisOf(home);
+      })
+      .toBe('fresh-forecast');
+    expect(home.agent.snapshot()).toMatchObject({ requests: 0, logins: 0, region: { region: REGION, source: 'map' } });
     expect(problemOf(home)).toBe('');
   });
 

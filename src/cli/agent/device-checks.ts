@@ -252,7 +252,7 @@ async function checkLookup(
 function describeMissingMap({ region, url }: LocatedConfig['service']): string {
   if (region !== undefined) return `not needed: service.region names ${region}`;
   return url === undefined
-    ? 'no map yet; an agent without an account downloads none: gridtide map import reads one'
+    ? 'no map yet; an agent without an account has that of a relay with --map, or reads one by gridtide map import'
     : 'no map yet: the agent downloads one where the account includes maps, else it asks the service for the region';
 }
 

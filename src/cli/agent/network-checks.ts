@@ -130,7 +130,10 @@ export const checkRelay: Check = async ({ config, env, stop }) => {
   const region = config.service.region ?? (await findStoredRegion(config));
   if (region === undefined)
     return [
-      wrong('service.region', 'no region is known: set service.region, or import a map with gridtide map import'),
+      wrong(
+        'service.region',
+        'no region is known: set service.region, import a map with gridtide map import, or start the agent where a relay publishes one with --map',
+      ),
     ];
   const link = await openBrokerLink(config, env, { purpose: 'check', stop });
   if (typeof link === 'string') return [skipped('relay', 'the broker accepts no link')];

@@ -12,7 +12,8 @@ import { isJournal } from '../../platform/journal.ts';
 import { createLogging, type Logging } from '../../platform/pino-log.ts';
 import { createSystemRandom } from '../../platform/random.ts';
 import { createSecrets, findSecretProblems } from '../../platform/secret-files.ts';
-import { startSignalPublisher } from '../../relay/signal-publisher.ts';
+import { type MapPublisherParts, startMapPublisher } from '../../relay/map-publisher.ts';
+import { type SignalPublisherParts, startSignalPublisher } from '../../relay/signal-publisher.ts';
 import { createSigningKey, formatPublicKey, parsePublicKey, parseSigningKey } from '../../relay/signing-key.ts';
 import type { SignalQuery } from '../../service/api/query-types.ts';
 import { resolveBrokerOptions } from '../agent/broker-flags.ts';
@@ -30,6 +31,7 @@ type Row =
   | 'signal'
   | 'key'
   | 'peer-key'
+  | 'map'
   | 'new-key';
 
 export const spec: CommandSpec<Row> = {
@@ -43,6 +45,9 @@ export const spec: CommandSpec<Row> = {
     'mqtt-ca': { value: 'FILE', help: "the broker's certificate authority, PEM" },
     region: { value: 'REGION', help: 'a region to publish', isRepeatable: true },
     signal: { value: 'TYPE', help: 'a signal to publish (co2_moer)', isRepeatable: true },
+    map: {
+      help: 'publish the map of each signal too, for agents without service.region: some megabytes at the broker',
+    },
     key: { value: 'FILE', help: 'signing key; one key for all relays' },
     'peer-key': {
       value: 'KEY',
@@ -132,6 +137,11 @@ function hidePassword({ credentials, ...options }: BrokerOptions, { hideSecret }
   return { ...options, credentials: readHidden };
 }
 
+function startPublishers(parts: SignalPublisherParts & MapPublisherParts, publishesMaps: boolean) {
+  const signalTypes = new Set(publishesMaps ? parts.signals.map(({ signalType }) => signalType) : []);
+  return [startSignalPublisher(parts), ...[...signalTypes].map((signalType) => startMapPublisher(parts, signalType))];
+}
+
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const newKey = args.text('new-key');
   if (newKey !== undefined) return writeNewKey(newKey, terminal);
@@ -158,11 +168,12 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   broker.watchState(createBrokerLog(log));
   const publicKeys = [signingKey, ...peerKeys];
   const random = createSystemRandom();
-  const publisher = startSignalPublisher({ service, broker, clock, random, log, signingKey, publicKeys, signals });
+  const parts = { service, broker, clock, random, log, signingKey, publicKeys };
+  const publishers = startPublishers({ ...parts, signals }, args.flag('map'));
   broker.start();
   log('info', `relaying ${formatCount(signals.length, 'signal')} signed with the key ${formatPublicKey(signingKey)}`);
   await waitForAbort(terminal.stop);
-  publisher.stop();
+  for (const one of publishers) one.stop();
   await broker.stop();
   await close();
   flush();

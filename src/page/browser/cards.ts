@@ -12,7 +12,7 @@ import {
   type House,
   type Load,
   type LoadDocument,
-  listStretches,
+  listTimeSpans,
   type Timeline,
   toTitle,
 } from './house-model.ts';
@@ -139,9 +139,9 @@ function describeJob(load: Load, known: LoadDocument, { house, timeline, now, fo
     const progress = formatProgress(countDoneMinutes(known, now), needMinutes, load);
     parts.push(`${progress} by ${format.clock(Date.parse(by), now)}`);
   }
-  const planned = listStretches(getPlannedRuns(house, load.name), now, format);
+  const planned = listTimeSpans(getPlannedRuns(house, load.name), now, format);
   if (planned !== '') parts.push(`planned ${planned}`);
-  const expected = listStretches(findExpectedRuns(house, timeline, load, now), now, format);
+  const expected = listTimeSpans(findExpectedRuns(house, timeline, load, now), now, format);
   if (expected !== '') parts.push(`by the forecast ${expected}`);
   if (known.energyTodayKwh !== null) parts.push(`today ${formatNumber(known.energyTodayKwh)} kWh`);
   if (load.observeOnly) parts.push('observed only: nothing is switched');

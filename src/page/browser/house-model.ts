@@ -126,7 +126,7 @@ export const getPlannedRuns = (house: House, name: string) =>
   );
 
 /** A stretch of time in milliseconds. */
-export interface Stretch {
+export interface TimeSpan {
   readonly from: number;
   readonly to: number;
   /** What is known ends before it does. */
@@ -180,7 +180,7 @@ export function describeState(load: LoadDocument): string {
 }
 
 /** `01:10–05:10`, with the day once; several runs by their number. */
-function describeRuns(runs: readonly Stretch[], now: number, format: ClockFormat): string {
+function describeRuns(runs: readonly TimeSpan[], now: number, format: ClockFormat): string {
   const [first] = runs;
   const last = runs.at(-1);
   if (first === undefined || last === undefined) return '';
@@ -189,8 +189,8 @@ function describeRuns(runs: readonly Stretch[], now: number, format: ClockFormat
 }
 
 /** `01:10–03:00, 04:20–05:05`: each stretch from now on, the first three of them. */
-export function listStretches(stretches: readonly Stretch[], now: number, format: ClockFormat): string {
-  const ahead = stretches.filter(({ to }) => to > now);
+export function listTimeSpans(spans: readonly TimeSpan[], now: number, format: ClockFormat): string {
+  const ahead = spans.filter(({ to }) => to > now);
   const texts = ahead.slice(0, 3).map(({ from, to }) => describeRuns([{ from: Math.max(from, now), to }], now, format));
   return texts.join(', ') + (ahead.length > texts.length ? ' …' : '');
 }
@@ -199,11 +199,11 @@ export function listStretches(stretches: readonly Stretch[], now: number, format
 const LEAST_EXPECTED = 30 * 60_000;
 
 /** When a load without a goal runs by its thresholds if the rates come as forecast; nothing while a person has decided. */
-export function findExpectedRuns(house: House, timeline: Timeline, load: Load, now: number): readonly Stretch[] {
+export function findExpectedRuns(house: House, timeline: Timeline, load: Load, now: number): readonly TimeSpan[] {
   const known = getLoad(house, load.name);
   if (known === undefined || load.hasGoal || known.override !== 'auto' || known.why === 'paused') return [];
   const { onBelow = load.onBelow, offAbove = load.offAbove, running } = known;
-  const runs: Stretch[] = [];
+  const runs: TimeSpan[] = [];
   let start = running ? now : undefined;
   for (const [i, value] of timeline.index.entries()) {
     const at = (timeline.at[i] ?? 0) * 1_000;

@@ -162,7 +162,7 @@ function setList(id: string, entries: readonly (readonly [string, string])[]): v
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-const DAYS_SHOWN = 30;
+const BAR_COUNT = 30;
 
 /** A bar a day, today at the right; days that were worse hang below the line. */
 function updateDays(days: readonly { day: string; savedKg: number }[]): void {
@@ -177,7 +177,7 @@ function updateDays(days: readonly { day: string; savedKg: number }[]): void {
     const height = (Math.abs(savedKg) / most) * 30;
     const bar = document.createElementNS(SVG, 'rect');
     if (savedKg < 0) bar.setAttribute('class', 'worse');
-    const x = (DAYS_SHOWN - days.length + i) * 10 + 1;
+    const x = (BAR_COUNT - days.length + i) * 10 + 1;
     for (const [name, value] of Object.entries({ x, width: 8, y: savedKg < 0 ? 32 : 32 - height, height }))
       bar.setAttribute(name, `${value}`);
     svg.append(bar);

@@ -9,8 +9,8 @@ import {
   getPlannedRuns,
   type House,
   type Load,
-  type Stretch,
   type Timeline,
+  type TimeSpan,
   toTitle,
 } from './house-model.ts';
 
@@ -107,11 +107,11 @@ function drawLane(plot: uPlot, view: ChartView, load: Load, { top, height }: Lan
   const clean = readColour('--clean');
   const clamp = (at: number) =>
     Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(at / 1_000, 'x', true)));
-  const drawAhead = (stretches: readonly Stretch[], fill: CanvasPattern | string, dash: number[]) => {
+  const drawAhead = (spans: readonly TimeSpan[], fill: CanvasPattern | string, dash: number[]) => {
     ctx.setLineDash(dash.map((length) => length * devicePixelRatio));
     ctx.strokeStyle = clean;
     ctx.fillStyle = fill;
-    for (const { from, to } of stretches) {
+    for (const { from, to } of spans) {
       const start = clamp(Math.max(from, view.now));
       const width = clamp(to) - start;
       if (width <= 0) continue;
