@@ -13,7 +13,7 @@ import {
   type HttpStream,
 } from '../domain/ports.ts';
 import type { Instant } from '../domain/units.ts';
-import { buildTooLargeError, inflateBody } from './http-body.ts';
+import { buildTooLargeError, type InflateBody, inflateStream, inflateWhole } from './http-body.ts';
 import { toHttpFailure } from './http-error.ts';
 
 export interface HttpOptions {
@@ -129,14 +129,17 @@ async function sendRequest(agent: Agent, request: HttpRequest, signal: AbortSign
   }
 }
 
+interface ReadOptions {
+  readonly signal: AbortSignal;
+  readonly maxBytes: number;
+  readonly inflate: InflateBody;
+  readonly release: () => void;
+}
+
 /** The inflated chunks; `release` runs when they are done with, however that comes. */
-async function* readBody(
-  body: Readable,
-  head: HttpResponseHead,
-  { signal, maxBytes, release }: { signal: AbortSignal; maxBytes: number; release: () => void },
-) {
+async function* readBody(body: Readable, head: HttpResponseHead, { signal, maxBytes, inflate, release }: ReadOptions) {
   try {
-    yield* inflateBody(body, head, maxBytes);
+    yield* inflate(body, head, maxBytes);
     // undici frees the connection a turn later: a request sent at once would open another.
     await new Promise((resume) => setImmediate(resume));
   } catch (error) {
@@ -162,7 +165,11 @@ export function createHttp(options: HttpOptions = {}): Http {
   const underWay = new Set<RequestAbort>();
   let agent: Promise<Agent> | undefined;
 
-  async function open(request: HttpRequest, outer?: AbortSignal): Promise<HttpStream | HttpFailure> {
+  async function open(
+    request: HttpRequest,
+    inflate: InflateBody,
+    outer?: AbortSignal,
+  ): Promise<HttpStream | HttpFailure> {
     const insecure = findInsecurity(request);
     if (insecure !== undefined) return insecure;
     const abort = createRequestAbort(request, outer);
@@ -181,7 +188,7 @@ export function createHttp(options: HttpOptions = {}): Http {
         answer.body.destroy();
         throw buildTooLargeError(maxBytes);
       }
-      return { ...head, chunks: readBody(answer.body, head, { signal, maxBytes, release }) };
+      return { ...head, chunks: readBody(answer.body, head, { signal, maxBytes, inflate, release }) };
     } catch (error) {
       release();
       return toHttpFailure(signal.aborted ? signal.reason : error, false);
@@ -189,9 +196,9 @@ export function createHttp(options: HttpOptions = {}): Http {
   }
 
   return {
-    stream: open,
+    stream: (request, outer) => open(request, inflateStream, outer),
     async request(request, outer) {
-      const stream = await open(request, outer);
+      const stream = await open(request, inflateWhole, outer);
       return 'kind' in stream ? stream : readWhole(stream);
     },
     async close() {
