@@ -453,4 +453,13 @@ esac`,
     expect(status).toBe(1);
     expect(tree()).toEqual([]);
   });
+
+  it('asks the program whether this Node.js is new enough', () => {
+    const sentence =
+      'gridtide needs Node.js 20.19, 22.3 or newer, and this is 18.20.8: install a newer one (nodejs.org)';
+    writeFileSync(join(checkout, 'dist', 'main.js'), `console.error(${JSON.stringify(sentence)}); process.exit(1);\n`);
+    const { status, stderr } = install();
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^install: \S*node: gridtide needs Node\.js .*\n$/)]);
+    expect(tree()).toEqual([]);
+  });
 });
