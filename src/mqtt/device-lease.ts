@@ -18,10 +18,8 @@ export function createDeviceLease(commandTopic: string, device: string, broker: 
   let availabilities = new Map<string, string>();
   let isReleased = false;
 
-  const publishClaim = async (): Promise<void> => {
-    otherAgent = undefined;
-    await broker.publish(topic, device, { retain: true });
-  };
+  /** Its echo makes it count: a broker that is leaving tells of the holder's death too. */
+  const publishClaim = () => broker.publish(topic, device, { retain: true });
 
   /** The broker answers a second subscription after it has sent the stored message of the first. */
   const awaitStoredMessage = (storedTopic: string) => broker.subscribe(storedTopic, () => {}, { wantsRetained: true });
@@ -60,10 +58,9 @@ export function createDeviceLease(commandTopic: string, device: string, broker: 
       if (!(await broker.subscribe(topic, receiveClaim, { wantsRetained: true }))) return;
       await awaitStoredMessage(topic);
       const found = holder as string | undefined;
-      if (found === undefined || found === device) return publishClaim();
-      await watchHolder(found);
-      if (availabilities.get(found) === 'online') otherAgent = found;
-      else await publishClaim();
+      if (found !== undefined && found !== device) await watchHolder(found);
+      otherAgent = found !== undefined && availabilities.get(found) === 'online' ? found : undefined;
+      if (otherAgent === undefined) await publishClaim();
     },
     otherHolder: () => otherAgent,
     async release() {

@@ -6,11 +6,14 @@ import { createDeviceReports, type DeviceReports, type DeviceReportsParts } from
 
 export interface DeviceLinkParts extends DeviceReportsParts {
   readonly broker: Broker;
-  /** Called at each start of the broker's link, once the device's topics are subscribed. */
+  /** Called at each start of the broker's link, before anything is read from the device or sent to it. */
+  readonly acquire: () => Promise<void>;
+  /** Called once the device's topics are subscribed. */
   readonly onUp: () => Promise<void>;
 }
 
 export interface DeviceLink extends Omit<DeviceReports, 'receive' | 'forget' | 'topics'> {
+  /** The broker's link is up, and it is known whether another agent has the device. */
   isOnline(): boolean;
   isStarted(): boolean;
   /** Requests the state of the device, where the device has a topic for that. */
@@ -23,7 +26,7 @@ export interface DeviceLink extends Omit<DeviceReports, 'receive' | 'forget' | '
 }
 
 export function createDeviceLink(parts: DeviceLinkParts): DeviceLink {
-  const { load, broker, clock, onUp } = parts;
+  const { load, broker, clock, acquire, onUp } = parts;
   const { query } = parts.config;
   const waits = createWaits(load, clock);
   const reports = createDeviceReports({
@@ -34,6 +37,8 @@ export function createDeviceLink(parts: DeviceLinkParts): DeviceLink {
     },
   });
   let wasOnline = false;
+  let isAcquired = false;
+  let linkCount = 0;
   let unwatch: Cancel | undefined;
 
   const sendQuery = async (): Promise<void> => {
@@ -45,6 +50,11 @@ export function createDeviceLink(parts: DeviceLinkParts): DeviceLink {
   };
 
   const resume = async (): Promise<void> => {
+    linkCount += 1;
+    const ownLink = linkCount;
+    await acquire();
+    if (ownLink !== linkCount) return;
+    isAcquired = broker.state.kind === 'online';
     for (const topic of reports.topics) await broker.subscribe(topic, receive, { wantsRetained: true });
     await sendQuery();
     await onUp();
@@ -52,7 +62,10 @@ export function createDeviceLink(parts: DeviceLinkParts): DeviceLink {
 
   const onLinkState = (state: BrokerState): void => {
     const isOnline = state.kind === 'online';
-    if (!isOnline && wasOnline) reports.forget();
+    if (!isOnline && wasOnline) {
+      isAcquired = false;
+      reports.forget();
+    }
     waits.check();
     if (isOnline && !wasOnline) void resume();
     wasOnline = isOnline;
@@ -60,7 +73,7 @@ export function createDeviceLink(parts: DeviceLinkParts): DeviceLink {
 
   return {
     ...reports,
-    isOnline: () => broker.state.kind === 'online',
+    isOnline: () => isAcquired && broker.state.kind === 'online',
     isStarted: () => unwatch !== undefined,
     query: sendQuery,
     async start() {

@@ -65,8 +65,8 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       if (restsAfterStop) void link.query();
       keeper.deviceReturned();
     },
+    acquire: () => lease.acquire(),
     async onUp() {
-      await lease.acquire();
       // Only the agent that commands the device may release it by its death.
       if (lease.otherHolder() === undefined) releaseLink?.start();
       else await releaseLink?.stop();
