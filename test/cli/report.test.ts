@@ -133,6 +133,16 @@ describe('gridtide report', () => {
       ),
     ).toBeLessThanOrEqual(80);
   });
+  it('says of commands alone that nothing confirmed them, not that rates are missing', async () => {
+    const state = await mkdtemp(join(folder, 'commands-'));
+    const entries = [...seenEntries(0, [1000, 500]), ...slotEntries(1, { unconfirmed: true })];
+    await writeFile(join(state, getLedgerFile(ledgerInstant(0))), formatEntries(entries));
+    const { out } = await report('--state', state);
+    expect(out).toMatch(/ {2}not confirmed\n/);
+    expect(out).toMatch(
+      /\ncar: 6.00 kWh from commands .* did not confirm, with no saving claimed, so there are no kilograms\n/,
+    );
+  });
   it('as CSV, with a head', async () => {
     const { out } = await report('--state', folder, '--csv');
     expect(out.split('\n').map((line) => line.split(',').length)).toEqual([21, 21, 21, 1]);

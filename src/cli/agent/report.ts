@@ -120,6 +120,9 @@ const toBillDocument = ({ energy, paid, instead, currency }: NonNullable<Total['
 
 const COLUMNS = ['span', 'load', 'kWh', 'kg', 'instead', 'saved', '', 'standing'] as const;
 
+/** Whether anything but commands says that the load ran. */
+const hasProof = ({ energy, unconfirmed }: Total) => energy - unconfirmed > 1e-9;
+
 function formatTotalRow(total: Total): readonly string[] {
   const known = total.priced > 0;
   const kg = (value: number) => (known ? value.toFixed(2) : '-');
@@ -132,7 +135,7 @@ function formatTotalRow(total: Total): readonly string[] {
     kg(total.instead),
     known ? `${total.saved.toFixed(2)} kg` : '-',
     percent,
-    total.standing ?? 'no rate known',
+    total.standing ?? (hasProof(total) ? 'no rate known' : 'not confirmed'),
   ];
 }
 
@@ -193,7 +196,8 @@ function explainRates(rows: readonly Total[]): readonly string[] {
     const sum = (value: (row: Total) => number) => rowsOfLoad.reduce((total, row) => total + value(row), 0);
     const priced = sum((row) => row.priced);
     const proof = explainProof(rowsOfLoad);
-    if (priced === 0) return `${load}: ${proof}; no rate is known, so there are no kilograms`;
+    if (priced === 0)
+      return `${load}: ${proof}${rowsOfLoad.some(hasProof) ? '; no rate is known' : ''}, so there are no kilograms`;
     const models = [...new Set(rowsOfLoad.flatMap((row) => row.models))].sort();
     const part = (share: (row: Total) => number) =>
       `${((100 * sum((row) => share(row) * row.priced)) / priced).toFixed(1)} %`;
