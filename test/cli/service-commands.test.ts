@@ -369,7 +369,7 @@ describe('gridtide signal', () => {
     const rest = await run(signal, `${line} --start 2026-05-21T00:00:00+00:00`);
     const rows = [...broken.out.trim().split('\n'), ...rest.out.trim().split('\n').slice(1)];
     expect(rows).toEqual((await run(signal, `${line} --start 2026-05-01`)).out.trim().split('\n'));
-    const wrong = await run(signal, `${line} --start 2026-05-01 --chunk 10`);
+    const wrong = await run(signal, `${line.replace('--chunk 10d', '--chunk 10')} --start 2026-05-01`);
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--chunk 10: expected a duration')]);
   });
 
