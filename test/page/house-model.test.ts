@@ -59,6 +59,11 @@ describe('what the house will do', () => {
       { job: JOB, running: true, why: 'planned', nextEnd: at(1) },
       'Car runs until 20:30 and again 00:30–05:30 in 2 runs, ready by 07:00.',
     ],
+    [
+      'car',
+      { job: { ...JOB, shortfallMinutes: 26 }, running: true, why: 'must-run' },
+      'Car runs, 26 min short by 07:00.',
+    ],
     ['tank', {}, 'Tank waits for cleaner hours, by the forecast from 00:00.'],
     ['tank', { running: true, why: 'clean' }, 'Tank runs, by the forecast until 20:00.'],
     ['tank', { running: true, why: 'clean', onBelow: 97, offAbove: 98 }, 'Tank runs.'],

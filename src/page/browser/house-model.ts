@@ -228,7 +228,10 @@ function describeNext(house: House, config: Load, load: LoadDocument, moment: Mo
   const ahead = getPlannedRuns(house, name).filter(({ to }) => to > now);
   const [start, end, by, until] = [load.nextStart, load.nextEnd, load.job?.by, load.until].map(parse);
   const isOpen = load.job !== null && load.why !== 'goal-done';
-  const ready = by === undefined || !isOpen ? '' : `, ready by ${format.clock(by, now)}`;
+  const shortfall = Math.round(load.job?.shortfallMinutes ?? 0);
+  const deadline = by === undefined || !isOpen ? '' : format.clock(by, now);
+  const ready =
+    deadline === '' ? '' : shortfall > 0 ? `, ${shortfall} min short by ${deadline}` : `, ready by ${deadline}`;
   if (load.available === false) return `${title} is away.`;
   if (load.override !== 'auto')
     return `${title} is ${load.running ? 'on' : 'off'} by you${until ? ` until ${format.clock(until, now)}` : ''}.`;

@@ -186,26 +186,35 @@ function updateDays(days: readonly { day: string; savedKg: number }[]): void {
   find('bars').replaceChildren(svg);
 }
 
+type Totals = NonNullable<House['totals']>['all'];
+
+function describeTotals({ energyKwh, kg, insteadKg, savedKg, settledShare, bill }: Totals): string {
+  const paid = !bill ? '' : ` Paid: ${formatMoney(bill.paid, bill.currency)}.`;
+  const energy = `In all ${formatNumber(energyKwh)} kWh`;
+  if (insteadKg === 0)
+    return `${energy}, of which none is compared yet: that takes known rates, and a device that has confirmed or metered its run.${paid}`;
+  const share = savedKg / Math.abs(insteadKg);
+  const compared = `${formatNumber(100 * Math.abs(share))} % ${share < 0 ? 'more' : 'less'} than the ${formatNumber(insteadKg)} kg`;
+  return `${energy} with ${formatNumber(kg)} kg of CO₂: ${compared} of the same energy drawn at once, or evenly over the day by loads without a goal. ${formatNumber(100 * settledShare)} % of the energy has its final rates.${paid}`;
+}
+
 function updateSaved(): void {
   const { totals } = house;
   if (totals === undefined) {
     setText('saved-note', 'Energy and savings follow after the first run.');
     return;
   }
-  const describeSaved = ({ savedKg, bill }: (typeof totals)['all']) =>
-    `${formatNumber(savedKg)} kg${!bill ? '' : `\nand ${formatMoney(bill.saved, bill.currency)}`}`;
+  const describeSaved = ({ insteadKg, savedKg, bill }: Totals) =>
+    insteadKg === 0
+      ? '–'
+      : `${formatNumber(savedKg)} kg${!bill ? '' : `\nand ${formatMoney(bill.saved, bill.currency)}`}`;
   setList('saved-totals', [
     ['Today', describeSaved(totals.today)],
     ['This month', describeSaved(totals.month)],
     ['In all', describeSaved(totals.all)],
   ]);
   const { all } = totals;
-  const share = all.insteadKg === 0 ? 0 : all.savedKg / Math.abs(all.insteadKg);
-  const paid = !all.bill ? '' : ` Paid: ${formatMoney(all.bill.paid, all.bill.currency)}.`;
-  setText(
-    'saved-note',
-    `In all ${formatNumber(all.energyKwh)} kWh with ${formatNumber(all.kg)} kg of CO₂: ${formatNumber(100 * Math.abs(share))} % ${share < 0 ? 'more' : 'less'} than the ${formatNumber(all.insteadKg)} kg of the same energy drawn at once, or evenly over the day by loads without a goal. ${formatNumber(100 * all.settledShare)} % of the energy has its final rates.${paid}`,
-  );
+  setText('saved-note', describeTotals(all));
   updateDays(totals.days);
 }
 
@@ -231,7 +240,8 @@ function updateFoot(): void {
   const { health, info, page, forecast } = house;
   const format = getFormat();
   const at = (text: string | null | undefined) => (text ? format.clock(Date.parse(text), getNow()) : 'unknown');
-  setText('health', health === undefined ? '' : health.ok ? 'All parts work.' : health.problem);
+  const state = health === undefined ? '' : health.ok ? 'All parts work.' : health.problem;
+  setText('health', state === '' || page?.link === 'online' ? state : `Last reported: ${state}`);
   setList('details', [
     ['Region', `${info?.regionFullName ?? info?.region ?? 'unknown'}`],
     ['Forecast', `generated ${at(health?.lastForecast)}, valid until ${at(forecast?.validUntil)}`],
