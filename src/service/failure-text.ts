@@ -47,7 +47,7 @@ export function failureText(failure: Failure): string {
     case 'unauthorised': {
       const wait = failure.retryAfter === undefined ? '' : ` (next login in ${formatWait(failure.retryAfter)})`;
       if (failure.rejected === 'fresh-token')
-        return `the service rejects a token that it has just issued (${failure.cause}); it will be tried again, and the account may be locked${wait}`;
+        return `the service rejects a token that it has just issued (${failure.cause}); the account may be locked, or the service at fault: ask the service${wait}`;
       return `the service rejected the credentials (${failure.cause}); check user name and password, and restart an installed agent after a change${wait}`;
     }
     case 'no-credentials':
