@@ -14,6 +14,8 @@ interface WaitingLink {
   hasPinged: boolean;
 }
 
+const getDueTime = ({ since, half }: WaitingLink): Uptime => addDuration(since, milliseconds(2 * half));
+
 /**
  * mqtt.js wants a tick every half keepalive: it ignores the first, pings at the second and gives the link up at the third.
  * Here the first two come together after a whole keepalive, or in its second half together with another link; the third with the
@@ -37,8 +39,9 @@ export class PingTimer {
 
   #add(tick: () => void, half: Duration): number {
     const id = ++this.#lastId;
-    this.#links.set(id, { tick, half, since: this.#clock.now().uptime, hasPinged: false });
-    this.#schedule();
+    const link = { tick, half, since: this.#clock.now().uptime, hasPinged: false };
+    this.#links.set(id, link);
+    this.#wakeBy(getDueTime(link));
     return id;
   }
 
@@ -52,11 +55,9 @@ export class PingTimer {
     });
   }
 
-  /** An earlier wake-up stays: it schedules the next. */
-  #schedule(): void {
-    const times = [...this.#links.values()].map(({ since, half }) => addDuration(since, milliseconds(2 * half)));
-    const at = Math.min(...times) as Uptime;
-    if (this.#links.size === 0 || (this.#wake !== undefined && this.#wake.at <= at)) return;
+  /** An earlier wake-up stays: it finds the next. */
+  #wakeBy(at: Uptime): void {
+    if (this.#wake !== undefined && this.#wake.at <= at) return;
     this.#wake?.cancel();
     this.#wake = { at, cancel: this.#clock.wakeAt(at, 'broker ping', this.#onWake) };
   }
@@ -66,7 +67,8 @@ export class PingTimer {
     const { uptime } = this.#clock.now();
     for (const link of [...this.#links.values()])
       if (durationBetween(link.since, uptime) >= link.half) this.#tick(link, uptime);
-    this.#schedule();
+    const next = [...this.#links.values()].reduce((first, link) => Math.min(first, getDueTime(link)), Infinity);
+    if (this.#links.size > 0) this.#wakeBy(next as Uptime);
   };
 
   #tick(link: WaitingLink, uptime: Uptime): void {
