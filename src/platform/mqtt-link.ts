@@ -1,5 +1,6 @@
 /** An accepted link to a broker: publishes, subscribes and delivers messages until it ends. */
 
+import { setMaxListeners } from 'node:events';
 import type { IClientPublishOptions, IPublishPacket, MqttClient } from 'mqtt';
 import { waitAbortable } from '../domain/abortable-wait.ts';
 import type { BrokerMessage, Clock, PublishOptions, SubscriptionOptions } from '../domain/ports.ts';
@@ -54,6 +55,8 @@ export function createMqttLink(parts: MqttLinkParts, onDenied: (action: string) 
   const { client, clock, version } = parts;
   const receivers = new Map<string, Set<Receive>>();
   const ended = new AbortController();
+  // Each answer that is awaited listens; a house has many.
+  setMaxListeners(0, ended.signal);
   client.on('message', (topic, payload, packet) => {
     const message = toBrokerMessage(topic, payload, packet);
     const matching = [...receivers].filter(([filter]) => matchesFilter(filter, topic));

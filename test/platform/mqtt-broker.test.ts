@@ -61,6 +61,20 @@ const contract = (start: () => Promise<{ url: string; stop(): Promise<void> }>, 
     expect(spy.messages.map(({ topic, text }) => `${topic} ${text}`)).toEqual(['a/kept one', 'a/end ']);
   });
 
+  it('waits for many answers at once, without a warning of Node', async () => {
+    const { url } = await cleaned(start());
+    const broker = await connected({ url });
+    const warnings: string[] = [];
+    const note = ({ message }: Error) => void warnings.push(message);
+    process.on('warning', note);
+    const answers = Array.from({ length: 30 }, (_, i) =>
+      broker.subscribe(`many/${i}`, () => {}, { wantsRetained: false }),
+    );
+    await Promise.all(answers);
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+  });
+
   it('hears an exact topic, also twice', async () => {
     const { url } = await cleaned(start());
     const broker = await connected({ url });
