@@ -27,10 +27,10 @@ export interface FakeBoard {
 }
 
 /** Undefined, loudly, where there is no C compiler. */
-export function buildFakeLineProgram(): string | undefined {
+export function buildFakeLineProgram(project = PROJECT): string | undefined {
   const program = join(mkdtempSync(join(tmpdir(), 'gridtide-lines-')), 'gridtide-lines');
   const flags = ['-Werror', '-Wall', '-Wextra', '-Dioctl=fake_ioctl', '-DDEVICES=getenv("FAKE_GPIO")', '-o', program];
-  const sources = [join(PROJECT, 'src/native/gridtide-lines.c'), join(PROJECT, 'test/doubles/fake-gpio.c')];
+  const sources = [join(project, 'src/native/gridtide-lines.c'), join(project, 'test/doubles/fake-gpio.c')];
   const { status, stderr, error } = spawnSync('cc', [...flags, ...sources], { encoding: 'utf8' });
   if (status === 0) return program;
   if (error === undefined || process.env.CI === 'true') throw new Error(`gridtide-lines: ${error?.message ?? stderr}`);

@@ -86,6 +86,8 @@ export interface BenchedNode {
   readonly name: string;
   /** Node without flags and without the program. */
   readonly bare: (...args: readonly string[]) => Child;
+  /** Where the program is. */
+  readonly dist: string;
   /** The agent as an installation runs it: the flags of the unit, and a code cache made with them. */
   readonly agent: (...args: readonly string[]) => Child;
 }
@@ -99,6 +101,7 @@ async function installProgram(program: string, flags: readonly string[]): Promis
   if (made.status !== 0) console.log(`${name} has no code cache: ${made.stderr}`);
   return {
     name,
+    dist,
     bare: (...args) => start(program, args),
     agent: (...args) => start(program, [...flags, join(dist, 'main.js'), ...args]),
   };
@@ -144,7 +147,7 @@ const readField = (text: string, field: string) =>
   Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN) / 1024;
 
 /** Linux only. */
-export function readMemory({ pid }: Child): Memory {
+export function readMemory({ pid }: Pick<Child, 'pid'>): Memory {
   const pages = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   return {
     resident: readField(pages, 'Rss'),
@@ -210,30 +213,35 @@ export interface HouseOptions {
   readonly logLevel?: string;
   /** The options of `service` in place of those of the account. */
   readonly serviceOptions?: string;
+  /** GPIO lines of the character device in place of dry runs. */
+  readonly hasRelays?: boolean;
 }
 
 /** The configuration of a house with one MQTT load and two dry ones, its credentials beside it; the path of the file. */
 export async function house(
   name: string,
-  { service, broker, state, logLevel = 'info', serviceOptions }: HouseOptions,
+  { service, broker, state, logLevel = 'info', serviceOptions, hasRelays = false }: HouseOptions,
 ): Promise<string> {
   const folder = join(WORK, name);
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'username'), 'owner\n');
   await writeFile(join(folder, 'password'), `${PASSWORD}\n`, { mode: 0o600 });
   const file = join(folder, 'gridtide.yaml');
+  const [dryCar, heating, water] = hasRelays
+    ? ['{kind: relay, pin: 17}', '{kind: sg-ready, pins: [22, 23]}', '{kind: relay, pin: 18}']
+    : ['{kind: dry-run}', '{kind: dry-run, as: sg-ready}', '{kind: dry-run}'];
   const text = `device: ${name}
 logLevel: ${logLevel}
 state: ${state ?? join(folder, 'state')}
 place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
-service: {${serviceOptions ?? `url: "${service}", usernameFile: username, passwordFile: password`}}
+${hasRelays ? 'gpio: character-device\n' : ''}service: {${serviceOptions ?? `url: "${service}", usernameFile: username, passwordFile: password`}}
 ${broker === undefined ? '' : `mqtt: {url: "${broker}", discovery: homeassistant}\n`}loads:
   car:
     type: ev
-    output: ${broker === undefined ? '{kind: dry-run}' : `{kind: mqtt, preset: openevse, topic: openevse-${name}}`}
+    output: ${broker === undefined ? dryCar : `{kind: mqtt, preset: openevse, topic: openevse-${name}}`}
     goal: {need: 4h, by: {mon-fri: "07:00", sat-sun: "09:00"}, from: "18:00"}
-  heating: {type: heat-pump, output: {kind: dry-run, as: sg-ready}}
-  water: {type: tank, output: {kind: dry-run}}
+  heating: {type: heat-pump, output: ${heating}}
+  water: {type: tank, output: ${water}}
 `;
   await writeFile(file, text);
   return file;
