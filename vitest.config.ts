@@ -2,12 +2,34 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The emulated machines first: a file that waits for minutes must not be the last. */
-class SlowFirst extends BaseSequencer {
+/** Longest first, so that no core is idle at the end; the rest in vitest's own order. */
+const LONGEST = [
+  'rig/service',
+  'rig/service-starts',
+  'rig/gpio-lines',
+  'rig/check-and-test',
+  'rig/character-device',
+  'simulation/run-backtest',
+  'simulator/simulator',
+  'faults/signal-data',
+  'faults/service-models',
+  'faults/service-paths',
+  'faults/charger-night',
+  'cli/tune',
+  'system/demo',
+  'faults/secrets',
+  'faults/process-end',
+  'faults/release',
+  'control/exhaustive',
+];
+
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
-    const isSlow = ({ moduleId }: TestSpecification) => moduleId.includes('/test/rig/');
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+      return place < 0 ? LONGEST.length : place;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
 }
 
@@ -30,7 +52,7 @@ export default defineConfig({
     pool: 'forks',
     // One more than there are cores: many tests only wait, for a last will, a keepalive, or a machine that boots.
     maxWorkers: availableParallelism() + 1,
-    sequence: { sequencer: SlowFirst },
+    sequence: { sequencer: LongestFirst },
     // Against a test that hangs: a run that is only slow ends before, also on a busy machine.
     testTimeout: 300_000,
     hookTimeout: 300_000,
