@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util';
 import { days, formatCount, type Instant } from '../../src/domain/units.ts';
 import type { BacktestFaultName } from '../../src/simulation/backtest/backtest-faults.ts';
-import { SLOT, SLOTS_PER_DAY, timeOfRow } from '../../src/simulation/backtest/recorded-series.ts';
+import { SLOT, SLOTS_PER_DAY, TEACHING_DAYS, timeOfRow } from '../../src/simulation/backtest/recorded-series.ts';
 import type { BacktestResult, JobRecord } from '../../src/simulation/backtest/run-backtest.ts';
 import { measurePlans, PLAN_SIZES } from './control/plan-times.ts';
 import { createFaults, type Replay, type ReplayOptions, readRecord, replay, splice } from './value/replay.ts';
@@ -36,6 +36,8 @@ const perLoad = (night: number, day: number, pump: number): Shares => ({
   'heat-pump': pump,
 });
 const MONTHS_28 = 245_376;
+/** Of the fault long-outage: 7 days of it without an answer. */
+const OUTAGE_CYCLE = days(14);
 
 const record = await readRecord(files);
 let missed = 0;
@@ -177,10 +179,11 @@ function measureOffline() {
     return saved / wanted;
   };
   const bars = perLoad(0.92, 0.91, 0.82);
-  const weekOf = ({ from }: JobRecord) => Math.floor((from - timeOfRow(record, 0)) / days(7));
+  const outageOf = ({ from }: JobRecord) =>
+    Math.floor((from - timeOfRow(record, 0) - days(TEACHING_DAYS)) / OUTAGE_CYCLE);
   for (const load of LOADS) {
     const jobs = outage.jobs.filter((job) => job.load === load && isOffline(job));
-    const ratios = [...new Set(jobs.map(weekOf))].map((week) => ratioOf(jobs.filter((job) => weekOf(job) === week)));
+    const ratios = [...new Set(jobs.map(outageOf))].map((one) => ratioOf(jobs.filter((job) => outageOf(job) === one)));
     const share = ratioOf(jobs);
     row(
       `${load}: ${formatCount(jobs.length, 'job')} in a week offline, of fresh`,
