@@ -21,6 +21,8 @@ export const BASE = {
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
+  // A package that is linked into a tree to be released keeps its place there: the real one would name the machine that built it.
+  preserveSymlinks: true,
 };
 
 /** Who imports whom in src, as the bundler reads it: by file, what it imports at once and what on demand; packages are external. */

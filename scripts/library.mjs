@@ -66,6 +66,7 @@ export async function buildLibrary(out) {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
+    preserveSymlinks: true,
     outdir: join(out, 'library'),
     minifySyntax: true,
     // undici's parser is nested so deeply that most of it would be white space.
