@@ -57,7 +57,9 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
     if (!isCurrent()) return OVERTAKEN;
     const isAccepted = await broker.publish(commandTopic, payload, { retain: false });
     if (!isCurrent()) return OVERTAKEN;
-    if (!isAccepted) return buildRefusedFailure(commandTopic, isDenied(broker, commandTopic));
+    const isReported = link.reading() === level && link.reportCount() > reportsBefore;
+    // An acknowledgement may be lost; what the device reports says more.
+    if (!isAccepted && !isReported) return buildRefusedFailure(commandTopic, isDenied(broker, commandTopic));
     if (stateTopic === undefined || level === undefined) return undefined;
     // A command that is sent again is confirmed by a new report only; some devices report nothing that does not change.
     if (!isFirst) await link.query();

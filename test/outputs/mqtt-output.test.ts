@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildMqttOutput } from '../../src/config/presets.ts';
 import type { Level, MqttOutputConfig } from '../../src/domain/load-types.ts';
+import type { Broker } from '../../src/domain/ports.ts';
 import { minutes, seconds } from '../../src/domain/units.ts';
 import { parseDeviceState } from '../../src/outputs/devices/parse-device-state.ts';
 import type { DeviceReading, DeviceStatus, OutputFailure } from '../../src/outputs/output.ts';
@@ -63,6 +64,22 @@ describe('an MQTT device', () => {
     expect(await under.apply('on')).toBeUndefined();
     expect(device.commands).toEqual(['ON']);
     expect(fixture.embedded.findRetained('cmnd/car/POWER')).toBeUndefined();
+  });
+
+  // A simulated house: the broker lost its acknowledgements, and the load was switched off 45 s after it had begun to run.
+  it('has taken a command that it reports, also when the broker acknowledges nothing', async () => {
+    const { fixture, device } = await buildKnown();
+    const publish: Broker['publish'] = async (topic, payload, options) => {
+      await fixture.broker.publish(topic, payload, options);
+      // The report of the device is there before the acknowledgements of these.
+      for (let turn = 0; turn < 20; turn += 1) await fixture.broker.publish('end/of/list', `${turn}`, options);
+      return false;
+    };
+    const broker: Broker = Object.create(fixture.broker, { publish: { value: publish } });
+    const under = createTestOutput(buildLoad(fixture.tasmota), { ...fixture, broker });
+    await under.open();
+    expect(await under.apply('on')).toBeUndefined();
+    expect(device.commands).toEqual(['ON']);
   });
 
   it('is told four times when it is silent, then the fault is named', async () => {
