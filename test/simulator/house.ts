@@ -43,6 +43,8 @@ export interface House {
   /** The life that ended last: what it sent on its way is still its own. */
   endedLife: Life | undefined;
   lives: number;
+  /** What happens once the next answer to a command has reached the broker. */
+  onAnswer: (() => void) | undefined;
   commands: number;
   /** The clock of the machine against the true one, and its boots. */
   readonly machine: { ahead: number; trusted: boolean; bootedAt: number; boots: number };
@@ -101,7 +103,11 @@ export async function createHouse(scenario: Scenario, onLine: ((line: string) =>
     history.count('switches');
     auditor.loadChanged(load, running, cause);
   };
-  const broker = createHouseBroker(clock, scenario, { auditor, history });
+  const broker = createHouseBroker(clock, scenario, { auditor, history }, () => {
+    const { onAnswer } = house;
+    house.onAnswer = undefined;
+    if (onAnswer !== undefined) clock.runAt(clock.now(), onAnswer);
+  });
   const lines = createHouseLines(
     () => house.config,
     (load, running, isByAgent) => changeLoad(load, running, isByAgent ? findCause() : house.lineCause),
@@ -125,6 +131,7 @@ export async function createHouse(scenario: Scenario, onLine: ((line: string) =>
     life: undefined,
     endedLife: undefined,
     lives: 0,
+    onAnswer: undefined,
     commands: 0,
     machine: { ahead: 0, trusted: true, bootedAt: -60_000, boots: 1 },
     service,
@@ -138,6 +145,7 @@ function createHouseBroker(
   clock: SimClock,
   { seed, brokerVersion }: Scenario,
   { auditor, history }: Pick<House, 'auditor' | 'history'>,
+  onAnswer: () => void,
 ): ModelBroker {
   const broker = createModelBroker({
     clock,
@@ -152,7 +160,9 @@ function createHouseBroker(
   broker.onMessage((topic, payload, isWill) => {
     history.count('messages');
     auditor.message(topic, payload, isWill);
-    if (topic.endsWith('/result')) history.note(`answer ${topic} ${payload}`);
+    if (!topic.endsWith('/result')) return;
+    history.note(`answer ${topic} ${payload}`);
+    onAnswer();
   });
   return broker;
 }

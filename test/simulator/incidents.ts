@@ -7,7 +7,8 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 export type NetworkTrouble = 'down' | 'slow' | 'cut' | 'foreign' | 'swapped' | 'lost' | 'hang';
-export type DeviceTrouble = 'reboot' | 'deaf' | 'mute' | 'gone' | 'press' | 'late';
+/** `neutral`: it goes back to rules of its own, as chargers do when a car leaves. */
+export type DeviceTrouble = 'reboot' | 'deaf' | 'mute' | 'gone' | 'press' | 'late' | 'neutral';
 
 /** How a life of the agent ends: at the so-many-th thing it does from then on, before or after it is done. */
 interface LifeEnd {
@@ -18,7 +19,13 @@ interface LifeEnd {
 
 export type Incident = { readonly at: number } & (
   | ({ readonly kind: 'kill'; readonly failsafe: boolean } & LifeEnd)
-  | ({ readonly kind: 'power-cut'; readonly clockLost: boolean; readonly seed: number } & LifeEnd)
+  | ({
+      readonly kind: 'power-cut';
+      readonly clockLost: boolean;
+      readonly seed: number;
+      /** When the next answer to a command has reached the broker. */
+      readonly atAnswer?: boolean;
+    } & LifeEnd)
   | { readonly kind: 'restart'; readonly away: number }
   | { readonly kind: 'reconfigure'; readonly away: number; readonly variant: number }
   | { readonly kind: 'network'; readonly trouble: NetworkTrouble; readonly for: number; readonly path?: string }
@@ -181,7 +188,7 @@ const FAMILIES: Readonly<Record<IncidentKind, { readonly hours: readonly [number
       at,
       kind: 'device',
       load: chance.whole(0, 5),
-      trouble: chance.pick(['reboot', 'reboot', 'deaf', 'mute', 'gone', 'press', 'late']),
+      trouble: chance.pick(['reboot', 'deaf', 'mute', 'gone', 'press', 'late', 'neutral', 'neutral']),
       for: Math.round(chance.spread(1_000, HOUR)),
     }),
   },
@@ -247,15 +254,15 @@ function drawBeginning(seed: number): readonly Incident[] {
   return [{ ...incident, ...length, ...(chance.hits(0.7) ? { path } : {}) } as Incident];
 }
 
-/** Some commands are followed by a power cut at one of the acts that keep and answer them: what was answered must be kept. */
+/** Some commands are followed by a power cut, at their answer or at an act of keeping them: what was answered must be kept. */
 function drawFollowers(seed: number, incidents: readonly Incident[]): readonly Incident[] {
   const chance = createChance(seed, 'followers');
   const hasPowerCuts = incidents.some(({ kind }) => kind === 'power-cut');
   return incidents.flatMap(({ at, kind }) => {
     const isFollowed = chance.hits(0.4);
     const cut = FAMILIES['power-cut'].draw(chance, at);
-    const acts = chance.whole(0, 30);
-    return kind === 'command' && hasPowerCuts && isFollowed ? [{ ...cut, acts } as Incident] : [];
+    const moment = chance.hits(0.5) ? { acts: 0, atAnswer: true, clockLost: false } : { acts: chance.whole(0, 30) };
+    return kind === 'command' && hasPowerCuts && isFollowed ? [{ ...cut, ...moment } as Incident] : [];
   });
 }
 

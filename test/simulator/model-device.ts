@@ -15,6 +15,8 @@ export interface ModelDevice {
   readonly mode: DeviceMode;
   beginTrouble(trouble: DeviceTrouble): void;
   endTrouble(trouble: DeviceTrouble): void;
+  /** Reports its state, as devices do once their broker is back. */
+  report(): void;
 }
 
 export interface ModelDeviceParts {
@@ -108,14 +110,16 @@ export function createModelDevice({ config, broker, clock, runsByItself, onChang
 
   return {
     isRunning,
+    report,
     get mode() {
       return mode;
     },
     beginTrouble(trouble) {
-      if (trouble === 'press') {
+      if (trouble === 'press' || trouble === 'neutral') {
         if (!isPowered()) return;
-        mode = wasRunning ? 'off' : 'on';
-        note('person');
+        const isPress = trouble === 'press';
+        mode = isPress ? (wasRunning ? 'off' : 'on') : restingMode;
+        note(isPress ? 'person' : 'device');
         report();
         return;
       }
@@ -127,6 +131,7 @@ export function createModelDevice({ config, broker, clock, runsByItself, onChang
     endTrouble(trouble) {
       if (!troubles.delete(trouble)) return;
       if (isPowered() && (trouble === 'reboot' || trouble === 'gone')) startAgain();
+      else if (trouble === 'mute') report();
     },
   };
 }

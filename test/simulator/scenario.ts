@@ -104,7 +104,7 @@ export function drawScenario(seed: number, hours: number): Scenario {
     hasScratch: chance.hits(0.8),
     watchdogSeconds: chance.hits(0.15) ? 30 : undefined,
     brokerVersion: chance.pick([4, 5]),
-    diskMs: chance.pick([0, 0, 0, 20, 400]),
+    diskMs: chance.pick([0, 0, 20, 20, 400]),
     loads,
     incidents: drawIncidents(seed, hours),
   };

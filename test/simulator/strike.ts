@@ -106,7 +106,10 @@ const strikes: Strikes = {
       startLifeAfter(house, incident.away);
     });
   },
-  'power-cut': (house, incident) => lightFuse(house, incident, () => losePower(house, incident)),
+  'power-cut'(house, incident) {
+    if (incident.atAnswer) house.onAnswer = () => losePower(house, incident);
+    else lightFuse(house, incident, () => losePower(house, incident));
+  },
   restart: (house, { away }) => stopLife(house, () => startLifeAfter(house, away)),
   reconfigure: (house, { away, variant }) =>
     stopLife(house, () => {
@@ -159,11 +162,12 @@ const strikes: Strikes = {
     begin(house, { subject: 'disk', length, end });
   },
   broker(house, { trouble, for: length }) {
-    const { broker } = house;
+    const { broker, devices } = house;
     if (trouble === 'down' || trouble === 'forgets') broker.restart({ forgets: trouble === 'forgets' });
     broker.trouble = trouble === 'forgets' ? undefined : trouble;
     const end = () => {
       broker.trouble = undefined;
+      for (const device of devices.values()) device.report();
     };
     begin(house, { subject: 'broker', length: trouble === 'forgets' ? MINUTE : length, end });
   },
