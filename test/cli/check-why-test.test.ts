@@ -40,6 +40,8 @@ beforeAll(async () => {
   await writeFile(file('password'), 'pass-word1\n', { mode: 0o600 });
   await writeFile(file('open'), 'pass-word1\n');
   await chmod(file('open'), 0o644);
+  await writeFile(file('two-lines'), 'pass-word1\n\n', { mode: 0o600 });
+  await writeFile(file('marked'), '\uFEFFpass-word1\n', { mode: 0o600 });
   await mkdir(file('state-of-all'));
   await chmod(file('state-of-all'), 0o777);
   await writeFile(file('wrong'), 'pass-word2\n', { mode: 0o600 });
@@ -133,6 +135,8 @@ describe('gridtide check', () => {
     ['a password others can read', { password: 'open' }, 'service.passwordFile', /mode 644.*chmod 600/],
     ['the address of the example', { service: PLACEHOLDER_URL }, 'service.url', /is a placeholder: write the address/],
     ['a password file that is missing', { password: 'none' }, 'service.passwordFile', /cannot be read/],
+    ['a password and a blank line', { password: 'two-lines' }, 'service.passwordFile', /holds more than a line/],
+    ['a password after a mark', { password: 'marked' }, 'service.passwordFile', /no byte order mark/],
     ['an authority that is none', { ca: 'pro' }, 'service.ca', /holds no certificate/],
     ['a wrong password', { password: 'wrong' }, 'service', /rejected the credentials/],
     [
@@ -292,6 +296,8 @@ describe('gridtide run, before it starts', () => {
       /--now soon: expected a time[\s\S]*--speed fast: expected a number/,
     ],
     ['lines of a board', { loads: RELAY }, '--now 2026-03-01 --speed 10', /never drive GPIO lines/],
+    ['a password and a blank line', { password: 'two-lines' }, 'service.passwordFile', /holds more than a line/],
+    ['a password after a mark', { password: 'marked' }, 'service.passwordFile', /no byte order mark/],
     ['an authority that is none', { ca: 'pro' }, '', /service\.ca: .*pro cannot be read, or holds no certificate/],
   ];
   it.each(rows)('%s', async (_, options, line, words) => {

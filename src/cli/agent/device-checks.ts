@@ -67,6 +67,10 @@ export const checkServiceAddress: Check = async ({ config: { service } }) =>
       ]
     : [];
 
+const LOGIN_FILE = /^(service|mqtt)\.(username|password)File$/;
+/** A reader takes the last line break away; an editor may leave more, or begin with a mark. */
+const NOT_OF_A_LINE = /[\p{Cc}\uFEFF]/u;
+
 /** Every file that the configuration names; a secret file may be readable by its owner alone. */
 export const checkFiles: Check = async ({ config, env, isInstalled }) => {
   const files = listConfiguredFiles(config);
@@ -82,6 +86,10 @@ export const checkFiles: Check = async ({ config, env, isInstalled }) => {
     else if (text === undefined)
       findings.push(wrong(at, `${path} cannot be read, so the login would fail: create it, readable by this user`));
     else if (text.trim() === '') findings.push(wrong(at, `${path} is empty: write one line into it`));
+    else if (LOGIN_FILE.test(at) && NOT_OF_A_LINE.test(text))
+      findings.push(
+        wrong(at, `${path} holds more than a line, and a login sends all of it: no blank lines, no byte order mark`),
+      );
     else if (at.endsWith('.ca') && !holdsCertificate(text))
       findings.push(
         wrong(at, `${path} holds no certificate, so it adds no trust: write the authority's certificate into it, PEM`),
