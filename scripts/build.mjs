@@ -140,6 +140,7 @@ export async function buildPage(out) {
     minify: true,
     format: 'esm',
     target: 'es2022',
+    preserveSymlinks: true,
     legalComments: 'eof',
     logLevel: 'warning',
   });
