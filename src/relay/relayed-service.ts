@@ -25,7 +25,7 @@ export interface RelayedServiceParts {
   readonly publicKeys: readonly string[];
   /** The own account. */
   readonly account: SignalService | undefined;
-  /** A newer signal has come: the next question will be answered with it. */
+  /** A newer signal has come, or the present one again after a refused message: the next question will be answered with it. */
   readonly onNews: (kind: SignalKind) => void;
   readonly onRefusal: (kind: SignalKind, sentence: string) => void;
   /** A link for the time in which a map is read; without it maps are those of the account. */

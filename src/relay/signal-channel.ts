@@ -21,7 +21,7 @@ export interface SignalChannelParts<Kind extends SignalKind> {
   readonly topic: string;
   /** Judges a message by the time of now. */
   readonly open: (payload: Uint8Array) => DecodedSignal<Kind>;
-  /** A newer signal than the one before. */
+  /** A newer signal than the one before, or a valid one after a refused message. */
   readonly onNews?: () => void;
   /** A message was refused; the sentence is for people. */
   readonly onRefusal?: (sentence: string) => void;
@@ -78,6 +78,7 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
     const { issuedAt, validUntil } = signal;
     heardAt = clock.now().uptime;
     if (!retained) publishedAt = heardAt;
+    const wasRefused = refusal !== undefined;
     refusal = undefined;
     const isNewer = newest === undefined || issuedAt > newest.issuedAt;
     if (isNewer) {
@@ -85,7 +86,7 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
       unread = signal;
     }
     finishWait?.('came');
-    if (isNewer) onNews?.();
+    if (isNewer || wasRefused) onNews?.();
   };
 
   return {

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { hashFraction } from '../../src/domain/hash-fraction.ts';
 import type { Random } from '../../src/domain/ports.ts';
-import { addDuration, type Duration, hours, minutes } from '../../src/domain/units.ts';
+import { addDuration, type Duration, hours, minutes, seconds } from '../../src/domain/units.ts';
 import { createHttp } from '../../src/platform/http-client.ts';
 import { createSeededRandom } from '../../src/platform/random.ts';
 import { createReferenceService } from '../../src/reference/reference-service.ts';
@@ -282,6 +282,21 @@ describe('a signal that is refused: one sentence in health, no load moved', () =
       expect([home.health().basis, home.edges.filter(({ high }) => high)]).toEqual(['fail-safe', []]);
     },
   );
+
+  it('is no longer told of once the present signal is back', async () => {
+    const world = await createNeighbourhood();
+    const relay = world.startRelay();
+    const home = await world.startAgent();
+    await world.pass(minutes(3));
+    await relay.stop();
+    const present = readStored(world).payload;
+    world.bus.publish(FORECAST_TOPIC, 'clean now');
+    await world.clock.waitUntilIdle();
+    expect(problemOf(home)).toMatch(/is no signed signal/);
+    world.bus.publish(FORECAST_TOPIC, present);
+    await world.pass(seconds(2));
+    expect(problemOf(home)).toBe('');
+  });
 
   it('one of yesterday, stored by a broker that knows no expiry', async () => {
     const world = await createNeighbourhood();
