@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, isIP, type Socket } from 'node:net';
 import { isLoopback } from '../domain/loopback.ts';
 import { openAccounts } from './accounts/accounts.ts';
 import { createAttemptLimits } from './accounts/attempt-limits.ts';
@@ -240,7 +240,9 @@ export async function createReferenceService(options: ReferenceOptions): Promise
       server.listen(port, host);
       await once(server, 'listening');
       const at = server.address() as AddressInfo;
-      const url = formatOrigin(options.tls !== undefined, at.address, at.port);
+      // A certificate is for the name.
+      const name = options.tls !== undefined && isIP(host) === 0 ? host : at.address;
+      const url = formatOrigin(options.tls !== undefined, name, at.port);
       origin = /^(0\.0\.0\.0|::)$/.test(at.address) ? undefined : url;
       return { url };
     },
