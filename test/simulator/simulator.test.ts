@@ -25,7 +25,7 @@ describe('the simulator', () => {
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it('lives through days of faults without breaking an invariant', async () => {
-    const output = await simulate('--seed', '100', '--hours', '96', '--house', '24');
+    const output = await simulate('--seed', '100', '--hours', '48', '--house', '24');
     expect(output).toMatch(/^incident: \w/m);
     expect(output).toMatch(/^switches: \d{2}/m);
   }, 600_000);
