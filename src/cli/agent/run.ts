@@ -32,6 +32,7 @@ export const spec = {
   notes: [
     'Ctrl-C leaves each load at its fail-safe level (failSafe): a car and a tank may then run, other loads are off or normal,',
     'unless configured otherwise. A device with a release goes back to its own rules. onStop: hold keeps the present level.',
+    'It goes on when nobody reads its log any more.',
   ],
 } satisfies CommandSpec;
 
