@@ -31,8 +31,8 @@ const SILENT_MONITOR: Monitor = {
   async stop() {},
 };
 
-/** Every second ping of the links that release devices, so that an idle agent wakes for it less. */
-const KEEPALIVE = seconds(40);
+/** Somewhat more than two of the links that release devices: it joins every second of their pings, and wakes an idle agent less. */
+const KEEPALIVE = seconds(45);
 
 /** A link of its own for each MQTT device, whose last will releases the device should this program die. */
 export const createReleaseBrokers =

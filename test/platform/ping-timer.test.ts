@@ -10,12 +10,16 @@ const HALF = seconds(10);
 const ALL = [true, true, true, true];
 
 /** Links that join at these seconds and count their ticks as mqtt.js does; an answer to a ping starts the wait anew. */
-async function pingTimes(joinSeconds: readonly number[], answers: readonly boolean[] = ALL, leaves?: number) {
+async function pingTimes(
+  joinSeconds: readonly number[],
+  answers: readonly boolean[] = ALL,
+  { leaves, halves = [] }: { leaves?: number; halves?: readonly number[] } = {},
+) {
   const clock = createVirtualClock(START);
   const { timers } = new PingTimer(clock);
   const events: string[] = [];
   const second = () => clock.now().wall / 1_000;
-  const join = (name: string, isAnswered: boolean) => {
+  const join = (name: string, isAnswered: boolean, half: number) => {
     let ticks = 0;
     const id = timers.set(() => {
       ticks++;
@@ -27,15 +31,15 @@ async function pingTimes(joinSeconds: readonly number[], answers: readonly boole
       if (ticks !== 2 || !isAnswered) return;
       clock.wakeAt(addDuration(clock.now().uptime, seconds(1)), 'answer', () => {
         timers.clear(id);
-        join(name, isAnswered);
+        join(name, isAnswered, half);
       });
-    }, HALF);
+    }, half);
     if (leaves !== undefined)
       clock.wakeAt(addDuration(clock.now().uptime, seconds(leaves)), 'leave', () => timers.clear(id));
   };
   for (const [i, at] of joinSeconds.entries()) {
     await clock.runUntil(addDuration(START, seconds(at)));
-    join('abcd'[i] ?? '', answers[i] ?? false);
+    join('abcd'[i] ?? '', answers[i] ?? false, halves[i] ?? HALF);
   }
   await clock.runUntil(addDuration(START, seconds(75)));
   return events;
@@ -54,6 +58,14 @@ describe('the pings of broker links with a keepalive of 20 s', () => {
       ...[32, 52, 72].flatMap((at) => [`b pings at ${at}`, `a pings at ${at}`]),
     ]));
 
+  it('are sent by a link of 45 s with every second one of the others', async () =>
+    expect(await pingTimes([0, 0], ALL, { halves: [seconds(22.5), HALF] })).toEqual([
+      'b pings at 20',
+      'a pings at 40',
+      'b pings at 40',
+      'b pings at 60',
+    ]));
+
   it('end a link without an answer at the next wake-up of another, half a keepalive later or more', async () =>
     expect(await pingTimes([0, 15], [false, true])).toEqual([
       'a pings at 20',
@@ -66,7 +78,8 @@ describe('the pings of broker links with a keepalive of 20 s', () => {
   it('end a link without an answer a whole keepalive later where no other wakes', async () =>
     expect(await pingTimes([0], [false])).toEqual(['a pings at 20', 'a gives up at 40']));
 
-  it('stop with the link', async () => expect(await pingTimes([0], [false], 29)).toEqual(['a pings at 20']));
+  it('stop with the link', async () =>
+    expect(await pingTimes([0], [false], { leaves: 29 })).toEqual(['a pings at 20']));
 
   it('leave no timer behind', async () => {
     const clock = createVirtualClock(START);
