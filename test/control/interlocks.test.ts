@@ -61,6 +61,25 @@ describe('an output that does not obey', () => {
     expect(sent.map((commands) => commands.map(({ level }) => level).join())).toEqual(['on', 'off', '', 'off', '', '']);
   });
 
+  // A broker that was away for hours: the device, of which nothing was known, ran for 0.2 s of its 5 minutes.
+  it.each([
+    ['on', 95, 'off', 'min-on', 1],
+    ['off', 5, 'on', 'min-off', 0],
+  ] as const)('that takes its first %s late has switched then', (late, index, wanted, why, starts) => {
+    const bench = new ControlBench(buildSite(tankLoad({ failSafe: late })), NOON);
+    bench.sendUnanswered({ kind: 'found', levels: {} });
+    for (const disagreements of [1, 2, 3]) {
+      bench.sendUnanswered({ kind: 'failed', load: 'tank', disagreements });
+      bench.skip(minutes(6));
+      bench.sendUnanswered({ kind: 'tick' });
+    }
+    bench.sendUnanswered({ kind: 'failed', load: 'tank', disagreements: 4 });
+    lasting(bench, index);
+    bench.send({ kind: 'confirmed', load: 'tank', level: late });
+    expect(bench.decision('tank')).toMatchObject({ level: late, wanted, why });
+    expect(bench.state.loads[0]?.starts).toHaveLength(starts);
+  });
+
   it('at the third disagreement is left at its fail-safe level for ten minutes', () => {
     const bench = tankBench({ failSafe: 'off' });
     bench.runFor(minutes(6));

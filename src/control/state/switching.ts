@@ -58,6 +58,10 @@ const mayHaveSwitched = ({ level: before, pending, failedLevel }: LoadState, lev
   isRunning(failedLevel) !== isRunning(level) &&
   isRunning(before) === isRunning(level);
 
+/** An unknown load that takes a commanded level, be it late, may have switched just then. */
+const isCommanded = ({ pending, failedLevel }: LoadState, level: Level) =>
+  pending?.level === level || failedLevel === level;
+
 /** A level that was found, not caused, is no start; any other change counts from now. */
 export function confirmLevel(state: LoadState, level: Level, { uptime }: ClockReading): LoadState {
   const { level: before, blocks } = state;
@@ -76,7 +80,8 @@ export function confirmLevel(state: LoadState, level: Level, { uptime }: ClockRe
     levelSince: uptime,
     blocks: level === 'block' ? [...blocks, uptime] : blocks,
   };
-  if (before === undefined || isRunning(before) === isRunning(level)) return changed;
+  const hasSwitched = before === undefined ? isCommanded(state, level) : isRunning(before) !== isRunning(level);
+  if (!hasSwitched) return changed;
   const switched = { ...changed, runningSince: uptime };
   return isRunning(level) ? countStart(switched, uptime) : switched;
 }
