@@ -136,6 +136,7 @@ describe.skipIf(process.env.GRIDTIDE_NATS_TEST === undefined)('a cluster of thre
   });
 
   it('a house cannot read the topics of others', async () => {
+    while (houses[3]?.link.state.kind !== 'online') await wait(100);
     const read = (filter: string) => houses[3]?.link.subscribe(filter, () => {}, { wantsRetained: true });
     expect([
       await read('gridtide/house/health'),
