@@ -89,7 +89,7 @@ const isHelpFlag = (word: string) => word === '--help' || word === '-h';
 process.env.RES_OPTIONS ??= 'timeout:1 attempts:2';
 
 /** Help, the version, or the function that runs the command; a number: the exit code of words that name none. */
-async function findJob(argv: readonly string[], terminal: Terminal): Promise<number | (() => Promise<number>)> {
+async function findCommand(argv: readonly string[], terminal: Terminal): Promise<number | (() => Promise<number>)> {
   const [first, ...words] = argv;
   const isAboutHelp = first === 'help' || (first !== undefined && isHelpFlag(first));
   const [name, ...rest] = isAboutHelp ? words : argv;
@@ -133,10 +133,10 @@ async function main(argv: readonly string[]): Promise<number> {
   });
 
   const name = argv[0] ?? '';
-  const job = await findJob(argv, terminal);
+  const command = await findCommand(argv, terminal);
   let code: number;
   try {
-    code = typeof job === 'number' ? job : await job();
+    code = typeof command === 'number' ? command : await command();
   } catch (error) {
     // A reader that closed the pipe has enough.
     code =

@@ -22,7 +22,7 @@ const TOTALS_INTERVAL = minutes(15);
 /** The ledger writes what has gathered at each quarter of an hour. */
 const AFTER_WRITE = seconds(30);
 /** What a run saved is compared with the whole day, of which each hour tells more. */
-const DAY_INTERVAL = hours(1);
+const REFRESH_WAIT = hours(1);
 /** A run that has ended is in the ledger after the next write. */
 const POLLS_AFTER_RUN = 2;
 
@@ -40,7 +40,7 @@ export function createTotalsPublisher(context: AgentContext, { monitor, decision
       const { wall, trusted } = clock.now();
       if (decisions().some(({ level }) => isRunning(level))) pollsLeft = POLLS_AFTER_RUN;
       const today = formatDay(wall);
-      const isNewHour = published?.hasEnergy === true && wall - published.at >= DAY_INTERVAL;
+      const isNewHour = published?.hasEnergy === true && wall - published.at >= REFRESH_WAIT;
       if (trusted && (pollsLeft > 0 || today !== published?.day || isNewHour)) {
         const totals = await readTotals(computeTotals, wall);
         if (poller.signal.aborted) return undefined;

@@ -2,9 +2,9 @@
 
 import { createDayFormatter, type DayFormatter, findDayStart } from '../domain/local-day.ts';
 import { addDuration, days, hours, type Instant, subtractDuration } from '../domain/units.ts';
-import type { AccountingOptions } from './emissions-accounting.ts';
 import { type LedgerSource, listLedgerFiles, readLedgerMonths } from './ledger-files.ts';
 import { computeTotalsByMonth, type Total } from './load-totals.ts';
+import type { AccountingOptions } from './savings-accounting.ts';
 
 export interface HouseTotals {
   /** The first local day with a running time, `2026-03-01`; undefined for an empty ledger. */

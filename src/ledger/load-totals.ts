@@ -1,9 +1,9 @@
 /** Energy, emissions and savings per load and span. */
 
 import { type Instant, type Kilogram, subtractDuration } from '../domain/units.ts';
-import { type AccountedSpan, type AccountingOptions, createEmissionsAccounting } from './emissions-accounting.ts';
 import type { Baseline, BillSums, Entry, TotalSums } from './entries.ts';
 import { type LedgerMonth, READ_BACK } from './ledger-files.ts';
+import { type AccountedSpan, type AccountingOptions, createSavingsAccounting } from './savings-accounting.ts';
 
 /** `estimate`: rates as forecast when the load ran; `provisional`: published less than 7 days ago or since changed; `settled`: unchanged for 7 days. */
 type RateStatus = 'estimate' | 'provisional' | 'settled';
@@ -65,7 +65,7 @@ function buildTotal({ load, span, at, sums }: AccountedSpan): Total {
 
 /** The totals of entries that are all at hand. */
 export function computeTotals(entries: Iterable<Entry>, options: AccountingOptions): readonly Total[] {
-  const accounting = createEmissionsAccounting(options);
+  const accounting = createSavingsAccounting(options);
   accounting.learn(entries);
   accounting.count(entries);
   return accounting.listGroups().map(buildTotal);
@@ -87,7 +87,7 @@ export async function computeTotalsByMonth(
   months: AsyncIterable<LedgerMonth>,
   options: AccountingOptions,
 ): Promise<LedgerTotals> {
-  const accounting = createEmissionsAccounting(options);
+  const accounting = createSavingsAccounting(options);
   const waiting: Pick<LedgerMonth, 'from' | 'entries'>[] = [];
   const timezones = new Set<string>();
   const lost = { damaged: 0, foreign: 0 };

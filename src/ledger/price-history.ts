@@ -4,8 +4,8 @@ import type { DayFormatter } from '../domain/local-day.ts';
 import { findDayStart, findNextDayStart } from '../domain/local-day.ts';
 import { findPriceSpan, type PriceSpan, sumPrice } from '../domain/tariff.ts';
 import type { Instant } from '../domain/units.ts';
+import { meanOverStretches, type Stretch } from './baseline-hours.ts';
 import type { PriceEntry, SlotEntry } from './entries.ts';
-import { meanOverStretches, type Stretch } from './instead-hours.ts';
 
 /** What a running time cost, and what the same energy would have cost instead. */
 export interface RowBill {

@@ -2,10 +2,10 @@
 
 import type { Disk } from '../domain/ports.ts';
 import { days, type Instant, subtractDuration } from '../domain/units.ts';
-import { createEmissionsAccounting } from './emissions-accounting.ts';
 import type { CarriedEntry, Entry, HeaderEntry, JobEntry } from './entries.ts';
 import { getLedgerFile, getMonthStart, type LedgerMonth, listLedgerFiles, readLedgerMonths } from './ledger-files.ts';
 import { formatEntries, listForeignLines, parseLedger } from './ledger-lines.ts';
+import { createSavingsAccounting } from './savings-accounting.ts';
 
 export interface TidyOptions {
   /** Whose days the sums are of. */
@@ -83,7 +83,7 @@ async function foldMonth(disk: TidyDisk, names: readonly string[], name: string,
   const before = months.filter((one) => one.from < month.from);
   const after = months.filter((one) => one.from > month.from);
 
-  const accounting = createEmissionsAccounting({ ...options, by: 'day', from: month.from });
+  const accounting = createSavingsAccounting({ ...options, by: 'day', from: month.from });
   for (const { entries } of months) accounting.learn(entries);
   for (const { entries } of [...before, month]) accounting.count(entries);
   const sums = accounting

@@ -1,9 +1,9 @@
 /** What ran and what it saved, by hand: 6 kWh at 1000 lb/MWh are 2.7216 kg. */
 
 import { describe, expect, it } from 'vitest';
-import type { AccountingOptions } from '../../src/ledger/emissions-accounting.ts';
 import type { Entry } from '../../src/ledger/entries.ts';
 import { computeTotals } from '../../src/ledger/load-totals.ts';
+import type { AccountingOptions } from '../../src/ledger/savings-accounting.ts';
 import { jobEntry, ledgerInstant, seenEntries, settledEntry, slotEntries } from './ledger-samples.ts';
 
 const HOUR_AT_1000 = 6 * 0.45359237;

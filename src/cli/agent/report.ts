@@ -3,7 +3,7 @@
 import type { Config } from '../../config/config.ts';
 import { formatMoney } from '../../domain/tariff.ts';
 import type { Instant } from '../../domain/units.ts';
-import type { TimerWindow } from '../../ledger/instead-hours.ts';
+import type { TimerWindow } from '../../ledger/baseline-hours.ts';
 import { listLedgerFiles } from '../../ledger/ledger-files.ts';
 import { computeTotalsByMonth, type Total } from '../../ledger/load-totals.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';

@@ -18,7 +18,7 @@ export interface TimerWindow {
 }
 
 /** When the energy after the first `before` of a job would have been drawn, at the job's power: from its arming on, or in the hours of the timer after it. */
-export function listInsteadHours(
+export function listBaselineHours(
   { armedAt, power }: JobEntry,
   { before, energy }: { readonly before: number; readonly energy: KilowattHour },
   timer: TimerWindow | undefined,

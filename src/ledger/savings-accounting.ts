@@ -2,8 +2,8 @@
 
 import { createDayFormatter, type DayFormatter, findDayStart, findNextDayStart } from '../domain/local-day.ts';
 import { floorTo, type Instant, type KilowattHour, type LbsPerMwh } from '../domain/units.ts';
+import { listBaselineHours, meanOverStretches, type Stretch, type TimerWindow } from './baseline-hours.ts';
 import type { CarriedEntry, DayEntry, Entry, JobEntry, SlotEntry, TotalSums } from './entries.ts';
-import { listInsteadHours, meanOverStretches, type Stretch, type TimerWindow } from './instead-hours.ts';
 import { createLoadSums, type LoadSums, type Pricing } from './load-sums.ts';
 import { createPriceHistory } from './price-history.ts';
 import { createRateBook, findRateRecord, getBestRate, type Rates } from './rates.ts';
@@ -29,7 +29,7 @@ export interface AccountedSpan {
   readonly sums: TotalSums;
 }
 
-export interface EmissionsAccounting {
+export interface SavingsAccounting {
   /** Takes in jobs and rates. Those of 40 days after a running time bear on it: learn them before it is counted. */
   learn(entries: Iterable<Entry>): void;
   /** Counts running times, in the order they were written. */
@@ -150,7 +150,7 @@ function createGroups({ by, now, from = -Infinity as Instant, to = Infinity as I
 
 const buildJobKey = ({ load, job }: { readonly load: string; readonly job?: string }) => `${load} ${job}`;
 
-export function createEmissionsAccounting(options: AccountingOptions): EmissionsAccounting {
+export function createSavingsAccounting(options: AccountingOptions): SavingsAccounting {
   const dayOf = createDayCache(createDayFormatter(options.timezone));
   const book = createRateBook();
   const findDayRate = createDayRates(createDayFormatter(options.timezone), dayOf);
@@ -161,7 +161,7 @@ export function createEmissionsAccounting(options: AccountingOptions): Emissions
   const prices = createPriceHistory(dayOf, createDayFormatter(options.timezone));
   const listHours = (row: SlotEntry, before: number): readonly Stretch[] | undefined => {
     const job = row.job === undefined ? undefined : jobs.get(buildJobKey(row));
-    return job && listInsteadHours(job, { before, energy: row.energy }, options.timers?.get(row.load));
+    return job && listBaselineHours(job, { before, energy: row.energy }, options.timers?.get(row.load));
   };
   const priceRow = (row: SlotEntry, hours: readonly Stretch[] | undefined): Pricing | undefined => {
     if (row.unconfirmed && !row.metered) return undefined;
