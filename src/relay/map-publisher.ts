@@ -24,9 +24,10 @@ export interface MapPublisherParts {
   readonly publicKeys: readonly KeyObject[];
 }
 
-const MAP_PERIOD = days(7);
+const MAP_INTERVAL = days(7);
 const MAP_RETRY = hours(1);
-/** Relays ask in turn: after a start, and when the map has become old. */
+const LINK_RETRY = minutes(1);
+/** Relays ask in turn: after a start, when the link has come back, and when the map has become old. */
 const FIRST_MAP_TURN = seconds(30);
 const MAP_TURN = minutes(10);
 const ANNOUNCEMENT_WAIT = seconds(5);
@@ -40,13 +41,21 @@ async function* cutPieces(compressed: AsyncIterable<Uint8Array>): AsyncGenerator
   if (rest.length > 0) yield rest;
 }
 
-/** What the broker stores and announces: the present map. */
-function createAnnouncements({ broker, clock, publicKeys }: MapPublisherParts, signalType: string) {
+/** What the broker stores and announces: the present map. `onOnline` is called when the link has come back. */
+function createAnnouncements(parts: MapPublisherParts, signalType: string, onOnline: () => void) {
+  const { broker, clock, publicKeys, signingKey } = parts;
   const topic = buildMapTopic(signalType, 'info');
   let stored: MapHeader | undefined;
-  let isSubscribed = false;
+  let isFollowed = false;
+  let isOnline = broker.state.kind === 'online';
   const unwatch = broker.watchState(({ kind }) => {
-    if (kind !== 'online') isSubscribed = false;
+    const wasOnline = isOnline;
+    isOnline = kind === 'online';
+    if (isOnline && !wasOnline) onOnline();
+    if (isOnline) return;
+    isFollowed = false;
+    // A broker may come back without what it stored.
+    stored = undefined;
   });
   const receive = ({ payload }: { readonly payload: Uint8Array }) => {
     const message = decodeMapMessage(payload, publicKeys);
@@ -54,39 +63,45 @@ function createAnnouncements({ broker, clock, publicKeys }: MapPublisherParts, s
   };
   return {
     stored: () => stored,
+    isFollowed: () => isFollowed,
     /** False while the broker denies it. */
     async follow(signal: AbortSignal): Promise<boolean> {
-      if (isSubscribed) return true;
-      isSubscribed = await broker.subscribe(topic, receive, { wantsRetained: true, allowsLoss: true });
-      if (isSubscribed) await waitAbortable({ clock, wait: ANNOUNCEMENT_WAIT, name: topic, signal });
-      return isSubscribed;
+      if (isFollowed) return true;
+      isFollowed = await broker.subscribe(topic, receive, { wantsRetained: true, allowsLoss: true });
+      if (isFollowed) await waitAbortable({ clock, wait: ANNOUNCEMENT_WAIT, name: topic, signal });
+      return isFollowed;
+    },
+    /** Sends one message of a map; throws when it did not reach the broker, or when the link was lost since the last `follow`. */
+    async send(header: MapHeader, bytes: Uint8Array): Promise<void> {
+      if (!isFollowed) throw new Error('the link to the broker was lost meanwhile');
+      const messageTopic = buildMapTopic(signalType, header.piece ?? 'info');
+      if (!(await broker.publish(messageTopic, encodeMapMessage(header, bytes, signingKey), { retain: true })))
+        throw new Error(
+          `the broker did not take ${messageTopic}; check the broker, and let this user write and read it`,
+        );
     },
     stop: unwatch,
   };
 }
-
-/** Sends one message of a map; throws when it did not reach the broker. */
-async function sendMessage({ broker, signingKey }: MapPublisherParts, header: MapHeader, bytes: Uint8Array) {
-  const topic = buildMapTopic(header.signalType, header.piece ?? 'info');
-  if (!(await broker.publish(topic, encodeMapMessage(header, bytes, signingKey), { retain: true })))
-    throw new Error(`the broker did not take ${topic}; check the broker, and let this user write and read it`);
-}
+type Announcements = ReturnType<typeof createAnnouncements>;
 
 /** Publishes the pieces, then the announcement with their number; erases what is left of the map before. */
 async function publishMap(
   parts: MapPublisherParts,
   { chunks, version }: MapStream,
-  { signalType, piecesBefore, signal }: { signalType: string; piecesBefore: number; signal: AbortSignal },
+  { send, stored }: Announcements,
+  { signalType, signal }: { signalType: string; signal: AbortSignal },
 ): Promise<number> {
+  const piecesBefore = stored()?.pieces ?? 0;
   const fetchedAt = parts.clock.now().wall;
   const common = { signalType, version: version ?? `${fetchedAt}`, fetchedAt };
   let pieces = 0;
   for await (const bytes of cutPieces(pipeline(Readable.from(chunks), createDeflateRaw({ level: 9 }), () => {}))) {
     if (signal.aborted) throw new Error('the relay was stopped');
     pieces += 1;
-    await sendMessage(parts, { ...common, pieces, piece: pieces - 1 }, bytes);
+    await send({ ...common, pieces, piece: pieces - 1 }, bytes);
   }
-  await sendMessage(parts, { ...common, pieces }, new Uint8Array());
+  await send({ ...common, pieces }, new Uint8Array());
   for (let piece = pieces; piece < piecesBefore; piece++)
     await parts.broker.publish(buildMapTopic(signalType, piece), '', { retain: true });
   return pieces;
@@ -95,23 +110,23 @@ async function publishMap(
 export function startMapPublisher(parts: MapPublisherParts, signalType: string): { stop(): void } {
   const { service, clock, random, log } = parts;
   const topic = buildMapTopic(signalType, 'info');
-  const announcements = createAnnouncements(parts, signalType);
+  const awaitTurn = () => poller.pollAfter(milliseconds(Math.floor(random.fraction() * FIRST_MAP_TURN)));
+  const announcements = createAnnouncements(parts, signalType, awaitTurn);
 
   const fetchMap = async (signal: AbortSignal): Promise<Duration> => {
     const stored = announcements.stored();
     const answer = await service.map({ signalType, knownVersion: stored?.version });
     if (!answer.ok) {
       log('warn', `no map for the agents: ${failureText(answer.failure)}`, { topic });
-      return answer.failure.kind === 'not-entitled' ? MAP_PERIOD : MAP_RETRY;
+      return answer.failure.kind === 'not-entitled' ? MAP_INTERVAL : MAP_RETRY;
     }
     if ('unchanged' in answer.value) {
-      if (stored !== undefined) await sendMessage(parts, { ...stored, fetchedAt: clock.now().wall }, new Uint8Array());
-      return MAP_PERIOD;
+      if (stored !== undefined) await announcements.send({ ...stored, fetchedAt: clock.now().wall }, new Uint8Array());
+      return MAP_INTERVAL;
     }
-    const piecesBefore = stored?.pieces ?? 0;
-    const pieces = await publishMap(parts, answer.value, { signalType, piecesBefore, signal });
+    const pieces = await publishMap(parts, answer.value, announcements, { signalType, signal });
     log('info', `the map of ${signalType} is published in ${formatCount(pieces, 'piece')}`);
-    return MAP_PERIOD;
+    return MAP_INTERVAL;
   };
 
   const poller = createPoller({
@@ -121,21 +136,21 @@ export function startMapPublisher(parts: MapPublisherParts, signalType: string):
       const { signal } = poller;
       const isFollowed = await announcements.follow(signal);
       if (signal.aborted) return undefined;
-      if (!isFollowed) return minutes(1);
+      if (!isFollowed) return LINK_RETRY;
       const { fetchedAt = 0 } = announcements.stored() ?? {};
       const age = clock.now().wall - fetchedAt;
-      if (age >= 0 && age < MAP_PERIOD) return milliseconds(MAP_PERIOD - age + random.fraction() * MAP_TURN);
+      if (age >= 0 && age < MAP_INTERVAL) return milliseconds(MAP_INTERVAL - age + random.fraction() * MAP_TURN);
       try {
         return await fetchMap(signal);
       } catch (error) {
         if (!(error instanceof Error)) throw error;
         const cause = error instanceof HttpError ? error.failure.cause : error.message;
         if (!signal.aborted) log('warn', `the map was not published: ${cause}`, { topic });
-        return MAP_RETRY;
+        return announcements.isFollowed() ? MAP_RETRY : LINK_RETRY;
       }
     },
   });
-  poller.pollAfter(milliseconds(Math.floor(random.fraction() * FIRST_MAP_TURN)));
+  awaitTurn();
   return {
     stop() {
       announcements.stop();

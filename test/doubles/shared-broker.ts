@@ -15,6 +15,8 @@ export interface SharedBroker {
   isLossy: boolean;
   readonly subscriptions: { count: number };
   connect(): Broker & { setOnline(isOnline: boolean): void };
+  /** Every link breaks and comes back; nothing that was stored is left. */
+  restart(): void;
   /** As a client of its own. */
   publish(topic: string, payload: string | Uint8Array): void;
 }
@@ -27,6 +29,7 @@ const isMatch = (filter: string, topic: string): boolean => {
 export function createSharedBroker(): SharedBroker {
   const retained = new Map<string, Uint8Array>();
   const links = new Set<Subscription[]>();
+  const clients = new Set<ReturnType<SharedBroker['connect']>>();
   const accept = (topic: string, payload: string | Uint8Array, retain: boolean): void => {
     const bytes = typeof payload === 'string' ? new TextEncoder().encode(payload) : payload;
     if (retain && bytes.length > 0) retained.set(topic, bytes);
@@ -43,12 +46,17 @@ export function createSharedBroker(): SharedBroker {
     isLossy: false,
     subscriptions: { count: 0 },
     publish: (topic, payload) => accept(topic, payload, true),
+    restart() {
+      for (const client of clients) client.setOnline(false);
+      retained.clear();
+      for (const client of clients) client.setOnline(true);
+    },
     connect() {
       let state: BrokerState = { kind: 'online', version: 5, denied: [] };
       let subscriptions: Subscription[] = [];
       const watchers = new Set<(state: BrokerState) => void>();
       links.add(subscriptions);
-      return {
+      const client: ReturnType<SharedBroker['connect']> = {
         get state() {
           return state;
         },
@@ -72,6 +80,7 @@ export function createSharedBroker(): SharedBroker {
         },
         async stop() {
           links.delete(subscriptions);
+          clients.delete(client);
         },
         setOnline(isOnline) {
           links.delete(subscriptions);
@@ -83,6 +92,8 @@ export function createSharedBroker(): SharedBroker {
           for (const report of [...watchers]) report(state);
         },
       };
+      clients.add(client);
+      return client;
     },
   };
   return shared;

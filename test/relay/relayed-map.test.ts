@@ -1,7 +1,7 @@
 /** The map of a relay: cut into signed pieces, read piece by piece, and refused when anything about it is wrong. */
 
 import { describe, expect, it } from 'vitest';
-import { addDuration, type Duration, days, hours } from '../../src/domain/units.ts';
+import { addDuration, type Duration, days, hours, minutes } from '../../src/domain/units.ts';
 import { buildMapTopic } from '../../src/mqtt/topics.ts';
 import { createSeededRandom } from '../../src/platform/random.ts';
 import { decodeMapMessage, encodeMapMessage } from '../../src/relay/map-message.ts';
@@ -56,13 +56,15 @@ function createMapWorld() {
         })();
         return { ok: true, value: { chunks, version } } as const;
       };
-      return startMapPublisher(
+      const link = bus.connect();
+      const { stop } = startMapPublisher(
         {
-          ...{ service: { map }, broker: bus.connect(), clock, random: { fraction: () => random } },
+          ...{ service: { map }, broker: link, clock, random: { fraction: () => random } },
           ...{ signingKey, publicKeys: [signingKey], log: (_: string, message: string) => void logLines.push(message) },
         },
         TYPE,
       );
+      return { link, stop };
     },
     /** Compression works beside the virtual clock. */
     awaitMap: (version: string) =>
@@ -119,6 +121,31 @@ describe('the map of a relay', () => {
     await world.awaitMap('map-2');
     expect(await world.readText(await world.read('relay map-1'))).toBe(world.service.text);
     await expect.poll(() => world.bus.retained.size).toBe(2);
+  });
+
+  it('is published again, pieces and all, after a broker has come back without what it stored', async () => {
+    const world = createMapWorld();
+    world.startRelay(0.5);
+    await world.pass(hours(1));
+    await world.awaitMap('map-1');
+    world.bus.restart();
+    expect(world.bus.retained.size).toBe(0);
+    await world.pass(minutes(1));
+    await world.awaitMap('map-1');
+    expect(await world.readText(await world.read())).toBe(world.service.text);
+    expect(world.service).toMatchObject({ asked: 2, sent: 2 });
+  });
+
+  it('is not asked for again after a broker has come back with what it stored', async () => {
+    const world = createMapWorld();
+    const relay = world.startRelay(0.5);
+    await world.pass(hours(1));
+    await world.awaitMap('map-1');
+    relay.link.setOnline(false);
+    await world.pass(minutes(10));
+    relay.link.setOnline(true);
+    await world.pass(hours(1));
+    expect(world.service).toMatchObject({ asked: 1, sent: 1 });
   });
 
   const PIECE = buildMapTopic(TYPE, 1);
