@@ -90,8 +90,8 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
       const { command, isUnconfirmed } = sent;
       if (command?.level !== undefined && reading !== command.level) {
         if (!isPress(reading)) return reassertion.start();
-        // A person has switched: no command until the core has decided on it.
-        sent.command = undefined;
+        // A person has switched: that is kept until the core decides, which may agree and command nothing.
+        sent.command = { level: reading };
         onPress(reading);
         return;
       }

@@ -142,6 +142,22 @@ describe('an MQTT device', () => {
     expect(presses.all).toEqual(['on']);
   });
 
+  // A simulated house: a charger switched on by hand rebooted into rules of its own, and was not switched on again.
+  it('keeps the level of a press that the core agrees with, and so commands nothing', async () => {
+    const { fixture, device } = await buildKnown();
+    const under = createTestOutput(buildLoad({ ...fixture.tasmota, press: 'always' }), fixture);
+    const presses = createAwaitableList<Level>();
+    under.watchDevice?.({ onStatus() {}, onPress: (level) => presses.add(level), onMeter() {} });
+    await under.open();
+    await under.apply('off');
+    await fixture.pass(minutes(10));
+    await device.publishState('ON');
+    await presses.whenCount(1);
+    await device.publishState('AUTO');
+    await device.whenCommands(2);
+    expect(device.commands).toEqual(['OFF', 'ON']);
+  });
+
   describe('that switches a compressor', () => {
     const startHeatPump = async (more: Partial<MqttOutputConfig> = {}) => {
       const { fixture, device } = await buildKnown();
