@@ -132,6 +132,7 @@ interface SentCommand {
   isUnconfirmed: boolean;
 }
 
+/** A compressor that is off or silent may have stopped: another "on" would be a start that the core did not allow. */
 function mayHaveStopped({ link, restsAfterStop }: LevelKeeperParts, { command, wasConfirmed }: SentCommand): boolean {
   const reading = link.reading();
   return restsAfterStop && wasConfirmed && command?.level === 'on' && (reading === 'off' || reading === undefined);
@@ -142,14 +143,15 @@ function createReassertion(parts: LevelKeeperParts, sent: SentCommand, limit: Re
   const { load, clock, log, link, sender, isOthers = () => false, report } = parts;
   let retryTimer: Cancel | undefined;
 
-  const retryAt = (at: Uptime, retry = start): void => {
+  const retryAt = (at: Uptime): void => {
     retryTimer?.();
-    retryTimer = clock.wakeAt(at, `retry ${load}`, retry);
+    retryTimer = clock.wakeAt(at, `retry ${load}`, start);
   };
-  const retryAfter = (wait: Duration, retry = start) => retryAt(addDuration(clock.now().uptime, wait), retry);
-  /** The core counts the stop, and the next start. */
-  const leaveStopped = (): void => {
-    if (!mayHaveStopped(parts, sent) || sender.isSending() || !link.isOnline()) return;
+  const retryAfter = (wait: Duration) => retryAt(addDuration(clock.now().uptime, wait));
+  /** The core counts a stop that was reported, and the next start. Silence is no stop: the next report is news. */
+  const leaveAlone = (reading: DeviceReading | undefined): void => {
+    sent.isUnconfirmed = true;
+    if (reading !== 'off') return;
     retryTimer?.();
     sent.command = undefined;
     report('off');
@@ -164,9 +166,7 @@ function createReassertion(parts: LevelKeeperParts, sent: SentCommand, limit: Re
       return;
     }
     if (mayHaveStopped(parts, sent)) {
-      sent.isUnconfirmed = true;
-      if (reading === 'off') leaveStopped();
-      else retryAfter(RETURN_QUIET, leaveStopped);
+      leaveAlone(reading);
       return;
     }
     const answer = reading === undefined ? 'nothing' : formatReading(reading);
