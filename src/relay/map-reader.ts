@@ -1,9 +1,9 @@
-/** Reads the map of a relay: a link of its own subscribes to one piece after the other and ends with the last. */
+/** Reads the map of a relay: a link of its own reads the announcement, a second one piece after the other. */
 
 import type { KeyObject } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { createInflateRaw } from 'node:zlib';
-import { waitAbortable } from '../domain/abortable-wait.ts';
+import { waitAbortable, watchAbort } from '../domain/abortable-wait.ts';
 import type { Broker, Clock } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
 import { buildMapTopic } from '../mqtt/topics.ts';
@@ -14,8 +14,12 @@ import { decodeMapMessage, type MapHeader, type MapMessage } from './map-message
 export interface MapReaderParts {
   readonly clock: Clock;
   readonly keys: readonly KeyObject[];
-  /** Ended when the map has been read, or is not. */
+  /** Ended when the announcement or the map has been read, or is not. */
   readonly createLink: () => Broker;
+  /** Ends every wait and with it the link. */
+  readonly signal: AbortSignal;
+  /** The reading of the pieces ended early, or they could not be inflated. */
+  readonly onFailure: () => void;
 }
 
 /** Why there is no map, for people; `isAbsent`: the broker stores none. */
@@ -27,10 +31,36 @@ export interface MissingMap {
 const LINK_WAIT = seconds(30);
 const MESSAGE_WAIT = seconds(10);
 
-/** Whether the link has come. */
-async function awaitOnline(broker: Broker, clock: Clock): Promise<boolean> {
+interface MapLink {
+  readonly broker: Broker;
+  /** Aborted by `close` too. */
+  readonly signal: AbortSignal;
+  close(): Promise<void>;
+}
+
+function openLink({ createLink, signal }: MapReaderParts): MapLink {
+  const broker = createLink();
+  const closing = new AbortController();
+  const unwatch = watchAbort(signal, () => closing.abort());
+  broker.start();
+  return {
+    broker,
+    signal: closing.signal,
+    close() {
+      unwatch();
+      closing.abort();
+      return broker.stop();
+    },
+  };
+}
+
+const STOPPED = { cause: 'the reading of the map was stopped' };
+const NO_LINK = { cause: 'there is no link to the broker that the relay publishes to' };
+
+/** Why the link has not come. */
+async function awaitOnline({ broker, signal }: MapLink, clock: Clock): Promise<MissingMap | undefined> {
   let unwatch = () => {};
-  const answer = await waitAbortable<'online'>({ clock, wait: LINK_WAIT, name: 'map' }, (finish) => {
+  const answer = await waitAbortable<'online'>({ clock, wait: LINK_WAIT, name: 'map', signal }, (finish) => {
     const report = () => {
       if (broker.state.kind === 'online') finish('online');
     };
@@ -38,33 +68,35 @@ async function awaitOnline(broker: Broker, clock: Clock): Promise<boolean> {
     report();
   });
   unwatch();
-  return answer === 'online';
+  if (answer === 'aborted') return STOPPED;
+  return answer === 'online' ? undefined : NO_LINK;
 }
 
 /** The stored message of a topic, or why there is none. */
-async function readStored(broker: Broker, { clock, keys }: MapReaderParts, topic: string) {
-  let isDenied = false;
-  const payload = await waitAbortable<Uint8Array | 'denied'>({ clock, wait: MESSAGE_WAIT, name: 'map' }, (finish) => {
+async function readStored({ broker, signal }: MapLink, { clock, keys }: MapReaderParts, topic: string) {
+  const options = { clock, wait: MESSAGE_WAIT, name: 'map', signal };
+  const payload = await waitAbortable<Uint8Array | 'denied'>(options, (finish) => {
     const subscribed = broker.subscribe(topic, (message) => finish(message.payload.slice()), {
       wantsRetained: true,
       allowsLoss: true,
     });
     void subscribed.then((isAccepted) => {
-      isDenied = !isAccepted;
-      if (isDenied) finish('denied');
+      if (!isAccepted) finish('denied');
     });
   });
-  if (isDenied) return { cause: `the broker denies reading ${topic}: let this user read it` };
-  if (typeof payload === 'string' || payload.length === 0)
+  if (payload === 'aborted') return STOPPED;
+  if (payload === 'denied' && broker.state.kind !== 'online') return NO_LINK;
+  if (payload === 'denied') return { cause: `the broker denies reading ${topic}: let this user read it` };
+  if (payload === 'late' || payload.length === 0)
     return { cause: `no relay has published ${topic}`, isAbsent: true } as const;
   const message = decodeMapMessage(payload, keys);
   return typeof message === 'string' ? { cause: `the message on ${topic} ${message}` } : message;
 }
 
 /** The compressed map. Throws where a piece is missing, forged or of another map. */
-async function* readPieces(broker: Broker, parts: MapReaderParts, { signalType, version, pieces }: MapHeader) {
+async function* readPieces(link: MapLink, parts: MapReaderParts, { signalType, version, pieces }: MapHeader) {
   for (let piece = 0; piece < pieces; piece++) {
-    const message = await readStored(broker, parts, buildMapTopic(signalType, piece));
+    const message = await readStored(link, parts, buildMapTopic(signalType, piece));
     if ('cause' in message) throw new Error(message.cause);
     const { header, bytes } = message;
     if (header.version !== version || header.signalType !== signalType || header.piece !== piece)
@@ -73,35 +105,42 @@ async function* readPieces(broker: Broker, parts: MapReaderParts, { signalType, 
   }
 }
 
-async function* readMap(broker: Broker, parts: MapReaderParts, header: MapHeader): AsyncGenerator<Uint8Array> {
+/** The link begins with the first read: a map that is never read leaves none behind. */
+async function* readMap(parts: MapReaderParts, header: MapHeader): AsyncGenerator<Uint8Array> {
+  const link = openLink(parts);
   try {
+    const missing = await awaitOnline(link, parts.clock);
+    if (missing !== undefined) throw new Error(missing.cause);
     // An error of the pieces becomes that of the inflated stream.
-    yield* pipeline(Readable.from(readPieces(broker, parts, header)), createInflateRaw(), () => {});
+    yield* pipeline(Readable.from(readPieces(link, parts, header)), createInflateRaw(), () => {});
+  } catch (error) {
+    parts.onFailure();
+    throw error;
   } finally {
-    await broker.stop();
+    await link.close();
   }
 }
 
 const isAnnouncement = ({ header }: MapMessage, signalType: string) =>
   header.signalType === signalType && header.piece === undefined;
 
-/** The map that a relay has published, unless it is the known one. The stream has to be read or left. */
+async function readAnnouncement(parts: MapReaderParts, topic: string) {
+  const link = openLink(parts);
+  const announced = (await awaitOnline(link, parts.clock)) ?? (await readStored(link, parts, topic));
+  await link.close();
+  return announced;
+}
+
+/** The map that a relay has published, unless it is the known one. */
 export async function readRelayedMap(
   parts: MapReaderParts,
   { signalType, knownVersion }: MapQuery,
 ): Promise<MapStream | UnchangedMap | MissingMap> {
-  const broker = parts.createLink();
-  broker.start();
   const topic = buildMapTopic(signalType, 'info');
-  const announced = (await awaitOnline(broker, parts.clock))
-    ? await readStored(broker, parts, topic)
-    : { cause: 'there is no link to the broker that the relay publishes to' };
-  const version = 'header' in announced ? `relay ${announced.header.version}` : undefined;
-  if ('header' in announced && isAnnouncement(announced, signalType) && version !== knownVersion)
-    return { chunks: readMap(broker, parts, announced.header), ...(version === undefined ? {} : { version }) };
-  await broker.stop();
+  const announced = await readAnnouncement(parts, topic);
   if ('cause' in announced) return announced;
-  return isAnnouncement(announced, signalType)
-    ? { unchanged: true }
-    : { cause: `the message on ${topic} is of another map; let nobody but the relay write this topic` };
+  if (!isAnnouncement(announced, signalType))
+    return { cause: `the message on ${topic} is of another map; let nobody but the relay write this topic` };
+  const version = `relay ${announced.header.version}`;
+  return version === knownVersion ? { unchanged: true } : { chunks: readMap(parts, announced.header), version };
 }

@@ -7,6 +7,7 @@ import type { ForecastQuery, HistoryQuery, SignalQuery } from '../service/api/qu
 import type { History } from '../service/api/response-types.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
+import type { MapReaderParts } from './map-reader.ts';
 import { decodeRelayMessage, type RelayedAnswers, type SignalKind } from './relay-message.ts';
 import { createSignalChannel, type SignalChannel } from './signal-channel.ts';
 import { parsePublicKey } from './signing-key.ts';
@@ -43,10 +44,33 @@ const fail = (explanation: Explanation): { readonly ok: false; readonly failure:
 });
 const NO_ACCOUNT = fail({ cause: 'this agent has a relay and no account' });
 
+/** The map of the relay; that of the account where the relay has none, and at the try after one in which a piece failed. */
+function createMapSource(
+  { account, clock, createLink }: RelayedServiceParts,
+  keys: MapReaderParts['keys'],
+  signal: AbortSignal,
+): SignalService['map'] {
+  let hasFailed = false;
+  const onFailure = () => {
+    hasFailed = true;
+  };
+  return async (query) => {
+    if (createLink === undefined) return account?.map(query) ?? NO_ACCOUNT;
+    if (hasFailed && account !== undefined) {
+      hasFailed = false;
+      return account.map(query);
+    }
+    const { readRelayedMap } = await import('./map-reader.ts');
+    const map = await readRelayedMap({ clock, keys, createLink, signal, onFailure }, query);
+    return 'cause' in map ? (account?.map(query) ?? fail(map)) : { ok: true, value: map };
+  };
+}
+
 export function createRelayedService(parts: RelayedServiceParts): SignalService {
   const { broker, clock, random, account, onNews, onRefusal } = parts;
   const keys = parts.publicKeys.map(parsePublicKey);
   const channels = new Map<string, SignalChannel<SignalKind>>();
+  const stopping = new AbortController();
 
   const findChannel = <Kind extends SignalKind>(kind: Kind, query: SignalQuery): SignalChannel<Kind> => {
     const topic = buildSignalTopic(query.region, query.signalType, kind);
@@ -84,17 +108,12 @@ export function createRelayedService(parts: RelayedServiceParts): SignalService 
       return outcome.ok ? { ok: true, value: selectRange(outcome.value, query) } : outcome;
     },
     myAccess: async (query) => account?.myAccess(query) ?? NO_ACCOUNT,
-    map: async (query) => {
-      const { createLink } = parts;
-      if (createLink === undefined) return account?.map(query) ?? NO_ACCOUNT;
-      const { readRelayedMap } = await import('./map-reader.ts');
-      const map = await readRelayedMap({ clock, keys, createLink }, query);
-      return 'cause' in map ? (account?.map(query) ?? fail(map)) : { ok: true, value: map };
-    },
+    map: createMapSource(parts, keys, stopping.signal),
     regionFromLoc: async (query) => account?.regionFromLoc(query) ?? NO_ACCOUNT,
     counts: () => account?.counts() ?? { requests: 0, logins: 0, bytesIn: 0 },
     skew: () => account?.skew(),
     stop() {
+      stopping.abort();
       for (const channel of channels.values()) channel.stop();
       account?.stop();
     },

@@ -7,9 +7,11 @@ import { createSeededRandom } from '../../src/platform/random.ts';
 import { decodeMapMessage, encodeMapMessage } from '../../src/relay/map-message.ts';
 import { startMapPublisher } from '../../src/relay/map-publisher.ts';
 import { readRelayedMap } from '../../src/relay/map-reader.ts';
+import { createRelayedService, type SignalService } from '../../src/relay/relayed-service.ts';
+import { formatPublicKey } from '../../src/relay/signing-key.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { createSharedBroker } from '../doubles/shared-broker.ts';
-import { EVENING, readSigningKey } from './relay-fixture.ts';
+import { createRelayWorld, EVENING, readSigningKey } from './relay-fixture.ts';
 
 const TYPE = 'co2_moer';
 const INFO = buildMapTopic(TYPE, 'info');
@@ -21,6 +23,13 @@ const buildText = (length: number, seed = 7) => {
   return Array.from({ length }, () => String.fromCharCode(33 + Math.floor(90 * random.fraction()))).join('');
 };
 
+async function readText(map: Awaited<ReturnType<typeof readRelayedMap>>) {
+  if (!('chunks' in map)) throw new Error(JSON.stringify(map));
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of map.chunks) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
 /** A service with one map, relays that ask it, and a house that reads. */
 function createMapWorld() {
   const clock = createVirtualClock(EVENING);
@@ -28,12 +37,13 @@ function createMapWorld() {
   const signingKey = readSigningKey();
   const service = { text: buildText(150_000), version: 'map-1', asked: 0, sent: 0 };
   const logLines: string[] = [];
-  const links = { open: 0 };
+  const links = { open: 0, areOnline: true };
   const parts = {
-    ...{ clock, keys: [signingKey] },
+    ...{ clock, keys: [signingKey], signal: new AbortController().signal, onFailure() {} },
     createLink() {
       const link = bus.connect();
       links.open += 1;
+      link.setOnline(links.areOnline);
       return {
         ...link,
         async stop() {
@@ -75,12 +85,13 @@ function createMapWorld() {
         })
         .toBe(version),
     read: (knownVersion?: string) => readRelayedMap(parts, { signalType: TYPE, knownVersion }),
-    async readText(map: Awaited<ReturnType<typeof readRelayedMap>>) {
-      if (!('chunks' in map)) throw new Error(JSON.stringify(map));
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of map.chunks) chunks.push(chunk);
-      return Buffer.concat(chunks).toString();
-    },
+    /** As an agent has it, with or without an account of its own. */
+    createHouse: (account?: SignalService) =>
+      createRelayedService({
+        ...{ broker: bus.connect(), clock, random: createSeededRandom(1), account, createLink: parts.createLink },
+        ...{ publicKeys: [formatPublicKey(signingKey)], onNews() {}, onRefusal() {} },
+      }),
+    readText,
   };
 }
 
@@ -182,6 +193,67 @@ describe('the map of a relay', () => {
       })
       .toBe(0);
     await ended;
+  });
+
+  it('leaves no link behind where the import ends before it reads', async () => {
+    const world = createMapWorld();
+    world.startRelay(0);
+    await world.pass(hours(1));
+    await world.awaitMap('map-1');
+    expect(await world.read()).toHaveProperty('chunks');
+    expect(world.links.open).toBe(0);
+  });
+
+  it.each([
+    ['the link', false],
+    ['the announcement', true],
+  ])('is no longer waited for once the agent stops: %s', async (_, areOnline) => {
+    const world = createMapWorld();
+    Object.assign(world.links, { areOnline });
+    const house = world.createHouse();
+    const reading = house.map({ signalType: TYPE });
+    await expect.poll(() => world.links.open).toBe(1);
+    house.stop();
+    // Virtual time stands: a wait that goes on never ends.
+    expect(await reading).toMatchObject({ ok: false, failure: { cause: 'the reading of the map was stopped' } });
+    expect(world.links.open).toBe(0);
+  });
+
+  it('is no longer read once the agent stops', async () => {
+    const world = createMapWorld();
+    world.startRelay(0);
+    await world.pass(hours(1));
+    await world.awaitMap('map-1');
+    world.bus.publish(PIECE, '');
+    const house = world.createHouse();
+    const outcome = await house.map({ signalType: TYPE });
+    if (!outcome.ok) throw new Error(outcome.failure.kind);
+    const ended = expect(readText(outcome.value)).rejects.toThrow('the reading of the map was stopped');
+    await expect.poll(() => world.bus.subscriptions.count).toBeGreaterThanOrEqual(4);
+    house.stop();
+    await ended;
+    expect(world.links.open).toBe(0);
+  });
+
+  it('comes from the own account at the next try where a piece of it failed', async () => {
+    const world = createMapWorld();
+    world.startRelay(0);
+    await world.pass(hours(1));
+    await world.awaitMap('map-1');
+    spoil(world, PIECE, flip);
+    const chunks = (async function* () {
+      yield new TextEncoder().encode('the map of the account');
+    })();
+    const { account } = createRelayWorld();
+    const house = world.createHouse({ ...account, map: async () => ({ ok: true, value: { chunks } }) });
+    const readMap = async () => {
+      const outcome = await house.map({ signalType: TYPE });
+      if (!outcome.ok) throw new Error(outcome.failure.kind);
+      return readText(outcome.value);
+    };
+    await expect(readMap()).rejects.toThrow(/is not signed/);
+    expect(await readMap()).toBe('the map of the account');
+    await expect(readMap()).rejects.toThrow(/is not signed/);
   });
 
   it('is none where nobody publishes one, or with another key', async () => {
