@@ -10,6 +10,10 @@ const parseHolder = ({ payload }: BrokerMessage): string | undefined => {
   return /^[a-z0-9_-]{1,64}$/.test(text) ? text : undefined;
 };
 
+/** The broker answers a second subscription after it has sent the stored message of the first. */
+const awaitStoredMessage = (broker: Broker, topic: string) =>
+  broker.subscribe(topic, () => {}, { wantsRetained: true });
+
 export function createDeviceLease(commandTopic: string, device: string, broker: Broker): DeviceLease {
   const topic = buildLeaseTopic(commandTopic);
   let holder: string | undefined;
@@ -17,12 +21,10 @@ export function createDeviceLease(commandTopic: string, device: string, broker: 
   /** The availability of each other agent, as published on this link. */
   let availabilities = new Map<string, string>();
   let isReleased = false;
+  let onHolderChange = () => {};
 
   /** Its echo makes it count: a broker that is leaving tells of the holder's death too. */
   const publishClaim = () => broker.publish(topic, device, { retain: true });
-
-  /** The broker answers a second subscription after it has sent the stored message of the first. */
-  const awaitStoredMessage = (storedTopic: string) => broker.subscribe(storedTopic, () => {}, { wantsRetained: true });
 
   /** The death of the holder, received live, frees the device. */
   const receiveAvailability = (other: string, { payload, retained }: BrokerMessage): void => {
@@ -31,22 +33,22 @@ export function createDeviceLease(commandTopic: string, device: string, broker: 
     if (availability === 'offline' && !retained && otherAgent === other && !isReleased) void publishClaim();
   };
 
-  const watchHolder = async (other: string): Promise<void> => {
+  const watchAvailability = async (other: string): Promise<void> => {
     if (availabilities.has(other)) return;
     availabilities.set(other, 'unknown');
     const { availability } = buildTopics({ device: other });
     await broker.subscribe(availability, (message) => receiveAvailability(other, message), { wantsRetained: true });
-    await awaitStoredMessage(availability);
+    await awaitStoredMessage(broker, availability);
   };
 
   const receiveClaim = (message: BrokerMessage): void => {
     holder = parseHolder(message);
-    if (isReleased || message.retained) return;
-    if (holder === device) otherAgent = undefined;
-    if (holder === undefined || holder === device) return;
+    if (isReleased || message.retained || holder === undefined) return;
+    const before = otherAgent;
     // Of two claims at once the later one counts, and both sides see the same order.
-    otherAgent = holder;
-    void watchHolder(holder);
+    otherAgent = holder === device ? undefined : holder;
+    if (otherAgent !== undefined) void watchAvailability(otherAgent);
+    if (otherAgent !== before) onHolderChange();
   };
 
   return {
@@ -56,13 +58,16 @@ export function createDeviceLease(commandTopic: string, device: string, broker: 
       availabilities = new Map();
       // Without the right to read claims the lease counts as acquired; health names the broker's refusal.
       if (!(await broker.subscribe(topic, receiveClaim, { wantsRetained: true }))) return;
-      await awaitStoredMessage(topic);
+      await awaitStoredMessage(broker, topic);
       const found = holder as string | undefined;
-      if (found !== undefined && found !== device) await watchHolder(found);
+      if (found !== undefined && found !== device) await watchAvailability(found);
       otherAgent = found !== undefined && availabilities.get(found) === 'online' ? found : undefined;
-      if (otherAgent === undefined) await publishClaim();
+      if (otherAgent === undefined && !isReleased) await publishClaim();
     },
     otherHolder: () => otherAgent,
+    watchHolder(onChange) {
+      onHolderChange = onChange;
+    },
     async release() {
       isReleased = true;
       if (otherAgent === undefined) await broker.publish(topic, '', { retain: true });

@@ -102,7 +102,12 @@ function buildRelease(
   return { createReleaseBroker: () => createReleaseBroker(name, will) };
 }
 
-const SOLE_LEASE: DeviceLease = { async acquire() {}, otherHolder: () => undefined, async release() {} };
+const SOLE_LEASE: DeviceLease = {
+  async acquire() {},
+  otherHolder: () => undefined,
+  watchHolder() {},
+  async release() {},
+};
 
 const NO_LINES_DETAIL =
   'this machine has no output lines, so it cannot be switched: run on a board, or set output.kind: dry-run';

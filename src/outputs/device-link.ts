@@ -57,7 +57,7 @@ export function createDeviceLink(parts: DeviceLinkParts): DeviceLink {
     isAcquired = broker.state.kind === 'online';
     for (const topic of reports.topics) await broker.subscribe(topic, receive, { wantsRetained: true });
     await sendQuery();
-    await onUp();
+    if (ownLink === linkCount) await onUp();
   };
 
   const onLinkState = (state: BrokerState): void => {
@@ -85,6 +85,7 @@ export function createDeviceLink(parts: DeviceLinkParts): DeviceLink {
     stop() {
       unwatch?.();
       unwatch = undefined;
+      linkCount += 1;
       reports.stop();
       waits.check();
     },

@@ -67,9 +67,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     },
     acquire: () => lease.acquire(),
     async onUp() {
-      // Only the agent that commands the device may release it by its death.
-      if (lease.otherHolder() === undefined) releaseLink?.start();
-      else await releaseLink?.stop();
+      await switchReleaseLink();
       await keeper.resume();
     },
     onMeter: (reading) => handlers.onMeter(reading),
@@ -98,6 +96,10 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       onLost: (wait) => keeper.expectRelease(wait),
       onReleased: () => void keeper.resume(),
     });
+  /** Only the agent that commands the device may release it by its death. */
+  const switchReleaseLink = async () =>
+    lease.otherHolder() === undefined ? releaseLink?.start() : await releaseLink?.stop();
+  lease.watchHolder(() => void switchReleaseLink());
   const applyCommand = (command: DeviceCommand | undefined) => {
     const result = keeper.apply(command);
     publishStatus();

@@ -92,6 +92,8 @@ export interface DeviceLease {
   acquire(): Promise<void>;
   /** The agent that has it, when that is another one. */
   otherHolder(): string | undefined;
+  /** `onChange` is called when the device passes from one agent to another between two starts of the link. */
+  watchHolder(onChange: () => void): void;
   release(): Promise<void>;
 }
 

@@ -19,7 +19,10 @@ function createClaimedBroker() {
     receivers.get(topic)?.({ topic, payload: Buffer.from(text), retained, duplicate: false });
   const broker: Pick<Broker, 'publish' | 'subscribe'> = {
     async publish(topic, payload) {
-      if (link.accepts) deliver(topic, payload.toString(), false);
+      if (link.accepts) {
+        stored.set(topic, payload.toString());
+        deliver(topic, payload.toString(), false);
+      }
       return link.accepts;
     },
     async subscribe(topic, receive) {
@@ -29,7 +32,7 @@ function createClaimedBroker() {
       return true;
     },
   };
-  return { broker: broker as Broker, link, deliver };
+  return { broker: broker as Broker, link, stored, deliver };
 }
 
 //  when the holder is said to be gone            then has it
@@ -45,4 +48,14 @@ it.each([
   deliver(AVAILABILITY, 'offline', false);
   await new Promise((turn) => setImmediate(turn));
   expect(lease.otherHolder()).toBe(holder);
+});
+
+it('that is released while the device is acquired claims nothing', async () => {
+  const { broker, stored } = createClaimedBroker();
+  stored.clear();
+  const lease = createDeviceLease('plug/set', 'garage', broker);
+  const acquired = lease.acquire();
+  await lease.release();
+  await acquired;
+  expect(stored.get(CLAIM)).toBe('');
 });

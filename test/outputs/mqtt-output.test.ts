@@ -5,8 +5,9 @@ import { buildMqttOutput } from '../../src/config/presets.ts';
 import type { Level, MqttOutputConfig } from '../../src/domain/load-types.ts';
 import type { Broker, BrokerState } from '../../src/domain/ports.ts';
 import { minutes, seconds } from '../../src/domain/units.ts';
+import { createDeviceLease } from '../../src/mqtt/device-lease.ts';
 import { parseDeviceState } from '../../src/outputs/devices/parse-device-state.ts';
-import type { DeviceReading, DeviceStatus, OutputFailure } from '../../src/outputs/output.ts';
+import type { DeviceLease, DeviceReading, DeviceStatus, OutputFailure } from '../../src/outputs/output.ts';
 import { createAwaitableList } from '../doubles/awaitable-list.ts';
 import { buildLoad, createOutputFixture, createTestOutput, type OutputFixture } from './output-fixture.ts';
 
@@ -50,6 +51,24 @@ function createBreakableBroker(broker: Broker) {
     lose: () => setState({ kind: 'offline', cause: 'cut', refused: false }),
     restore: () => setState(broker.state),
   };
+}
+
+const FREE_LEASE: DeviceLease = {
+  async acquire() {},
+  otherHolder: () => undefined,
+  watchHolder() {},
+  async release() {},
+};
+
+/** Links whose last will releases the device: when one is started and stopped. */
+function createReleaseLinks(broker: Broker) {
+  const events = createAwaitableList<'start' | 'stop'>();
+  const link: Partial<Broker> = {
+    watchState: () => () => {},
+    start: () => events.add('start'),
+    stop: async () => events.add('stop'),
+  };
+  return { events, create: (): Broker => Object.assign(Object.create(broker), link) };
 }
 
 describe('an MQTT device', () => {
@@ -320,7 +339,7 @@ describe('an MQTT device', () => {
   it.each(['always', undefined] as const)('is left alone while another agent has it (press: %s)', async (press) => {
     const { fixture, device } = await buildKnown();
     let other: string | undefined;
-    const lease = { acquire: async () => {}, otherHolder: () => other, release: async () => {} };
+    const lease: DeviceLease = { ...FREE_LEASE, otherHolder: () => other };
     const under = createTestOutput(buildLoad({ ...fixture.tasmota, ...(press && { press }) }), {
       ...fixture,
       createLease: () => lease,
@@ -345,6 +364,45 @@ describe('an MQTT device', () => {
     await fixture.pass(minutes(11));
     await device.whenCommands(2);
     expect(device.commands).toEqual(['ON', 'ON']);
+  });
+
+  it('that is closed while its link comes up gets no link that releases it later', async () => {
+    const { fixture } = await build();
+    const release = createReleaseLinks(fixture.broker);
+    let endAcquire = () => {};
+    const acquired = new Promise<void>((resolve) => {
+      endAcquire = resolve;
+    });
+    const lease: DeviceLease = { ...FREE_LEASE, acquire: () => acquired };
+    const under = createTestOutput(buildLoad({ ...fixture.tasmota, releasePayload: 'AUTO' }), {
+      ...{ ...fixture, createReleaseBroker: release.create, createLease: () => lease },
+    });
+    const open = under.open();
+    await under.close();
+    endAcquire();
+    await open;
+    for (let turn = 0; turn < 20; turn += 1) await fixture.broker.publish('end/of/list', `${turn}`, { retain: false });
+    expect(release.events.all).toEqual([]);
+  });
+
+  it('is released by the death of the agent that has it, also when another agent has taken it over', async () => {
+    const { fixture } = await buildKnown();
+    const { embedded, broker } = fixture;
+    const [claim, availability] = ['gridtide-owners/cmnd/car/POWER', 'gridtide/cellar/availability'];
+    await embedded.publish(claim, 'cellar', { retain: true });
+    await embedded.publish(availability, 'online', { retain: true });
+    const release = createReleaseLinks(broker);
+    const under = createTestOutput(buildLoad({ ...fixture.tasmota, releasePayload: 'AUTO' }), {
+      ...{ ...fixture, createReleaseBroker: release.create },
+      createLease: (topic) => createDeviceLease(topic, 'garage', broker),
+    });
+    expect(await under.open()).toMatchObject({ kind: 'busy' });
+    expect(release.events.all).toEqual([]);
+    await embedded.publish(availability, 'offline', { retain: true });
+    await release.events.whenCount(1);
+    await embedded.publish(claim, 'cellar', { retain: true });
+    await release.events.whenCount(2);
+    expect(release.events.all).toEqual(['start', 'stop']);
   });
 
   it('is not called released while the broker is away', async () => {
