@@ -404,16 +404,31 @@ describe('gridtide test of a device over HTTP that is not released', () => {
     ['its command', 500, 200, `^${NOT_SWITCHED}$`],
     ['both', 500, 500, `^${NOT_SWITCHED}; ${NOT_LEFT}$`],
   ] as const;
-  it.each(rows)('%s fails: it says so', async (_, offStatus, releaseStatus, words) => {
+  const startDevice = async (offStatus: number, releaseStatus: number) => {
     const device = await startScriptedService(({ path }) => ({
       status: path === '/on' ? 200 : path === '/off' ? offStatus : releaseStatus,
     }));
     afterTest(() => device.close());
     const calls = ['on', 'off', 'release'].map((call) => `${call}: {url: "${device.url}/${call}"}`).join(', ');
     const loads = `  car: {type: ev, powerKw: 7, output: {kind: http, ${calls}}}`;
-    const { code, err } = await run(test, await writeConfig({ loads }), 'car --level off', AbortSignal.abort());
+    return { device, config: await writeConfig({ loads }) };
+  };
+  it.each(rows)('%s fails: it says so', async (_, offStatus, releaseStatus, words) => {
+    const { device, config } = await startDevice(offStatus, releaseStatus);
+    const { code, err } = await run(test, config, 'car --level off', AbortSignal.abort());
     expect(err).toMatch(new RegExp(words, 'm'));
     expect([code, device.requests.map(({ path }) => path)]).toEqual([1, ['/off', '/on', '/release']]);
+  });
+
+  it('after an error that no one expected: it names both', async () => {
+    const { device, config } = await startDevice(200, 500);
+    const { err } = await runCommand(test, ['car', '--level', 'off', '--config', config], {
+      env: { HOME: folder },
+      onStderr() {
+        if (device.requests.length === 1) throw new Error('no terminal');
+      },
+    });
+    expect(err).toMatch(new RegExp(`^no terminal; ${NOT_LEFT}$`, 'm'));
   });
 });
 

@@ -19,7 +19,7 @@ import { isOutputFailure, type Output, type OutputFailure } from '../../outputs/
 import { readBootId } from '../../platform/boot-id.ts';
 import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import { findOtherAgent } from '../../platform/single-instance.ts';
-import { JobError, type Terminal } from '../shared/command.ts';
+import { errorMessage, JobError, type Terminal } from '../shared/command.ts';
 import { createDiskErrorPrinter } from '../shared/state-directory.ts';
 import type { BrokerLink } from './broker-link.ts';
 import type { LoadTest, LoadTestResult } from './load-test.ts';
@@ -111,7 +111,7 @@ class NotSwitchedError extends JobError {
 const isSilentFailure = async (output: Output, { kind }: OutputFailure) =>
   kind === 'unconfirmed' && (await output.read()) === undefined;
 
-const formatEarlier = (error: unknown) => (error instanceof JobError ? `${error.message}; ` : '');
+const formatEarlier = (error: unknown) => (error === undefined ? '' : `${errorMessage(error)}; `);
 
 /** Leaves the device to its own rules where it has some; throws `JobError` when it was not, together with the earlier error. */
 async function releaseDevice({ load }: LoadTest, output: Output, left: Level, earlierError: unknown): Promise<void> {
