@@ -45,7 +45,7 @@ export function createStepRecorder({
 }: StepRecorderParts): StepRecorder {
   const decisions = new Map<string, Decision>();
 
-  /** Whether the decision is worth a line of the log. */
+  /** Returns whether the decision is worth a line of the log. */
   const recordDecision = (decision: Decision, now: StepReport<ControlState>['now']): boolean => {
     const { load, level, why, priority } = decision;
     const isNews = isNoteworthy(decision, decisions.get(load));
@@ -60,10 +60,11 @@ export function createStepRecorder({
   return {
     recordStep(report) {
       const { state, event, now } = report;
-      const news = report.decisions.filter((decision) => recordDecision(decision, now));
+      let hasNews = false;
+      for (const decision of report.decisions) if (recordDecision(decision, now)) hasNews = true;
       for (const load of state.loads) monitor.publishControl(load.name, load);
       if (event.kind === 'confirmed') ledger.recordLevel(event.load, event.level, now);
-      const atMost = !hasBroker && news.length > 0 ? AT_ONCE : getSaveInterval(report);
+      const atMost = !hasBroker && hasNews ? AT_ONCE : getSaveInterval(report);
       persistence.saveControl(state, { now, jobs: ledger.recordedJobs(), atMost });
     },
     decisions: () => [...decisions.values()],

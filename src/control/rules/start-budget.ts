@@ -18,7 +18,7 @@ function nextAllowedAt(times: readonly Uptime[], most: number, span: Duration): 
   return blocking === undefined ? (-Infinity as Uptime) : ((blocking + span) as Uptime);
 }
 
-/** The time from which the hourly and daily start limits allow a start, with `kept` of the day's starts reserved. */
+/** The time from which the hourly and daily start limits allow a start, with `reserved` of the day's starts kept back. */
 export const startAllowedFrom = (load: LoadConfig, { starts }: LoadState, reserved = 0): Uptime =>
   Math.max(
     nextAllowedAt(starts, load.maxStartsPerHour, HOUR),
