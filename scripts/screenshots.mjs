@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '..');
 const IMAGES = join(ROOT, 'docs', 'images');
 const VIEWS = [
   { name: 'page-1440', viewport: { width: 1440, height: 1010 }, colorScheme: 'light' },
-  { name: 'page-360', viewport: { width: 360, height: 760 }, colorScheme: 'dark' },
+  { name: 'page-360', viewport: { width: 360, height: 1180 }, colorScheme: 'dark' },
 ];
 
 const args = ['demo', '--page', '--listen', '127.0.0.1:0', '--hours', '7.5', '--speed', '20000'];

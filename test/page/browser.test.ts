@@ -84,14 +84,14 @@ describeWithChromium('the page in a browser', () => {
     const { page, monitor } = await openHouse({ width: 360, colorScheme: 'light' });
     await page
       .locator('#sentence', {
-        hasText: /Car runs, by the forecast until \S+\. Heating runs, by the forecast until \S+\./,
+        hasText: /Car runs, expected until \S+\. Heating runs, expected until \S+\./,
       })
       .waitFor();
     const at = Date.now() as Instant;
     monitor.publishDecision(sampleDecision({ at, level: 'off', wanted: 'off', why: 'dirty' }), 'index 61: too dirty');
     await page
       .locator('#sentence', {
-        hasText: /Car waits for cleaner hours, by the forecast from [^.]+\. Heating runs, by the forecast until/,
+        hasText: /Car waits for cleaner hours, expected from [^.]+\. Heating runs, expected until/,
       })
       .waitFor();
     await page.getByText('Index 61: too dirty').waitFor();

@@ -53,19 +53,19 @@ const PLAN: House = {
 
 describe('what the house will do', () => {
   const rows: readonly (readonly [string, Parameters<typeof load>[0], string])[] = [
-    ['car', { job: JOB, why: 'plan-waits' }, 'Car runs 00:30–05:30 in 2 runs, ready by 07:00.'],
+    ['car', { job: JOB, why: 'plan-waits' }, 'Car runs 4 h between 00:30 and 05:30, ready by 07:00.'],
     [
       'car',
       { job: JOB, running: true, why: 'planned', nextEnd: at(1) },
-      'Car runs until 20:30 and again 00:30–05:30 in 2 runs, ready by 07:00.',
+      'Car runs until 20:30 and again 4 h between 00:30 and 05:30, ready by 07:00.',
     ],
     [
       'car',
       { job: { ...JOB, shortfallMinutes: 26 }, running: true, why: 'must-run' },
       'Car runs, 26 min short by 07:00.',
     ],
-    ['tank', {}, 'Tank waits for cleaner hours, by the forecast from 00:00.'],
-    ['tank', { running: true, why: 'clean' }, 'Tank runs, by the forecast until 20:00.'],
+    ['tank', {}, 'Tank waits for cleaner hours, expected from 00:00.'],
+    ['tank', { running: true, why: 'clean' }, 'Tank runs, expected until 20:00.'],
     ['tank', { running: true, why: 'clean', onBelow: 97, offAbove: 98 }, 'Tank runs.'],
     ['tank', { onBelow: 0, offAbove: 1 }, 'Tank waits for cleaner hours.'],
     ['tank', { override: 'off', why: 'override', until: at(2) }, 'Tank is off by you until 21:30.'],

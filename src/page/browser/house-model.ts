@@ -1,5 +1,8 @@
 /** The documents of a house as the browser knows them, and the texts made of them. */
 
+import { formatHoursMinutes } from '../../domain/duration-text.ts';
+import { milliseconds } from '../../domain/units.ts';
+
 export interface Load {
   readonly name: string;
   readonly type: string;
@@ -179,13 +182,16 @@ export function describeState(load: LoadDocument): string {
   return load.why === 'goal-done' ? 'Ready' : 'Waits';
 }
 
-/** `01:10–05:10`, with the day once; several runs by their number. */
+/** `01:10–05:10`, with the day once; of several runs how long they are together. */
 function describeRuns(runs: readonly TimeSpan[], now: number, format: ClockFormat): string {
   const [first] = runs;
   const last = runs.at(-1);
   if (first === undefined || last === undefined) return '';
+  const start = format.clock(first.from, now);
   const end = format.date(first.from) === format.date(last.to) ? format.time(last.to) : format.clock(last.to, now);
-  return `${format.clock(first.from, now)}–${end}${runs.length > 1 ? ` in ${runs.length} runs` : ''}`;
+  if (runs.length === 1) return `${start}–${end}`;
+  const length = runs.reduce((sum, { from, to }) => sum + to - Math.max(from, now), 0);
+  return `${formatHoursMinutes(milliseconds(length))} between ${start} and ${end}`;
 }
 
 /** `01:10–03:00, 04:20–05:05`: each stretch from now on, the first three of them. */
@@ -241,14 +247,14 @@ function describeNext(house: House, config: Load, load: LoadDocument, moment: Mo
     const later = ahead.filter(({ from }) => from > now);
     const again = later.length === 0 ? '' : ` and again ${describeRuns(later, now, format)}`;
     const isOn = expected !== undefined && expected.from <= now && !expected.isOpen;
-    const likely = isOn ? `, by the forecast until ${format.clock(expected.to, now)}` : '';
+    const likely = isOn ? `, expected until ${format.clock(expected.to, now)}` : '';
     return `${title} runs${end ? ` until ${format.clock(end, now)}${again}` : likely}${ready}.`;
   }
   if (load.why === 'goal-done') return `${title} is ready.`;
   if (load.why === 'not-armed') return `${title} waits for you.`;
   if (isOpen && ahead.length > 0) return `${title} runs ${describeRuns(ahead, now, format)}${ready}.`;
   if (start) return `${title} waits until ${format.clock(start, now)}${ready}.`;
-  const likely = expected === undefined ? '' : `, by the forecast from ${format.clock(expected.from, now)}`;
+  const likely = expected === undefined ? '' : `, expected from ${format.clock(expected.from, now)}`;
   return `${title} waits for cleaner hours${likely}${ready}.`;
 }
 
@@ -279,6 +285,14 @@ export function findTrouble(house: House, now: number, format: ClockFormat): str
   if (availability === 'offline') return 'The agent is offline: start it with gridtide run, or look at its log.';
   if (health !== undefined && !health.ok) return health.problem;
   return undefined;
+}
+
+/** What the agent said last of its parts; empty where the trouble above it says that already. */
+export function describeHealth({ page, availability, health }: House): string {
+  if (health === undefined) return '';
+  const text = health.ok ? 'All parts work.' : health.problem;
+  if (page?.link !== 'online' || availability === 'offline') return `Last reported: ${text}`;
+  return health.ok ? text : '';
 }
 
 /** The price of each moment (seconds); null where none is known. */

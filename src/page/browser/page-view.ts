@@ -6,6 +6,7 @@ import {
   buildSentence,
   buildTimeline,
   createClockFormat,
+  describeHealth,
   findExpectedRuns,
   findThresholds,
   findTrouble,
@@ -240,8 +241,7 @@ function updateFoot(): void {
   const { health, info, page, forecast } = house;
   const format = getFormat();
   const at = (text: string | null | undefined) => (text ? format.clock(Date.parse(text), getNow()) : 'unknown');
-  const state = health === undefined ? '' : health.ok ? 'All parts work.' : health.problem;
-  setText('health', state === '' || page?.link === 'online' ? state : `Last reported: ${state}`);
+  setText('health', describeHealth(house));
   setList('details', [
     ['Region', `${info?.regionFullName ?? info?.region ?? 'unknown'}`],
     ['Forecast', `generated ${at(health?.lastForecast)}, valid until ${at(forecast?.validUntil)}`],
