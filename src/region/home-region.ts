@@ -15,6 +15,7 @@ import type {
   ImportedMap,
   ImportOptions,
   ImportResult,
+  MapSource,
   RegionChange,
   RegionName,
 } from './region-types.ts';
@@ -145,7 +146,7 @@ export type DownloadOptions = Omit<ImportOptions, 'chunks' | 'mapVersion' | 'onP
 
 /** Asks the service for its map and imports it, unless the stored one is the newest. Rejects only for a broken law. */
 export async function downloadHomeMap(
-  service: Pick<ServiceClient, 'map'>,
+  service: MapSource,
   { onStart, ...options }: DownloadOptions,
 ): Promise<Outcome<ImportResult>> {
   const { disk, signalType, force } = options;
@@ -153,7 +154,7 @@ export async function downloadHomeMap(
   const answer = await service.map({ signalType, knownVersion });
   if (!answer.ok) return answer;
   if ('unchanged' in answer.value) return { ok: true, value: await keepHomeMap(options) };
-  const { chunks, version, contentLength } = answer.value;
+  const { chunks, version, contentLength, isRelayed } = answer.value;
   const onProgress = onStart?.(contentLength);
   return {
     ok: true,
@@ -161,6 +162,7 @@ export async function downloadHomeMap(
       ...options,
       chunks,
       mapVersion: version,
+      ...(isRelayed === true && { isRelayed }),
       ...(onProgress === undefined ? {} : { onProgress }),
     }),
   };
@@ -172,7 +174,7 @@ function ignoreDiskError(error: unknown): undefined {
 }
 
 export interface HomeSearch {
-  readonly service: Pick<ServiceClient, 'map' | 'regionFromLoc'>;
+  readonly service: MapSource & Pick<ServiceClient, 'regionFromLoc'>;
   readonly disk: Disk;
   readonly signalType: ImportOptions['signalType'];
   readonly place: Place;

@@ -99,7 +99,12 @@ async function checkMeta(run: ImportRun): Promise<void> {
   const { options, previous, reader } = run;
   checkSignalType(reader, options.signalType);
   const lastUpdated = parseLastUpdated(reader);
-  if (lastUpdated === undefined || lastUpdated !== previous?.lastUpdated || options.force) return;
+  if (lastUpdated === undefined || previous?.lastUpdated === undefined || options.force) return;
+  if (options.isRelayed && lastUpdated < previous.lastUpdated) {
+    const message = `the map of the relay is of ${formatInstant(lastUpdated)}, older than the stored one of ${formatInstant(previous.lastUpdated)}; let nobody but the relay write its topics`;
+    throw new MapError({ kind: 'source', message });
+  }
+  if (lastUpdated !== previous.lastUpdated) return;
   run.previousIsIntact ??= await isIndexIntact(options.disk, options.signalType);
   if (run.previousIsIntact) throw new UnchangedError();
 }

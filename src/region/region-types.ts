@@ -3,6 +3,9 @@
 import type { SignalType } from '../domain/load-types.ts';
 import type { Disk, DiskFailure, Log } from '../domain/ports.ts';
 import type { Instant, Place } from '../domain/units.ts';
+import type { MapQuery } from '../service/api/query-types.ts';
+import type { MapStream, UnchangedMap } from '../service/api/response-types.ts';
+import type { Outcome } from '../service/failure.ts';
 
 /** One map per signal type (specification 2.8), as stored in the state directory. */
 export interface MapInfo {
@@ -80,6 +83,16 @@ export type RegionChange =
   /** No region any more: the old one stays in use. */
   | { readonly kind: 'vanished'; readonly home: HomeRegion; readonly message: string };
 
+/** A map, as the service or a relay sends it. */
+export interface ReceivedMap extends MapStream {
+  /** Who may write the topics of a relay can send an earlier map again. */
+  readonly isRelayed?: true;
+}
+
+export interface MapSource {
+  map(query: MapQuery): Promise<Outcome<ReceivedMap | UnchangedMap>>;
+}
+
 export interface ImportLimits {
   /** Of the GeoJSON, after inflation. */
   readonly sourceBytes: number;
@@ -113,6 +126,8 @@ export interface ImportOptions {
   readonly onProgress?: (progress: ImportProgress) => void;
   readonly limits?: Partial<ImportLimits>;
   readonly stop?: AbortSignal;
+  /** A map that is older than the stored one is refused. */
+  readonly isRelayed?: true;
   /** The service's name for this map, remembered with the index. */
   readonly mapVersion?: string | undefined;
 }

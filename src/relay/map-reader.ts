@@ -7,8 +7,9 @@ import { waitAbortable, watchAbort } from '../domain/abortable-wait.ts';
 import type { Broker, Clock } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
 import { buildMapTopic } from '../mqtt/topics.ts';
+import type { ReceivedMap } from '../region/region-types.ts';
 import type { MapQuery } from '../service/api/query-types.ts';
-import type { MapStream, UnchangedMap } from '../service/api/response-types.ts';
+import type { UnchangedMap } from '../service/api/response-types.ts';
 import { decodeMapMessage, type MapHeader, type MapMessage } from './map-message.ts';
 
 export interface MapReaderParts {
@@ -135,12 +136,13 @@ async function readAnnouncement(parts: MapReaderParts, topic: string) {
 export async function readRelayedMap(
   parts: MapReaderParts,
   { signalType, knownVersion }: MapQuery,
-): Promise<MapStream | UnchangedMap | MissingMap> {
+): Promise<ReceivedMap | UnchangedMap | MissingMap> {
   const topic = buildMapTopic(signalType, 'info');
   const announced = await readAnnouncement(parts, topic);
   if ('cause' in announced) return announced;
   if (!isAnnouncement(announced, signalType))
     return { cause: `the message on ${topic} is of another map; let nobody but the relay write this topic` };
   const version = `relay ${announced.header.version}`;
-  return version === knownVersion ? { unchanged: true } : { chunks: readMap(parts, announced.header), version };
+  if (version === knownVersion) return { unchanged: true };
+  return { chunks: readMap(parts, announced.header), version, isRelayed: true };
 }

@@ -3,6 +3,7 @@
 import type { Broker, Clock, Random } from '../domain/ports.ts';
 import { minutes } from '../domain/units.ts';
 import { buildSignalTopic } from '../mqtt/topics.ts';
+import type { MapSource } from '../region/region-types.ts';
 import type { ForecastQuery, HistoryQuery, SignalQuery } from '../service/api/query-types.ts';
 import type { History } from '../service/api/response-types.ts';
 import type { ServiceClient } from '../service/client.ts';
@@ -15,8 +16,9 @@ import { parsePublicKey } from './signing-key.ts';
 /** What an agent asks of the service. */
 export type SignalService = Pick<
   ServiceClient,
-  'forecast' | 'signalIndex' | 'history' | 'myAccess' | 'map' | 'regionFromLoc' | 'counts' | 'skew' | 'stop'
->;
+  'forecast' | 'signalIndex' | 'history' | 'myAccess' | 'regionFromLoc' | 'counts' | 'skew' | 'stop'
+> &
+  MapSource;
 
 export interface RelayedServiceParts {
   readonly broker: Broker;

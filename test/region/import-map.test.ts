@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Disk } from '../../src/domain/ports.ts';
+import { downloadHomeMap } from '../../src/region/home-region.ts';
 import { openMap } from '../../src/region/lookup.ts';
 import type { ImportLimits } from '../../src/region/region-types.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../src/simulation/memory-disk.ts';
@@ -16,7 +17,7 @@ import {
   square,
   TWO_REGIONS,
 } from './map-texts.ts';
-import { importAndOpen, importText, placeAt } from './region-setup.ts';
+import { importAndOpen, importText, NOW, placeAt, splitChunks } from './region-setup.ts';
 
 /** A disk that holds the pair already. */
 async function holdingPair(): Promise<MemoryDisk> {
@@ -512,6 +513,19 @@ describe('a map against the one held', () => {
     const before = await disk.read('map.co2_moer.idx');
     expect(await importText(TWO_REGIONS, { disk })).toMatchObject({ ok: true, unchanged: true });
     expect(await disk.read('map.co2_moer.idx')).toEqual(before);
+  });
+
+  it.each([
+    ['a relay', true, { ok: false, failure: { kind: 'source' } }],
+    ['the service itself', undefined, { ok: true, unchanged: false }],
+  ] as const)('is kept or replaced when an older one comes from %s', async (_, isRelayed, result) => {
+    const disk = createMemoryDisk();
+    await importText(later(TWO_REGIONS), { disk });
+    const value = { chunks: splitChunks(TWO_REGIONS), ...(isRelayed && { isRelayed }) };
+    const service = { map: async () => ({ ok: true, value }) as const };
+    const outcome = await downloadHomeMap(service, { disk, signalType: 'co2_moer', now: NOW });
+    expect(outcome).toMatchObject({ ok: true, value: result });
+    expect(await importText(later(TWO_REGIONS), { disk })).toMatchObject({ unchanged: isRelayed ?? false });
   });
 
   it('lets others have their turn while the index held is looked through', async () => {

@@ -104,7 +104,7 @@ describe('the map of a relay', () => {
     expect(world.bus.retained.size).toBe(4);
     expect(Math.max(...[...world.bus.retained.values()].map(({ length }) => length))).toBeLessThanOrEqual(MAX_MESSAGE);
     const map = await world.read();
-    expect(map).toMatchObject({ version: 'relay map-1' });
+    expect(map).toMatchObject({ version: 'relay map-1', isRelayed: true });
     expect(await world.readText(map)).toBe(world.service.text);
     expect(await world.read('relay map-1')).toEqual({ unchanged: true });
     expect(world.links.open).toBe(0);
