@@ -3,13 +3,16 @@
 import { formatDuration } from '../domain/duration-text.ts';
 import type { LoadConfig } from '../domain/load-types.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { Duration, Kilowatt, KilowattHour, Uptime } from '../domain/units.ts';
+import { addDuration, type Duration, days, type Kilowatt, type KilowattHour, type Uptime } from '../domain/units.ts';
 import { exceedsPower, MAX_POWER_FACTOR } from '../ledger/counter-meter.ts';
 import type { MeterReading } from '../outputs/output.ts';
 import type { Problems } from './problems.ts';
 
 /** A counter of a house is far below this in kilowatt-hours. */
 const MAX_KWH = 10_000_000;
+
+/** A counter that stands still shows no unit: the leap is named this long. */
+const LEAP_MEMORY = days(1);
 
 /** Whether the reading may be counted; raises the problem of its load when it may not. */
 export type CheckMeter = (load: LoadConfig, reading: MeterReading) => boolean;
@@ -20,8 +23,8 @@ export function createMeterCheck(clock: Clock, problems: Problems): CheckMeter {
     if (!checkValues(load, reading, problems)) return false;
     if (reading.energy === undefined) return true;
     const count: CounterReading = { energy: reading.energy, at: clock.now().uptime };
-    checkGrowth(load, lastCounts.get(load.name), count, problems);
-    lastCounts.set(load.name, count);
+    const before = lastCounts.get(load.name) ?? count;
+    lastCounts.set(load.name, { ...count, leapAt: checkGrowth(load, before, count, problems) });
     return true;
   };
 }
@@ -29,25 +32,30 @@ export function createMeterCheck(clock: Clock, problems: Problems): CheckMeter {
 interface CounterReading {
   readonly energy: KilowattHour;
   readonly at: Uptime;
+  /** Of its last leap. */
+  readonly leapAt?: Uptime | undefined;
 }
 
-/** The ledger counts nothing of a leap; the reading after it is counted from there. */
+/** The ledger counts nothing of a leap; the reading after it is counted from there. Returns the time of the last leap. */
 function checkGrowth(
   { name, powerKw }: LoadConfig,
-  before: CounterReading | undefined,
+  before: CounterReading,
   { energy, at }: CounterReading,
   problems: Problems,
-): void {
-  if (before === undefined || energy <= before.energy) return;
+): Uptime | undefined {
   const subject = `outputs:${name} counter`;
   const [drawn, time] = [energy - before.energy, (at - before.at) as Duration];
-  if (exceedsPower(powerKw, drawn, time))
+  if (exceedsPower(powerKw, drawn, time)) {
     problems.raise(
       subject,
       `load ${name}: its meter counted ${drawn.toFixed(1)} kWh within ${formatDuration(time)}, ${explainUnit(powerKw)}`,
       'meter',
     );
-  else problems.resolve(subject);
+    return at;
+  }
+  if (drawn > 0 || (before.leapAt !== undefined && at >= addDuration(before.leapAt, LEAP_MEMORY)))
+    problems.resolve(subject);
+  return before.leapAt;
 }
 
 const explainUnit = (powerKw: Kilowatt) =>

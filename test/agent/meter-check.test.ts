@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { createMeterCheck } from '../../src/agent/meter-check.ts';
 import { createProblems } from '../../src/agent/problems.ts';
-import { type Instant, type Kilowatt, type KilowattHour, minutes } from '../../src/domain/units.ts';
+import { hours, type Instant, type Kilowatt, type KilowattHour, minutes } from '../../src/domain/units.ts';
 import type { MeterReading } from '../../src/outputs/output.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
 import { buildLoad } from '../outputs/output-fixture.ts';
@@ -56,4 +56,22 @@ it('a counter that grows by more than the load can draw is named until it grows 
   }
   const named = 'load car: its meter counted 600.0 kWh within 5m';
   expect(sentences).toEqual(['', named, named, named, '']);
+});
+
+it('a counter that stands still after a leap is named for a day', async () => {
+  const clock = createVirtualClock(0 as Instant);
+  const problems = createProblems(
+    clock,
+    () => {},
+    () => {},
+  );
+  const checkMeter = createMeterCheck(clock, problems);
+  const load = buildLoad({ kind: 'dry-run', as: 'relay' });
+  const namedAfter: number[] = [];
+  for (const hour of [0, 1, 2, 24, 25]) {
+    await clock.runUntil(hours(hour) as number as Instant);
+    checkMeter(load, kwh(hour === 0 ? 1_000 : 1_600));
+    if (problems.list().length > 0) namedAfter.push(hour);
+  }
+  expect(namedAfter).toEqual([1, 2, 24]);
 });
