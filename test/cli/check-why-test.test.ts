@@ -296,8 +296,6 @@ describe('gridtide run, before it starts', () => {
       /--now soon: expected a time[\s\S]*--speed fast: expected a number/,
     ],
     ['lines of a board', { loads: RELAY }, '--now 2026-03-01 --speed 10', /never drive GPIO lines/],
-    ['a password and a blank line', { password: 'two-lines' }, 'service.passwordFile', /holds more than a line/],
-    ['a password after a mark', { password: 'marked' }, 'service.passwordFile', /no byte order mark/],
     ['an authority that is none', { ca: 'pro' }, '', /service\.ca: .*pro cannot be read, or holds no certificate/],
   ];
   it.each(rows)('%s', async (_, options, line, words) => {
