@@ -3,16 +3,14 @@
 import type { KeyObject } from 'node:crypto';
 import * as v from 'valibot';
 import { nonEmptyTextSchema } from '../service/api/decode-body.ts';
-import { MAX_MESSAGE_BYTES } from './relay-message.ts';
-import { isSignedBy, SIGNATURE_BYTES, signBytes } from './signing-key.ts';
+import { signMessage, verifySigned } from './signed-message.ts';
 
 /** Of the compressed map; a message is somewhat larger and stays below 48 KiB. */
 export const PIECE_BYTES = 47 * 1024;
 /** More than any map that an import accepts. */
 const MAX_PIECES = 20_000;
 
-const MAP_FORMAT = new TextEncoder().encode('gtmap001');
-const CONTENT_START = MAP_FORMAT.length + SIGNATURE_BYTES;
+const FORMAT = { name: 'gtmap001', holds: 'map' };
 const HEADER_END = '\n'.charCodeAt(0);
 
 const headerSchema = v.object({
@@ -33,20 +31,15 @@ export interface MapMessage {
 }
 
 export function encodeMapMessage(header: MapHeader, bytes: Uint8Array, key: KeyObject): Uint8Array {
-  const content = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), bytes]);
-  return Buffer.concat([MAP_FORMAT, signBytes(Buffer.concat([MAP_FORMAT, content]), key), content]);
+  return signMessage(FORMAT, Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), bytes]), key);
 }
 
 /** A text completes "the message on TOPIC …": what is wrong, and the cure. */
 export function decodeMapMessage(payload: Uint8Array, keys: readonly KeyObject[]): MapMessage | string {
-  if (payload.length > MAX_MESSAGE_BYTES) return `has ${payload.length} bytes; expected at most ${MAX_MESSAGE_BYTES}`;
-  const content = payload.subarray(CONTENT_START);
+  const content = verifySigned(payload, FORMAT, keys);
+  if (typeof content === 'string') return content;
   const end = content.indexOf(HEADER_END);
-  if (end < 0 || Buffer.compare(payload.subarray(0, MAP_FORMAT.length), MAP_FORMAT) !== 0)
-    return 'is no signed map; let nobody but the relay write this topic';
-  if (!isSignedBy(Buffer.concat([MAP_FORMAT, content]), payload.subarray(MAP_FORMAT.length, CONTENT_START), keys))
-    return 'is not signed with the key of service.publicKey; compare the key, and let nobody but the relay write this topic';
-  const header = parseHeader(content.subarray(0, end));
+  const header = parseHeader(content.subarray(0, Math.max(0, end)));
   if (header === undefined) return 'is signed and has another form; give relay and agents the same version';
   return { header, bytes: content.subarray(end + 1) };
 }

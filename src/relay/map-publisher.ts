@@ -24,7 +24,7 @@ export interface MapPublisherParts {
   readonly publicKeys: readonly KeyObject[];
 }
 
-const MAP_INTERVAL = days(7);
+const MAP_POLL_WAIT = days(7);
 const MAP_RETRY = hours(1);
 const LINK_RETRY = minutes(1);
 /** Relays ask in turn: after a start, when the link has come back, and when the map has become old. */
@@ -34,8 +34,8 @@ const ANNOUNCEMENT_WAIT = seconds(5);
 
 async function* cutPieces(compressed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let rest: Uint8Array = new Uint8Array();
-  for await (const chunk of compressed) {
-    rest = Buffer.concat([rest, chunk]);
+  for await (const bytes of compressed) {
+    rest = Buffer.concat([rest, bytes]);
     for (; rest.length >= PIECE_BYTES; rest = rest.subarray(PIECE_BYTES)) yield rest.subarray(0, PIECE_BYTES);
   }
   if (rest.length > 0) yield rest;
@@ -118,15 +118,15 @@ export function startMapPublisher(parts: MapPublisherParts, signalType: string):
     const answer = await service.map({ signalType, knownVersion: stored?.version });
     if (!answer.ok) {
       log('warn', `no map for the agents: ${failureText(answer.failure)}`, { topic });
-      return answer.failure.kind === 'not-entitled' ? MAP_INTERVAL : MAP_RETRY;
+      return answer.failure.kind === 'not-entitled' ? MAP_POLL_WAIT : MAP_RETRY;
     }
     if ('unchanged' in answer.value) {
       if (stored !== undefined) await announcements.send({ ...stored, fetchedAt: clock.now().wall }, new Uint8Array());
-      return MAP_INTERVAL;
+      return MAP_POLL_WAIT;
     }
     const pieces = await publishMap(parts, answer.value, announcements, { signalType, signal });
     log('info', `the map of ${signalType} is published in ${formatCount(pieces, 'piece')}`);
-    return MAP_INTERVAL;
+    return MAP_POLL_WAIT;
   };
 
   const poller = createPoller({
@@ -139,7 +139,7 @@ export function startMapPublisher(parts: MapPublisherParts, signalType: string):
       if (!isFollowed) return LINK_RETRY;
       const { fetchedAt = 0 } = announcements.stored() ?? {};
       const age = clock.now().wall - fetchedAt;
-      if (age >= 0 && age < MAP_INTERVAL) return milliseconds(MAP_INTERVAL - age + random.fraction() * MAP_TURN);
+      if (age >= 0 && age < MAP_POLL_WAIT) return milliseconds(MAP_POLL_WAIT - age + random.fraction() * MAP_TURN);
       try {
         return await fetchMap(signal);
       } catch (error) {

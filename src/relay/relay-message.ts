@@ -9,7 +9,7 @@ import { decodeForecast, decodeHistory, decodeIndex } from '../service/api/decod
 import type { SignalQuery } from '../service/api/query-types.ts';
 import type { Forecast, HistoricalPoint, History, LiveIndex } from '../service/api/response-types.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
-import { isSignedBy, SIGNATURE_BYTES, signBytes } from './signing-key.ts';
+import { signMessage, verifySigned } from './signed-message.ts';
 
 export const SIGNAL_KINDS = ['index', 'forecast', 'history'] as const;
 export type SignalKind = (typeof SIGNAL_KINDS)[number];
@@ -33,19 +33,11 @@ export type DecodedSignal<Kind extends SignalKind> =
   /** Completes "the message on TOPIC …": what is wrong, and the cure. */
   | { readonly ok: false; readonly problem: string };
 
-const MAGIC = new TextEncoder().encode('gtrelay1');
-const BODY_START = MAGIC.length + SIGNATURE_BYTES;
-/** A forecast of 72 hours takes about 2 kB, a history of 8 days about 6. */
-export const MAX_MESSAGE_BYTES = 48 * 1024;
+const FORMAT = { name: 'gtrelay1', holds: 'signal' };
 const MAX_BODY_BYTES = 512 * 1024;
 /** Points far beyond all others are a mistake. */
 const MAX_SLOTS = 10_000;
 const CLOCK_TOLERANCE = minutes(5);
-
-const concatBytes = (...parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(parts);
-
-/** What the signature covers begins with the name of the format, so that the key signs nothing that another format would read. */
-const listSignedBytes = (packed: Uint8Array) => concatBytes(MAGIC, packed);
 
 /** One value a period from `from` on, `null` where there is none: a twentieth of the service's own text. */
 function buildBody(kind: SignalKind, { answer, issuedAt, validUntil }: RelayedSignal): string {
@@ -81,8 +73,7 @@ function buildBody(kind: SignalKind, { answer, issuedAt, validUntil }: RelayedSi
 }
 
 export function encodeRelayMessage(kind: SignalKind, signal: RelayedSignal, key: KeyObject): Uint8Array {
-  const packed = deflateRawSync(buildBody(kind, signal), { level: 9 });
-  return concatBytes(MAGIC, signBytes(listSignedBytes(packed), key), packed);
+  return signMessage(FORMAT, deflateRawSync(buildBody(kind, signal), { level: 9 }), key);
 }
 
 const bodySchema = v.object({
@@ -101,13 +92,9 @@ const bodySchema = v.object({
 type SignalBody = v.InferOutput<typeof bodySchema>;
 
 /** The signed bytes as JSON, or what is wrong with the message. */
-function verifyBody(payload: Uint8Array, keys: readonly KeyObject[]): string | { readonly body: unknown } {
-  if (payload.length > MAX_MESSAGE_BYTES) return `has ${payload.length} bytes; expected at most ${MAX_MESSAGE_BYTES}`;
-  if (payload.length <= BODY_START || Buffer.compare(payload.subarray(0, MAGIC.length), MAGIC) !== 0)
-    return 'is no signed signal; let nobody but the relay write this topic';
-  const packed = payload.subarray(BODY_START);
-  if (!isSignedBy(listSignedBytes(packed), payload.subarray(MAGIC.length, BODY_START), keys))
-    return 'is not signed with the key of service.publicKey; compare the key, and let nobody but the relay write this topic';
+function readBody(payload: Uint8Array, keys: readonly KeyObject[]): string | { readonly body: unknown } {
+  const packed = verifySigned(payload, FORMAT, keys);
+  if (typeof packed === 'string') return packed;
   try {
     return { body: JSON.parse(inflateRawSync(packed, { maxOutputLength: MAX_BODY_BYTES }).toString()) };
   } catch {
@@ -162,7 +149,7 @@ const formatMismatch = (failure: Failure) =>
     ? `has ${failure.where} ${failure.received}; expected ${failure.expected}`
     : 'cannot be decoded';
 
-export interface OpenRequest<Kind extends SignalKind> {
+export interface DecodeOptions<Kind extends SignalKind> {
   readonly kind: Kind;
   readonly query: SignalQuery;
   readonly keys: readonly KeyObject[];
@@ -172,12 +159,12 @@ export interface OpenRequest<Kind extends SignalKind> {
 /** Judges a message of the broker as everything from the network: size, signature, kind, region, units, age. */
 export function decodeRelayMessage<Kind extends SignalKind>(
   payload: Uint8Array,
-  { kind, query, keys, now }: OpenRequest<Kind>,
+  { kind, query, keys, now }: DecodeOptions<Kind>,
 ): DecodedSignal<Kind> {
   const refuse = (problem: string) => ({ ok: false, problem }) as const;
-  const verified = verifyBody(payload, keys);
-  if (typeof verified === 'string') return refuse(verified);
-  const parsed = v.safeParse(bodySchema, verified.body, { abortEarly: true });
+  const read = readBody(payload, keys);
+  if (typeof read === 'string') return refuse(read);
+  const parsed = v.safeParse(bodySchema, read.body, { abortEarly: true });
   if (!parsed.success) return refuse('is signed and has another form; give relay and agents the same version');
   const { issuedAt, validUntil } = parsed.output;
   if (parsed.output.kind !== kind) return refuse(`holds the ${parsed.output.kind} of a region; expected its ${kind}`);

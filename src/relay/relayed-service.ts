@@ -80,7 +80,7 @@ export function createRelayedService(parts: RelayedServiceParts): SignalService 
       channels.get(topic) ??
       createSignalChannel({
         ...{ broker, clock, random, topic },
-        open: (payload) => decodeRelayMessage(payload, { kind, query, keys, now: clock.now().wall }),
+        decode: (payload) => decodeRelayMessage(payload, { kind, query, keys, now: clock.now().wall }),
         onNews: () => onNews(kind),
         onRefusal: (sentence) => onRefusal(kind, sentence),
       });

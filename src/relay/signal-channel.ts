@@ -20,7 +20,7 @@ export interface SignalChannelParts<Kind extends SignalKind> {
   readonly random: Random;
   readonly topic: string;
   /** Judges a message by the time of now. */
-  readonly open: (payload: Uint8Array) => DecodedSignal<Kind>;
+  readonly decode: (payload: Uint8Array) => DecodedSignal<Kind>;
   /** A newer signal than the one before, or a valid one after a refused message. */
   readonly onNews?: () => void;
   /** A message was refused; the sentence is for people. */
@@ -60,7 +60,7 @@ type Inbox<Kind extends SignalKind> = Pick<SignalChannel<Kind>, 'newestIssuedAt'
 
 /** Judges each message and keeps the newest valid one. */
 function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): Inbox<Kind> {
-  const { clock, topic, open, onNews, onRefusal } = parts;
+  const { clock, topic, decode, onNews, onRefusal } = parts;
   /** Kept as it came, a few kilobytes: decoded it takes twenty times as much. */
   let newest: (Omit<RelayedSignal, 'answer'> & { readonly payload: Uint8Array }) | undefined;
   /** The newest once more, decoded, until it is first asked for. */
@@ -92,18 +92,18 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
   return {
     receive(message) {
       if (message.payload.length === 0) return;
-      const opened = open(message.payload);
-      if (!opened.ok) refuse(opened.problem);
-      else if (newest !== undefined && opened.signal.issuedAt < newest.issuedAt)
+      const decoded = decode(message.payload);
+      if (!decoded.ok) refuse(decoded.problem);
+      else if (newest !== undefined && decoded.signal.issuedAt < newest.issuedAt)
         refuse('is older than one before it; let nobody but the relay write this topic');
-      else accept(opened.signal, message);
+      else accept(decoded.signal, message);
     },
     latest() {
       const signal = unread;
       unread = undefined;
       if (signal !== undefined && clock.now().wall < signal.validUntil) return signal;
-      const opened = newest && open(newest.payload);
-      return opened?.ok ? opened.signal : undefined;
+      const decoded = newest && decode(newest.payload);
+      return decoded?.ok ? decoded.signal : undefined;
     },
     newestIssuedAt: () => (newest !== undefined && clock.now().wall < newest.validUntil ? newest.issuedAt : undefined),
     hasHeardSince(start) {

@@ -172,8 +172,8 @@ function startStream<Kind extends SignalKind>(
   const { broker, clock, random, log, publicKeys: keys } = parts;
   const topic = buildSignalTopic(query.region, query.signalType, kind);
   const report = createTopicReports(log, topic);
-  const open = (payload: Uint8Array) => decodeRelayMessage(payload, { kind, query, keys, now: clock.now().wall });
-  const channel = createSignalChannel({ broker, clock, random, topic, open, onRefusal: report });
+  const decode = (payload: Uint8Array) => decodeRelayMessage(payload, { kind, query, keys, now: clock.now().wall });
+  const channel = createSignalChannel({ broker, clock, random, topic, decode, onRefusal: report });
   let period = kind === 'history' ? HISTORY_PERIOD : ASSUMED_PERIOD;
   let unpublished: Unpublished<Kind> | undefined;
   let failures = 0;
