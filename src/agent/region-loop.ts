@@ -1,4 +1,4 @@
-/** Keeps the machine's region up to date: at the start, monthly, and early after a problem. `region/home-region` decides which region it is. */
+/** Keeps the machine's region up to date: at the start, every four weeks, and early after a problem. `region/home-region` decides which region it is. */
 
 import type { SignalType } from '../domain/load-types.ts';
 import { createPoller } from '../domain/poller.ts';
@@ -207,7 +207,7 @@ async function restoreHome(
     if (home?.source !== 'map') return false;
     const info = await readMapInfo(disk, signalType);
     if (info !== undefined && !('kind' in info)) return false;
-    // The stored region outlives its index, but every other lookup in that index fails: a month is too long for it.
+    // The stored region outlives its index, but every other lookup in that index fails: four weeks are too long for it.
     const cause = info?.message ?? 'the map is missing';
     const cure = hasAccount ? 'a new one is fetched within a day' : 'import one with gridtide map import';
     log('warn', `${cause}; ${cure}; ${formatRegionInUse(home)}`);

@@ -29,7 +29,7 @@ export interface RefreshState {
 
 export interface ScheduledRefresh {
   readonly at: Instant;
-  readonly why: 'first' | 'monthly' | 'retry' | EarlyReason;
+  readonly why: 'first' | 'regular' | 'retry' | EarlyReason;
 }
 
 /** The first instant after `from` on the device's own grid of periods, the same after any restart. */
@@ -53,10 +53,10 @@ export function scheduleMapRefresh(state: RefreshState): ScheduledRefresh {
 
   const due = ((): ScheduledRefresh => {
     if (checkedAt === undefined) return { at: now, why: 'first' };
-    const monthly = findNextPeriod(device, checkedAt);
-    if (early === undefined || early.since < checkedAt) return { at: monthly, why: 'monthly' };
+    const regular = findNextPeriod(device, checkedAt);
+    if (early === undefined || early.since < checkedAt) return { at: regular, why: 'regular' };
     const soon = laterOf(addDuration(early.since, spread), addDuration(checkedAt, EARLY_INTERVAL));
-    return soon < monthly ? { at: soon, why: early.why } : { at: monthly, why: 'monthly' };
+    return soon < regular ? { at: soon, why: early.why } : { at: regular, why: 'regular' };
   })();
 
   if (failures === 0 || failedAt === undefined || failedAt > now) return due;

@@ -15,7 +15,7 @@ describe('when to look again', () => {
     const moments = new Set<number>();
     for (let day = 0; day < 28; day++) {
       const next = scheduleMapRefresh(state({ checkedAt: subtractDuration(NOW, days(day)) }));
-      expect(next.why).toBe('monthly');
+      expect(next.why).toBe('regular');
       expect(next.at - subtractDuration(NOW, days(day))).toBeLessThanOrEqual(days(28));
       expect(next.at - subtractDuration(NOW, days(day))).toBeGreaterThan(0);
       moments.add(next.at % days(28));
@@ -56,7 +56,7 @@ describe('when to look again', () => {
 
   it('a refusal from before the last look is settled', () => {
     const early = { since: subtractDuration(NOW, days(4)), why: 'region-not-in-access' } as const;
-    expect(scheduleMapRefresh(state({ checkedAt: subtractDuration(NOW, days(3)), early })).why).toBe('monthly');
+    expect(scheduleMapRefresh(state({ checkedAt: subtractDuration(NOW, days(3)), early })).why).toBe('regular');
   });
 
   //  failures, hours until the next try
