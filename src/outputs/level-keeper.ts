@@ -52,7 +52,7 @@ const isLevel = (reading: DeviceReading): reading is Level => reading !== 'other
 
 export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
   const { clock, link, sender, isOthers = () => false, mayBePress, report, onPress } = parts;
-  const sent: SentCommand = { command: undefined, wasConfirmed: false, isUnconfirmed: false };
+  const sent: SentCommand = { command: undefined, confirmed: undefined, isUnconfirmed: false };
   const limit = createReassertionLimit(clock);
   const reassertion = createReassertion(parts, sent, limit);
   /** Until then a report is the device's own: of its return, or a late one of a command. */
@@ -73,7 +73,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
   return {
     async apply(next) {
       reassertion.cancel();
-      Object.assign(sent, { command: next, wasConfirmed: false });
+      sent.command = next;
       if (next === undefined) return undefined;
       const failure = await sender.send(next);
       beQuiet(COMMAND_QUIET);
@@ -81,7 +81,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
         late = { level: next.level, until: addDuration(clock.now().uptime, REASSERT_WINDOW) };
       if (failure === undefined && late?.level === next.level) late = undefined;
       if (sent.command !== next) return failure;
-      sent.wasConfirmed = failure === undefined;
+      if (failure === undefined) sent.confirmed = next.level;
       sent.isUnconfirmed = failure !== undefined;
       return failure;
     },
@@ -95,7 +95,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
         onPress(reading);
         return;
       }
-      sent.wasConfirmed ||= command?.level !== undefined;
+      if (command?.level !== undefined) sent.confirmed = command.level;
       if (isLevel(reading) && (isUnconfirmed || command === undefined)) report(reading);
       sent.isUnconfirmed = false;
     },
@@ -126,16 +126,18 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
 /** The last command, and what the device made of it. */
 interface SentCommand {
   command: DeviceCommand | undefined;
-  /** The device had its level. */
-  wasConfirmed: boolean;
-  /** It has not, or was silent since: its next report that agrees is news. */
+  /** The level of the last one that the device had. */
+  confirmed: Level | undefined;
+  /** It has not that of `command`, or was silent since: its next report that agrees is news. */
   isUnconfirmed: boolean;
 }
 
 /** A compressor that is off or silent may have stopped: another "on" would be a start that the core did not allow. */
-function mayHaveStopped({ link, restsAfterStop }: LevelKeeperParts, { command, wasConfirmed }: SentCommand): boolean {
+function mayHaveStopped({ link, restsAfterStop }: LevelKeeperParts, { command, confirmed }: SentCommand): boolean {
   const reading = link.reading();
-  return restsAfterStop && wasConfirmed && command?.level === 'on' && (reading === 'off' || reading === undefined);
+  return (
+    restsAfterStop && confirmed === 'on' && command?.level === 'on' && (reading === 'off' || reading === undefined)
+  );
 }
 
 /** Sends the last command again to a device that left its level. */
@@ -153,8 +155,8 @@ function createReassertion(parts: LevelKeeperParts, sent: SentCommand, limit: Re
     sent.isUnconfirmed = true;
     if (reading !== 'off') return;
     retryTimer?.();
-    sent.command = undefined;
-    report('off');
+    Object.assign(sent, { command: undefined, confirmed: reading });
+    report(reading);
   };
 
   const start = (): void => {
@@ -186,9 +188,9 @@ function createReassertion(parts: LevelKeeperParts, sent: SentCommand, limit: Re
     if (command === undefined) return;
     const failure = await sender.send(command, { isAgain: true });
     if (sent.command !== command) return;
-    sent.wasConfirmed ||= failure === undefined;
     sent.isUnconfirmed = failure !== undefined;
     if (failure === undefined) {
+      sent.confirmed = command.level;
       if (command.level !== undefined) report(command.level);
       return;
     }

@@ -241,23 +241,28 @@ describe('an MQTT device', () => {
     });
 
     // A heat pump that ran on was "off" to the core, which then never switched it off.
-    it('and is silent after a lost link has reported no stop: "off" is sent once it is wanted, "on" not again', async () => {
-      const { fixture, device } = await build();
-      const { broker, lose, restore } = createBreakableBroker(fixture.broker);
-      const config = buildLoad(fixture.tasmota, { type: 'heat-pump' });
-      const under = createTestOutput(config, { ...fixture, broker });
-      const news = newsOf(under);
-      await under.apply('on');
-      lose();
-      restore();
-      // The link is up again once its topics are: commands and reports pass in order.
-      for (let turn = 0; turn < 20; turn += 1)
-        await fixture.broker.publish('end/of/list', `${turn}`, { retain: false });
-      await fixture.pass(minutes(30));
-      expect([news.all, device.commands]).toEqual([[], ['ON']]);
-      expect(await under.apply('off')).toBeUndefined();
-      expect([news.all, device.commands]).toEqual([[], ['ON', 'OFF']]);
-    });
+    //  commanded while the link is lost
+    it.each([[[]], [['off', 'on']]] as const)(
+      'and is silent after a lost link (%j) has reported no stop: only "off" is sent',
+      async (meanwhile) => {
+        const { fixture, device } = await build();
+        const { broker, lose, restore } = createBreakableBroker(fixture.broker);
+        const config = buildLoad(fixture.tasmota, { type: 'heat-pump' });
+        const under = createTestOutput(config, { ...fixture, broker });
+        const news = newsOf(under);
+        await under.apply('on');
+        lose();
+        for (const level of meanwhile) expect(await under.apply(level)).toMatchObject({ kind: 'offline' });
+        restore();
+        // The link is up again once its topics are: commands and reports pass in order.
+        for (let turn = 0; turn < 20; turn += 1)
+          await fixture.broker.publish('end/of/list', `${turn}`, { retain: false });
+        await fixture.pass(minutes(30));
+        expect([news.all, device.commands]).toEqual([[], ['ON']]);
+        expect(await under.apply('off')).toBeUndefined();
+        expect([news.all, device.commands]).toEqual([[], ['ON', 'OFF']]);
+      },
+    );
 
     //  what it reports after its return  what the core is told
     it.each([
