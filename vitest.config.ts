@@ -4,11 +4,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Longest first, so that no core is idle at the end; the rest in vitest's own order. */
 const LONGEST = [
-  'rig/service',
-  'rig/service-starts',
-  'rig/gpio-lines',
-  'rig/check-and-test',
-  'rig/character-device',
+  'rig/installed',
+  'rig/relays',
   'simulation/run-backtest',
   'simulator/simulator',
   'faults/signal-data',

@@ -1,7 +1,7 @@
 /** Puts programs with onoff into the emulated machine of `scripts/rig` and reads back what they printed and what the kernel traced. */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
@@ -9,8 +9,15 @@ import { build } from 'esbuild';
 const PROJECT = join(import.meta.dirname, '..', '..');
 const RIG = join(PROJECT, 'scripts', 'rig');
 
+let isReadyHere: boolean | undefined;
+
 /** Whether the machine can be had; where it must be (CI) and is not, this throws. */
 export function isRigReady(): boolean {
+  isReadyHere ??= checkRig();
+  return isReadyHere;
+}
+
+function checkRig(): boolean {
   const isReady = spawnSync(RIG, ['ready']).status === 0;
   const hasOnoff = existsSync(join(PROJECT, 'node_modules/epoll/build/Release/epoll.node'));
   if (isReady && hasOnoff) return true;
@@ -41,19 +48,31 @@ function compileLineProgram(app: string): void {
   if (status !== 0) throw new Error(`gridtide-lines: ${stderr}`);
 }
 
-/** Lays the built program into a root directory as `scripts/install` does, with these settings. */
-function installInto(root: string, settings: Readonly<Record<string, string>>): void {
+/** Lays the built program into a root directory as `scripts/install` does. */
+function installInto(root: string): void {
   mkdirSync(root, { recursive: true });
   const { status, stderr } = spawnSync(join(PROJECT, 'scripts', 'install'), ['--root', root], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`scripts/install: ${stderr}`);
-  for (const [path, text] of Object.entries(settings)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text, { mode: 0o600 });
+}
+
+function writeFiles(directory: string, files: Readonly<Record<string, string>>, mode: number): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), text, { mode });
   }
 }
 
+/** What one suite runs in the machine. */
+export interface Scenario {
+  /** A shell script. */
+  readonly start: string;
+  /** Programs bundled as `/app/NAME.mjs`, where the machine has no systemd. */
+  readonly sources?: Readonly<Record<string, string>>;
+  /** Beside the programs, or under systemd laid over the root before this scenario begins. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
 export interface RigRun {
-  readonly code: number;
   readonly output: string;
   /** What the programs said as JSON lines of the shape `{"part": …}`. */
   part(name: string): Readonly<Record<string, unknown>>;
@@ -114,52 +133,104 @@ export const formatSteps = (events: readonly LineEvent[]) =>
 export const writtenLevels = (events: readonly LineEvent[], number: number) =>
   events.flatMap((event) => (event.kind === 'value' && event.set && event.number === number ? [event.value] : []));
 
-/** Boots once with the sources bundled as `NAME.mjs` beside the shell script `start`, which ends with the kernel's trace. */
-export async function runInRig(
-  sources: Readonly<Record<string, string>>,
-  start: string,
-  files: Readonly<Record<string, string>> = {},
-): Promise<RigRun> {
-  const app = mkdtempSync(join(tmpdir(), 'gridtide-rig-'));
-  try {
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(app, name), text);
-    await build({
-      entryPoints: sources,
-      outdir: app,
-      outExtension: { '.js': '.mjs' },
-      bundle: true,
-      splitting: true,
-      format: 'esm',
-      platform: 'node',
-      target: 'node20.19',
-      external: ['onoff'],
-      banner: { js: "import { createRequire as __r } from 'node:module';const require = __r(import.meta.url);" },
-      logLevel: 'error',
-    });
-    mkdirSync(join(app, 'node_modules'));
-    copyPackage('onoff', app);
-    compileLineProgram(app);
-    writeFileSync(join(app, 'start'), `#!/bin/sh\n${start}\n`);
-    chmodSync(join(app, 'start'), 0o755);
-    return await bootMachine('run', app);
-  } finally {
-    rmSync(app, { recursive: true });
-  }
+/** Before each scenario: no GPIO chip, nothing over /sys/class/gpio and an empty trace, as after the boot. */
+const CLEAN_UP = `
+umount /sys/class/gpio 2>/dev/null
+for chip in /sys/kernel/config/gpio-sim/*; do
+  [ -e "$chip/live" ] || continue
+  echo 0 >"$chip/live"
+  rmdir "$chip"/bank*/line*/hog "$chip"/bank*/line* 2>/dev/null
+  rmdir "$chip"/bank* "$chip"
+done
+echo >/sys/kernel/tracing/trace
+`;
+
+type Scenarios = ReadonlyMap<string, Scenario>;
+
+/** One scenario after the other, each between two lines that say where it begins and how it ended. */
+function writeStart(app: string, scenarios: Scenarios, prepare = (_: string) => ''): void {
+  const steps = [...scenarios].map(([name, { start }]) => {
+    writeFileSync(join(app, `${name}.sh`), start);
+    return `${CLEAN_UP}${prepare(name)}echo 'rig: begin ${name}'\nsh ./${name}.sh\nprintf '\\nrig: end %d\\n' $?\n`;
+  });
+  writeFileSync(join(app, 'start'), `#!/bin/sh\n${steps.join('')}`, { mode: 0o755 });
 }
 
-/** Boots under systemd with the built program installed; `start` is a shell script. Wants a build. */
-export async function runInstalled(start: string, settings: Readonly<Record<string, string>>): Promise<RigRun> {
-  const app = mkdtempSync(join(tmpdir(), 'gridtide-rig-'));
-  try {
-    installInto(join(app, 'root'), settings);
-    writeFileSync(join(app, 'start'), start, { mode: 0o755 });
-    return await bootMachine('boot', app);
-  } finally {
-    rmSync(app, { recursive: true });
-  }
+/** Without systemd: `/app` has the programs, onoff and the holder of the lines. */
+async function layOutPrograms(app: string, scenarios: Scenarios): Promise<void> {
+  const all = [...scenarios.values()];
+  for (const { files = {} } of all) writeFiles(app, files, 0o644);
+  await build({
+    entryPoints: Object.assign({}, ...all.map(({ sources }) => sources)),
+    outdir: app,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    external: ['onoff'],
+    banner: { js: "import { createRequire as __r } from 'node:module';const require = __r(import.meta.url);" },
+    logLevel: 'error',
+  });
+  mkdirSync(join(app, 'node_modules'));
+  copyPackage('onoff', app);
+  compileLineProgram(app);
+  writeStart(app, scenarios);
 }
 
-async function bootMachine(command: 'run' | 'boot', app: string): Promise<RigRun> {
+/** Under systemd: the built program is installed. Wants a build. */
+function layOutInstallation(app: string, scenarios: Scenarios): void {
+  const root = join(app, 'root');
+  installInto(root);
+  for (const [name, { files = {} }] of scenarios) writeFiles(join(root, 'scenarios', name), files, 0o600);
+  const settings = 'busybox find . -type f | while read -r file; do install -D -m 600 "$file" "/$file"; done';
+  writeStart(
+    app,
+    scenarios,
+    (name) => `systemctl stop gridtide
+rm -rf /etc/gridtide/* /var/lib/gridtide/* /etc/systemd/system/gridtide.service.d
+(cd /scenarios/${name} && ${settings})
+systemctl daemon-reload
+systemctl reset-failed
+`,
+  );
+}
+
+/** The scenarios of a test file share one boot: the first that is awaited boots, with all that were added by then. */
+function createSharedMachine(
+  command: 'run' | 'boot',
+  layOut: (app: string, scenarios: Scenarios) => void | Promise<void>,
+) {
+  const scenarios = new Map<string, () => Scenario | Promise<Scenario>>();
+  let output: Promise<string> | undefined;
+
+  async function boot(): Promise<string> {
+    const app = mkdtempSync(join(tmpdir(), 'gridtide-rig-'));
+    try {
+      const ready = await Promise.all([...scenarios].map(async ([name, prepare]) => [name, await prepare()] as const));
+      await layOut(app, new Map(ready));
+      return await bootMachine(command, app);
+    } finally {
+      rmSync(app, { recursive: true });
+    }
+  }
+
+  return (name: string, prepare: () => Scenario | Promise<Scenario>) => {
+    scenarios.set(name, prepare);
+    return async () => {
+      output ??= boot();
+      return readRun(name, await output);
+    };
+  };
+}
+
+/** Adds a scenario to the boot without systemd. */
+export const addToMachine = createSharedMachine('run', layOutPrograms);
+/** Adds a scenario to the boot under systemd with the program installed. */
+export const addToInstallation = createSharedMachine('boot', layOutInstallation);
+
+async function bootMachine(command: 'run' | 'boot', app: string): Promise<string> {
   const child = spawn(RIG, [command, app], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let errors = '';
@@ -171,14 +242,20 @@ async function bootMachine(command: 'run' | 'boot', app: string): Promise<RigRun
   });
   const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? 255)));
   if (code !== 0) throw new Error(`the machine ended with ${code}\n${errors}\n${output}`);
+  return output;
+}
 
+/** What the scenario `name` printed. */
+function readRun(name: string, all: string): RigRun {
+  const [, after = ''] = all.split(`rig: begin ${name}\n`);
+  const [output = '', code] = after.split(/^rig: end (\d+)$/m, 2);
+  if (code !== '0') throw new Error(`${name} ended with ${code}\n${output}`);
   const parts = new Map<string, Readonly<Record<string, unknown>>>();
   for (const line of output.split('\n').filter((text) => text.startsWith('{"part":'))) {
     const part = JSON.parse(line);
     parts.set(part.part, part);
   }
   return {
-    code,
     output,
     part: (name) => {
       const found = parts.get(name);

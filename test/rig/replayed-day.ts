@@ -4,13 +4,20 @@ import { expect } from 'vitest';
 import { runDemo } from '../../src/simulation/demo-day.ts';
 import { type RigRun, writtenLevels } from './emulated-machine.ts';
 
-export interface DayStep {
+interface DayStep {
   readonly load: string;
   readonly level: string;
 }
 
-/** Of the loads that relays switch. */
-export async function recordDay(): Promise<readonly DayStep[]> {
+let day: Promise<readonly DayStep[]> | undefined;
+
+/** Of the loads that relays switch; recorded once. */
+export function recordDay(): Promise<readonly DayStep[]> {
+  day ??= recordDemo();
+  return day;
+}
+
+async function recordDemo(): Promise<readonly DayStep[]> {
   const steps: DayStep[] = [];
   await runDemo({
     seed: 1,

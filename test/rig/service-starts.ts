@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isRigReady, type RigRun, runInstalled } from './emulated-machine.ts';
+import { addToInstallation, isRigReady, type RigRun } from './emulated-machine.ts';
 
 /** Sixty take three quarters of an hour; one proves the way in the ordinary run. */
 const STARTS = Number(process.env.GRIDTIDE_RIG_STARTS ?? 1);
@@ -45,11 +45,15 @@ loads:
 const isBuilt = existsSync(join(import.meta.dirname, '..', '..', 'dist', 'main.js'));
 if (!isBuilt) console.warn('\n  SKIPPED: the starts of the installed service; nothing is built (npm run build)\n');
 
+const boot = addToInstallation('service-starts', () => ({
+  start: readFileSync(join(import.meta.dirname, 'guest', 'starts.sh'), 'utf8').replace('STARTS', `${STARTS}`),
+  files: SETTINGS,
+}));
+
 describe.skipIf(!isBuilt || !isRigReady())('the installed service under systemd', () => {
   let run: RigRun;
   beforeAll(async () => {
-    const script = readFileSync(join(import.meta.dirname, 'guest', 'starts.sh'), 'utf8');
-    run = await runInstalled(script.replace('STARTS', `${STARTS}`), SETTINGS);
+    run = await boot();
   }, 7_200_000);
 
   it('sends the service and the broker each its own name and password, with underscores and subdirectories', () => {

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { formatSteps, isRigReady, type RigRun, runInRig, writtenLevels } from './emulated-machine.ts';
-import { type DayStep, expectEdgesOfDay, recordDay } from './replayed-day.ts';
+import { addToMachine, formatSteps, isRigReady, type RigRun, writtenLevels } from './emulated-machine.ts';
+import { expectEdgesOfDay, recordDay } from './replayed-day.ts';
 
 const guest = (name: string) => join(import.meta.dirname, 'guest', name);
 
@@ -16,16 +16,20 @@ timeout 120 node scenes.mjs "$outside" || exit 1
 timeout 120 node day.mjs character-device || exit 1
 cat /sys/kernel/tracing/trace`;
 
+const boot = addToMachine('character-device', async () => ({
+  start: START,
+  sources: {
+    line: guest('hold-line.ts'),
+    scenes: guest('character-device-scenes.ts'),
+    day: guest('play-transcript.ts'),
+  },
+  files: { 'transcript.json': JSON.stringify(await recordDay()) },
+}));
+
 describe.skipIf(!isRigReady())('lines of the character device, without /sys/class/gpio', () => {
   let run: RigRun;
-  let transcript: readonly DayStep[];
   beforeAll(async () => {
-    transcript = await recordDay();
-    run = await runInRig(
-      { line: guest('hold-line.ts'), scenes: guest('character-device-scenes.ts'), day: guest('play-transcript.ts') },
-      START,
-      { 'transcript.json': JSON.stringify(transcript) },
-    );
+    run = await boot();
   }, 700_000);
 
   const driven = (name: string) =>
@@ -72,6 +76,6 @@ describe.skipIf(!isRigReady())('lines of the character device, without /sys/clas
     expect(writtenLevels(run.eventsOf('character-device contact'), HEADER + 27)).toEqual([0, 1, 0]);
   });
 
-  it("the edges of a replayed day are the transcript's, no more and no fewer", () =>
-    expectEdgesOfDay(run, transcript, HEADER));
+  it("the edges of a replayed day are the transcript's, no more and no fewer", async () =>
+    expectEdgesOfDay(run, await recordDay(), HEADER));
 });

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { formatSteps, isRigReady, type RigRun, runInstalled } from './emulated-machine.ts';
+import { addToInstallation, formatSteps, isRigReady, type RigRun } from './emulated-machine.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 
@@ -28,11 +28,16 @@ const SAFE = '1100';
 const isBuilt = existsSync(join(PROJECT, 'dist', 'main.js'));
 if (!isBuilt) console.warn('\n  SKIPPED: the installed service; nothing is built (npm run build)\n');
 
+const boot = addToInstallation('service', () => ({
+  start: readFileSync(join(import.meta.dirname, 'guest', 'service.sh'), 'utf8'),
+  files: SETTINGS,
+}));
+
 describe.skipIf(!isBuilt || !isRigReady())('the installed service under systemd', () => {
   let run: RigRun;
   beforeAll(async () => {
-    run = await runInstalled(readFileSync(join(import.meta.dirname, 'guest', 'service.sh'), 'utf8'), SETTINGS);
-  }, 700_000);
+    run = await boot();
+  }, 7_200_000);
 
   const HEADER = 512;
   const FAILSAFE_STEPS = ['17 1', '17 out', '18 1', '18 out', '22 0', '22 out', '23 0', '23 out'];

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { formatSteps, isRigReady, type RigRun, runInRig, writtenLevels } from './emulated-machine.ts';
-import { type DayStep, expectEdgesOfDay, recordDay } from './replayed-day.ts';
+import { addToMachine, formatSteps, isRigReady, type RigRun, writtenLevels } from './emulated-machine.ts';
+import { expectEdgesOfDay, recordDay } from './replayed-day.ts';
 
 const guest = (name: string) => join(import.meta.dirname, 'guest', name);
 
@@ -21,21 +21,21 @@ const number = (line: number) => HEADER + line;
 const HIGH = 1;
 const LOW = 0;
 
+const boot = addToMachine('gpio-lines', async () => ({
+  start: START,
+  files: { 'transcript.json': JSON.stringify(await recordDay()) },
+  sources: {
+    pins: guest('gpio-scenes.ts'),
+    line: guest('hold-line.ts'),
+    boards: guest('relay-boards.ts'),
+    day: guest('play-transcript.ts'),
+  },
+}));
+
 describe.skipIf(!isRigReady())('the lines of the header on a real kernel', () => {
   let run: RigRun;
-  let transcript: readonly DayStep[];
   beforeAll(async () => {
-    transcript = await recordDay();
-    run = await runInRig(
-      {
-        pins: guest('gpio-scenes.ts'),
-        line: guest('hold-line.ts'),
-        boards: guest('relay-boards.ts'),
-        day: guest('play-transcript.ts'),
-      },
-      START,
-      { 'transcript.json': JSON.stringify(transcript) },
-    );
+    run = await boot();
   }, 700_000);
 
   it('the first level is right at once: one step sets level and direction, and the end of the program changes nothing', () => {
@@ -168,6 +168,6 @@ describe.skipIf(!isRigReady())('the lines of the header on a real kernel', () =>
     expect(run.part(`${name} restarts`)).toMatchObject({ found: { level }, wire: [...(wire ?? '')] });
   });
 
-  it("the edges of a replayed day are the transcript's, no more and no fewer", () =>
-    expectEdgesOfDay(run, transcript, HEADER));
+  it("the edges of a replayed day are the transcript's, no more and no fewer", async () =>
+    expectEdgesOfDay(run, await recordDay(), HEADER));
 });

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { formatSteps, isRigReady, type RigRun, runInRig } from './emulated-machine.ts';
+import { addToMachine, formatSteps, isRigReady, type RigRun } from './emulated-machine.ts';
 
 const HEADER = 520;
 /** An expander comes first, so that the header's chip does not begin where one would guess; it ends before line 25. */
@@ -12,16 +12,18 @@ outside=$(chip header pinctrl-bcm2835 24 7 "spi0 CS1")
 node by-hand.mjs "$outside" || exit 1
 cat /sys/kernel/tracing/trace`;
 
+const boot = addToMachine('check-and-test', () => ({
+  start: START,
+  sources: {
+    gridtide: join(import.meta.dirname, '..', '..', 'src', 'main.ts'),
+    'by-hand': join(import.meta.dirname, 'guest', 'by-hand.ts'),
+  },
+}));
+
 describe.skipIf(!isRigReady())('the commands of one who tries it by hand, on a real kernel', () => {
   let run: RigRun;
   beforeAll(async () => {
-    run = await runInRig(
-      {
-        gridtide: join(import.meta.dirname, '..', '..', 'src', 'main.ts'),
-        'by-hand': join(import.meta.dirname, 'guest', 'by-hand.ts'),
-      },
-      START,
-    );
+    run = await boot();
   }, 700_000);
 
   const driven = (name: string) =>

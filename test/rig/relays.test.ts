@@ -1,0 +1,5 @@
+/** The suites that share one boot of the emulated machine without systemd. */
+
+import './gpio-lines.ts';
+import './check-and-test.ts';
+import './character-device.ts';
