@@ -1,7 +1,6 @@
 /** The link to the MQTT broker and its monitor; without a broker in the configuration the monitor is silent. */
 
 import type { Broker, BrokerWill } from '../domain/ports.ts';
-import { seconds } from '../domain/units.ts';
 import { formatBrokerProblem } from '../mqtt/health.ts';
 import { createMonitor, type Monitor } from '../mqtt/monitor.ts';
 import { buildClientId, buildWill } from '../mqtt/topics.ts';
@@ -31,9 +30,6 @@ const SILENT_MONITOR: Monitor = {
   async stop() {},
 };
 
-/** Somewhat more than two of the links that release devices: it joins every second of their pings, and wakes an idle agent less. */
-const KEEPALIVE = seconds(45);
-
 /** A link of its own for each MQTT device, whose last will releases the device should this program die. */
 export const createReleaseBrokers =
   ({ config, world }: AgentContext) =>
@@ -59,7 +55,6 @@ export function createMonitorLink({ config, world, clock, log, problems, version
     url: config.mqtt.url,
     clientId: buildClientId(config),
     will: buildWill(config),
-    keepalive: KEEPALIVE,
     ...createBrokerCredentials(config, world.secrets),
   });
   return {

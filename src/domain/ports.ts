@@ -219,7 +219,10 @@ export interface BrokerOptions {
   /** Asked before each attempt, so that changed files count; undefined: they cannot be read, and no attempt is made. */
   readonly credentials?: () => Promise<BrokerCredentials | undefined>;
   readonly will?: BrokerWill;
-  /** 20 s unless said otherwise; a dead link is noticed by the broker after one and a half of it, here after two at most. */
+  /**
+   * 20 s unless said otherwise, and one for all links of an agent: where the broker kept this one longer than a link that releases a device,
+   * the agent would read the release as a press. A dead link is noticed by the broker after one and a half of it, here after two at most.
+   */
   readonly keepalive?: Duration;
 }
 
