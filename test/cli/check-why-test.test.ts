@@ -339,6 +339,7 @@ describe('gridtide test, with no agent and no broker', () => {
   //  what is said                      line                         exit  words
   const rows: readonly (readonly [string, string, number, RegExp])[] = [
     ['no load', '', 2, /the name of a load is missing; expected one of lamp/],
+    ['two loads', 'lamp car', 2, /"car" is not expected after "lamp"; name one load/],
     ['another load', 'car', 2, /no load "car"/],
     ['a level it has not', 'lamp --level block', 2, /expected a level of "lamp": on, off/],
     ['no length', 'lamp --for soon', 2, /such as 10s/],

@@ -32,8 +32,9 @@ export interface LoadTestResult {
 export function findLoad(config: LocatedConfig, positionals: readonly string[]): LoadConfig {
   const names = config.loads.map(({ name }) => name).join(', ');
   const [name, ...more] = positionals;
-  if (name === undefined || more.length > 0)
-    throw new UsageError(`the name of a load is missing; expected one of ${names}`);
+  if (name === undefined) throw new UsageError(`the name of a load is missing; expected one of ${names}`);
+  if (more.length > 0)
+    throw new UsageError(`"${more.join(' ')}" is not expected after "${name}"; name one load, of ${names}`);
   const load = config.loads.find((one) => one.name === name);
   if (load === undefined) throw new UsageError(`there is no load "${name}"; the configuration has ${names}`);
   return load;
