@@ -34,6 +34,7 @@ const CURES_BY_CODE: Readonly<Record<string, string>> = {
   EFBIG: 'a file may not grow that large here; raise the limit of the process (ulimit -f) or use another file system',
   ENOTDIR: FILE_IN_THE_WAY,
   EEXIST: FILE_IN_THE_WAY,
+  EISDIR: 'a directory stands there; take it away',
 };
 const READ_REFUSED =
   'this user may not read it; members of the group gridtide may read the state of the installed agent (sudo adduser "$USER" gridtide, then log in again)';

@@ -158,6 +158,7 @@ describe('the real disk', () => {
     ['ENOSPC', 'no space is left; free some'],
     ['EMFILE', 'too many are open already'],
     ['EFBIG', 'a file may not grow that large here; raise the limit'],
+    ['EISDIR', 'a directory stands there; take it away'],
     ['EIO', 'the device answered with an error; check the storage'],
   ])('tells %s with its cure', (code, words) => {
     const error = translateDiskError(Object.assign(new Error(code), { code }), '/state/map', 'write');
