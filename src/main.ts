@@ -9,10 +9,10 @@ import { VERSION } from './cli/shared/version.ts';
 import { findNearestWord } from './domain/did-you-mean.ts';
 import { isJournal } from './platform/journal.ts';
 
-/** `onOutputLost` is called with the error of a stdout that accepts no more. */
+/** `onOutputLost` is called with the code of the error of a stdout or stderr that accepts no more. */
 function createTerminal(
-  stop: AbortSignal,
-  onOutputLost: (error: NodeJS.ErrnoException) => void,
+  stop: AbortController,
+  onOutputLost: (code: string) => void,
 ): Terminal & { hasPrinted(): boolean } {
   // A stream is created at its first use: each costs a millisecond of the start. Its failure must not end the process.
   const opened = new Set<NodeJS.WriteStream>();
@@ -20,16 +20,24 @@ function createTerminal(
     if (!opened.has(stream)) opened.add(stream.on('error', onError));
     return stream;
   };
+  const onStdoutError = ({ code = '' }: NodeJS.ErrnoException) => {
+    onOutputLost(code);
+    // The reader has closed the pipe (`gridtide … | head`): no more requests are sent.
+    stop.abort();
+  };
+  const onStderrError = ({ code = '' }: NodeJS.ErrnoException) => {
+    if (code !== 'EPIPE') onOutputLost(code);
+  };
   let hasPrinted = false;
   const wrapFor = (stream: NodeJS.WriteStream, text: string) =>
     stream.isTTY === true ? wrapText(text, stream.columns) : text;
   return {
     out: (text) => {
       hasPrinted = true;
-      openStream(process.stdout, onOutputLost).write(wrapFor(process.stdout, text));
+      openStream(process.stdout, onStdoutError).write(wrapFor(process.stdout, text));
     },
     hasPrinted: () => hasPrinted,
-    err: (text) => openStream(process.stderr, () => {}).write(wrapFor(process.stderr, text)),
+    err: (text) => openStream(process.stderr, onStderrError).write(wrapFor(process.stderr, text)),
     get input() {
       return process.stdin;
     },
@@ -44,7 +52,8 @@ function createTerminal(
     get columns() {
       return process.stdout.columns ?? 80;
     },
-    stop,
+    stop: stop.signal,
+    onOutputLost,
     onCrash: (report) =>
       void process.once('uncaughtException', (error) => {
         report(error);
@@ -125,11 +134,9 @@ async function main(argv: readonly string[]): Promise<number> {
     isInterrupted = true;
     stop.abort();
   });
-  let outputError: NodeJS.ErrnoException | undefined;
-  const terminal = createTerminal(stop.signal, (error) => {
-    outputError ??= error;
-    // The reader has closed the pipe (`gridtide … | head`): no more requests are sent.
-    stop.abort();
+  let outputError: string | undefined;
+  const terminal = createTerminal(stop, (errorCode) => {
+    outputError ??= errorCode;
   });
 
   const name = argv[0] ?? '';
@@ -140,7 +147,7 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     // A reader that closed the pipe has enough.
     code =
-      error instanceof JobError && outputError?.code === 'EPIPE'
+      error instanceof JobError && outputError === 'EPIPE'
         ? 0
         : reportCommandError(error, name, terminal, argv.includes('--json') && !terminal.hasPrinted());
     // The shell's code of Ctrl-C, for a command that it ended early.
@@ -148,8 +155,8 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   // A stream reports its failure a tick after the write.
   await new Promise((resume) => setImmediate(resume));
-  if (outputError === undefined || outputError.code === 'EPIPE') return code;
-  terminal.err(`gridtide ${name}: the output is incomplete (${outputError.code}); make room or print elsewhere\n`);
+  if (outputError === undefined || outputError === 'EPIPE') return code;
+  terminal.err(`gridtide ${name}: the output is incomplete (${outputError}); make room or print elsewhere\n`);
   return code === 0 ? 1 : code;
 }
 

@@ -7,8 +7,11 @@ const { constants, fstatSync, openSync, writeSync } = process.getBuiltinModule('
 
 export interface NonblockingLines {
   write(line: string): void;
-  /** Waits briefly for a slow reader and blocks everything else: for the end of the process. */
-  flush(): void;
+  /**
+   * Waits briefly for a slow reader and blocks everything else: for the end of the process. Returns the code of a full disk that refused
+   * the last lines.
+   */
+  flush(): string | undefined;
 }
 
 /** Bytes stored for a reader that is away: some thousand lines. */
@@ -17,8 +20,9 @@ const RETRY_INTERVAL = milliseconds(250);
 /** The end of the process waits no longer for its last lines: the loads' safe levels come right after it. */
 const FLUSH_LIMIT = milliseconds(500);
 const FLUSH_POLL_INTERVAL = milliseconds(10);
+const FULL_DISK_CODES = ['ENOSPC', 'EDQUOT'];
 /** The reader may come back; after any other error it never does. */
-const NO_ROOM_CODES = new Set(['EAGAIN', 'EINTR', 'ENOSPC', 'EDQUOT']);
+const NO_ROOM_CODES = ['EAGAIN', 'EINTR', ...FULL_DISK_CODES];
 
 /** A second descriptor of the same reader, on which a write returns after what has room. */
 function openNonblocking(fd: number): number {
@@ -62,6 +66,8 @@ export function createNonblockingLines(fd: number, { onLost, onReaderGone }: Rea
   let bytes = 0;
   let dropped = 0;
   let isReaderGone = false;
+  /** Of the last write that failed. */
+  let errorCode = '';
   let retryTimer: NodeJS.Timeout | undefined;
 
   /** Bytes that found room. */
@@ -69,7 +75,8 @@ export function createNonblockingLines(fd: number, { onLost, onReaderGone }: Rea
     try {
       return writeSync(target, line);
     } catch (error) {
-      isReaderGone = !NO_ROOM_CODES.has((error as NodeJS.ErrnoException).code ?? '');
+      errorCode = (error as NodeJS.ErrnoException).code ?? '';
+      isReaderGone = !NO_ROOM_CODES.includes(errorCode);
       if (isReaderGone) onReaderGone?.();
       return 0;
     }
@@ -117,10 +124,11 @@ export function createNonblockingLines(fd: number, { onLost, onReaderGone }: Rea
     flush() {
       const until = performance.now() + FLUSH_LIMIT;
       while (!writeWaiting()) {
-        if (performance.now() >= until) return;
+        if (performance.now() >= until) return FULL_DISK_CODES.find((code) => code === errorCode);
         sleep(FLUSH_POLL_INTERVAL);
       }
       reportLost();
+      return undefined;
     },
   };
 }

@@ -9,8 +9,8 @@ export interface Logging {
   readonly log: Log;
   /** From now on `secret` is written nowhere, also not percent-encoded or in base64. */
   hideSecret(secret: string): void;
-  /** At the end of the process: gives a slow reader a last moment for the pending lines. */
-  flush(): void;
+  /** At the end of the process: gives a slow reader a last moment for the pending lines. Returns the code of a full disk that refused them. */
+  flush(): string | undefined;
 }
 
 export interface LogOptions {

@@ -29,10 +29,10 @@ afterAll(async () => {
   await program.remove();
 });
 
-function start(line: string, stdout: 'pipe' | number = 'pipe') {
+function start(line: string, stdout: 'pipe' | number = 'pipe', stderr: 'pipe' | number = 'pipe', env: object = {}) {
   const child = spawn(process.execPath, [program.path, ...line.split(' ').filter(Boolean)], {
-    stdio: ['pipe', stdout, 'pipe'],
-    env: { ...process.env, GRIDTIDE_URL: url, GRIDTIDE_USERNAME: 'pro', GRIDTIDE_PASSWORD: PASSWORD },
+    stdio: ['pipe', stdout, stderr],
+    env: { ...process.env, ...env, GRIDTIDE_URL: url, GRIDTIDE_USERNAME: 'pro', GRIDTIDE_PASSWORD: PASSWORD },
   });
   let out = '';
   let err = '';
@@ -143,6 +143,23 @@ loads:
     const { child, ended } = start(`try --config ${file} --now 2026-03-01T20:00:00Z --speed 1440`);
     child.stdout?.once('data', () => child.stdout?.destroy());
     expect(await ended()).toMatchObject({ code: 0, err: expect.stringMatching(/ of cellar:\n {2}heating /) });
+  });
+
+  it('on a full disk is a failed job once Ctrl-C ends it', async () => {
+    const { file } = await writeHouse();
+    const { child, ended } = start(`try --config ${file}`, openSync('/dev/full', 'w'));
+    child.stderr?.once('data', () => child.kill('SIGINT'));
+    expect(await ended()).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/ of cellar:\n(.*\n)+gridtide try: the output is incomplete \(ENOSPC\)/),
+    });
+  });
+
+  it('whose summary finds no room is a failed job', async () => {
+    const { file } = await writeHouse();
+    const { child, ended } = start(`try --config ${file}`, 'pipe', openSync('/dev/full', 'w'));
+    child.stdout?.once('data', () => child.kill('SIGINT'));
+    expect(await ended()).toMatchObject({ code: 1, out: expect.stringMatching(/gridtide has stopped/) });
   });
 
   it('runs a configuration without its account, broker and hardware, and leaves nothing behind', async () => {

@@ -31,8 +31,11 @@ export interface AgentPorts {
   readonly env?: Terminal['env'];
   /** Receives the last decisions before the stop sets the fail-safe levels. */
   readonly onStop?: (decisions: readonly Decision[]) => void;
-  /** Ends once nobody reads its log any more (`gridtide try | head`); the agent of a house goes on without a log. */
-  readonly endsWithReader?: boolean;
+  /**
+   * The log is what the command is for (`gridtide try`): it ends once nobody reads it any more, and fails at its end where a full disk
+   * refused the last lines. The agent of a house goes on without a log.
+   */
+  readonly needsLog?: boolean;
 }
 
 /** The lines, and who sets their safe levels after this process. */
@@ -94,7 +97,7 @@ export async function runAgent(config: LocatedConfig, ports: AgentPorts, termina
   const now = () => (ports.clock ?? createSystemClock()).now().wall;
   const { interactive, env } = terminal;
   const readerGone = new AbortController();
-  const onReaderGone = ports.endsWithReader === true ? () => readerGone.abort() : undefined;
+  const onReaderGone = ports.needsLog === true ? () => readerGone.abort() : undefined;
   const options = { level: config.logLevel, interactive, isJournal: isJournal(1, env), now, onReaderGone };
   const logging = await createLogging(options);
   logCodeCache(logging);
@@ -127,6 +130,7 @@ export async function runAgent(config: LocatedConfig, ports: AgentPorts, termina
   ports.onStop?.(agent.snapshot().decisions);
   await agent.stop();
   logging.log('info', 'gridtide has stopped');
-  logging.flush();
+  const fullDisk = logging.flush();
+  if (fullDisk !== undefined && ports.needsLog === true) terminal.onOutputLost?.(fullDisk);
   return 0;
 }

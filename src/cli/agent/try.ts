@@ -76,11 +76,7 @@ export async function run(args: Arguments<keyof typeof spec.options>, terminal: 
       end = { at: clock.now().wall, decisions };
     };
     // Without the directories of a service manager, which belong to the agent of the house.
-    const code = await runAgent(
-      trial,
-      { http: createHttp({}), clock, env: {}, onStop, endsWithReader: true },
-      terminal,
-    );
+    const code = await runAgent(trial, { http: createHttp({}), clock, env: {}, onStop, needsLog: true }, terminal);
     const { summarizeTrial } = await import('./trial-summary.ts');
     terminal.err(await summarizeTrial(trial, start, end));
     return code;

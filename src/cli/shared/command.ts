@@ -18,6 +18,8 @@ export interface Terminal {
   readonly stop: AbortSignal;
   /** Calls `report` with an uncaught error right before the process ends with 1; absent: Node writes it to stderr. */
   readonly onCrash?: (report: (error: unknown) => void) => void;
+  /** Called with the code of the error that lost a part of the output: the process then ends with 1. */
+  readonly onOutputLost?: (code: string) => void;
 }
 
 export interface NumberRange {
