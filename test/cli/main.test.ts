@@ -145,6 +145,30 @@ loads:
     expect(await ended()).toMatchObject({ code: 0, err: expect.stringMatching(/ of cellar:\n {2}heating /) });
   });
 
+  it('refuses a start so late that the clock could pass the last year of a ledger', async () => {
+    const { file } = await writeHouse();
+    const { code, err } = await run(`try --config ${file} --now 9999-12-31T23:00:00Z --speed 3000`);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/^gridtide try: --now 9999-.*: expected a time before 9000-.*\n$/),
+    ]);
+  });
+
+  it('leaves nothing behind at an internal error', async () => {
+    const { folder, file } = await writeHouse();
+    const NODE_OPTIONS = "--import=data:text/javascript,process.once('SIGUSR2',()=>{null.injected})";
+    const { child, ended } = start(`try --config ${file}`, 'pipe', 'pipe', { TMPDIR: folder, NODE_OPTIONS });
+    const listed = new Promise((resolve) => {
+      child.stdout?.once('data', () => {
+        resolve(readdir(folder).finally(() => child.kill('SIGUSR2')));
+      });
+    });
+    expect(await listed).toEqual(expect.arrayContaining([expect.stringMatching(/^try-gridtide-/)]));
+    const { code, out, err } = await ended();
+    expect([code, out + err]).toEqual([1, expect.stringContaining('injected')]);
+    expect(await readdir(folder)).toEqual(['house.yaml']);
+  });
+
   it('on a full disk is a failed job once Ctrl-C ends it', async () => {
     const { file } = await writeHouse();
     const { child, ended } = start(`try --config ${file}`, openSync('/dev/full', 'w'));

@@ -10,7 +10,7 @@ import { createSecrets, findSecretProblems } from '../../platform/secret-files.t
 import { createScaledClock } from '../../platform/system-clock.ts';
 import { holdsCertificate } from '../shared/ca-file.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
-import { parseTimeFlag } from '../shared/flag-parsers.ts';
+import { parseClockFlag } from '../shared/flag-parsers.ts';
 import { listConfiguredFiles, loadConfigWithPaths } from '../shared/load-configuration.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
 import { runAgent } from './agent-process.ts';
@@ -45,7 +45,7 @@ interface Acceleration {
 
 /** Undefined for real time. Throws `UsageError` where accelerated time could switch real loads. */
 function parseAcceleration(args: Arguments<Row>, config: Config): Acceleration | undefined {
-  const [start, speed] = [parseTimeFlag(args, 'now'), args.number('speed')];
+  const [start, speed] = [parseClockFlag(args, 'now'), args.number('speed')];
   if (start === undefined && speed === undefined) return undefined;
   const mistakes: string[] = [];
   if (start === undefined) mistakes.push('--speed needs --now TIME');

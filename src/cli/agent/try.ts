@@ -1,6 +1,7 @@
 /** `gridtide try`: the reference service and a dry-run agent of the owner's configuration in one terminal. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LocatedConfig } from '../../config/config-paths.ts';
@@ -12,7 +13,7 @@ import { setProcessTimezone } from '../../platform/process-timezone.ts';
 import { createScaledClock, createSystemClock } from '../../platform/system-clock.ts';
 import { createReferenceService } from '../../reference/reference-service.ts';
 import type { Arguments, CommandSpec, Terminal } from '../shared/command.ts';
-import { parseTimeFlag } from '../shared/flag-parsers.ts';
+import { parseClockFlag } from '../shared/flag-parsers.ts';
 import { loadConfigWithPaths } from '../shared/load-configuration.ts';
 import { runAgent } from './agent-process.ts';
 import type { TrialEnd } from './trial-summary.ts';
@@ -58,12 +59,14 @@ async function buildTrialConfig(config: LocatedConfig, url: string, folder: stri
 export async function run(args: Arguments<keyof typeof spec.options>, terminal: Terminal): Promise<number> {
   const speed = args.number('speed') ?? 1;
   const seed = args.number('seed') ?? 1;
-  const start = parseTimeFlag(args, 'now') ?? createSystemClock().now().wall;
+  const start = parseClockFlag(args, 'now') ?? createSystemClock().now().wall;
   const config = await loadConfigWithPaths(args.text('config'), terminal, { allowsMissingCredentials: true });
   setProcessTimezone(config.place.timezone);
   const clock = { ...createScaledClock({ start, speed }), speed };
   const reference = await createReferenceService({ seed, accounts: [ACCOUNT], clock: () => clock.now().wall });
   const folder = await mkdtemp(join(tmpdir(), 'try-gridtide-'));
+  // At the very end: an agent stopped early still finishes its writes, and an internal error passes no `finally`.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   try {
     const { url } = await reference.listen();
     const trial = await buildTrialConfig(config, url, folder);
@@ -82,6 +85,5 @@ export async function run(args: Arguments<keyof typeof spec.options>, terminal: 
     return code;
   } finally {
     await reference.close();
-    await rm(folder, { recursive: true, force: true });
   }
 }

@@ -25,6 +25,19 @@ export function parseTimeFlag<Row extends string>(args: Arguments<Row>, row: Row
   return at;
 }
 
+/** Names of the ledger's files end with the year 9999; a clock that runs fast needs years before it. */
+const LATEST_START = '9000-01-01T00:00:00Z';
+
+/** Where a clock of the agent starts, as `parseTimeFlag` reads it; throws `UsageError`. */
+export function parseClockFlag<Row extends string>(args: Arguments<Row>, row: Row): Instant | undefined {
+  const start = parseTimeFlag(args, row);
+  if (start !== undefined && start >= Date.parse(LATEST_START))
+    throw new UsageError(
+      `--${row} ${args.text(row)}: expected a time before ${LATEST_START}, because the clock runs on and a ledger ends with the year 9999`,
+    );
+  return start;
+}
+
 /** A time of day, which the caller places, or a time as `parseTimeFlag` reads it. */
 export type Moment = { readonly at: Instant } | { readonly timeOfDay: LocalTime };
 
