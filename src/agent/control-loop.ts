@@ -54,6 +54,7 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
     onFailed(load, failure, disagreements) {
       onOutputFault(load, failure);
       feed({ kind: 'failed', load, disagreements });
+      if (failure.answer !== undefined) feed({ kind: 'confirmed', load, level: failure.answer });
     },
   });
 

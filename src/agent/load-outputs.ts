@@ -78,6 +78,7 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
       const failure = isOutputFailure(report) ? report : undefined;
       reportFault(name, failure);
       onReport(name, isOutputFailure(report) ? undefined : report);
+      if (failure?.answer !== undefined) onReport(name, failure.answer);
     });
     const found = await output.open();
     if (isOutputFailure(found)) reportFault(name, found);

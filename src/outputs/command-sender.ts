@@ -27,6 +27,8 @@ export interface CommandSenderParts {
   readonly broker: Broker;
   readonly lease: DeviceLease;
   readonly link: DeviceLink;
+  /** Each "on" may start a compressor, also one after which the device reports "off". */
+  readonly restsAfterStop: boolean;
   readonly maxSends?: number;
 }
 
@@ -39,18 +41,21 @@ export interface CommandSender {
 }
 
 export function createCommandSender(parts: CommandSenderParts): CommandSender {
-  const { config, broker, lease, link, maxSends = MAX_COMMAND_SENDS } = parts;
+  const { config, broker, link, maxSends = MAX_COMMAND_SENDS } = parts;
   const { commandTopic, stateTopic } = config;
   let commandNumber = 0;
   let sendsUnderWay = 0;
 
-  const sendOnce = async ({ level, current }: DeviceCommand, isFirst: boolean, isCurrent: () => boolean) => {
+  const sendOnce = async (
+    { level, current }: DeviceCommand,
+    isFirst: boolean,
+    isCurrent: () => boolean,
+    sends: number,
+  ) => {
     const lowered = config.lowerCurrents?.find(({ amps }) => amps === current?.amps);
     const { payload, before } = getMessages(parts, level, lowered);
-    const other = lease.otherHolder();
-    if (other !== undefined) return buildBusyFailure(other);
-    if (!link.isOnline()) return OFFLINE;
-    if (link.isAvailable() === false) return buildGoneFailure(config);
+    const obstacle = findObstacle(parts);
+    if (obstacle !== undefined) return obstacle;
     link.expectLevel(level, lowered);
     const reportsBefore = link.reportCount();
     if (before !== undefined) await broker.publish(before.topic, before.payload, { retain: false });
@@ -68,9 +73,7 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
     const wait = isCurrentProven() ? CONFIRM_TIMEOUT : UNREPORTED_CURRENT_WAIT;
     await link.waitUntil(() => (isConfirmed() && isCurrentProven()) || !isCurrent() || !link.isOnline(), wait);
     if (!isCurrent()) return OVERTAKEN;
-    return isConfirmed()
-      ? undefined
-      : buildDisagreementFailure(level, maxSends, { stateTopic, reading: link.reading() });
+    return isConfirmed() ? undefined : buildDisagreementFailure(level, sends, { stateTopic, reading: link.reading() });
   };
 
   return {
@@ -80,9 +83,11 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
       sendsUnderWay += 1;
       let failure: OutputFailure | undefined;
       try {
-        for (let sends = 0; sends < maxSends; sends += 1) {
-          failure = await sendOnce(command, sends === 0 && !isAgain, () => ownNumber === commandNumber);
-          if (failure?.kind !== 'unconfirmed' && failure?.kind !== 'forbidden') return failure;
+        for (let sends = 1; sends <= maxSends; sends += 1) {
+          const reportsBefore = link.reportCount();
+          failure = await sendOnce(command, sends === 1 && !isAgain, () => ownNumber === commandNumber, sends);
+          if (link.reportCount() > reportsBefore) failure = addAnswer(parts, command, failure, link.reading());
+          if (!maySendAgain(failure)) return failure;
         }
         return failure;
       } finally {
@@ -94,6 +99,28 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
       commandNumber += 1;
     },
   };
+}
+
+/** Why nothing can be sent now. */
+function findObstacle({ config, lease, link }: CommandSenderParts): OutputFailure | undefined {
+  const other = lease.otherHolder();
+  if (other !== undefined) return buildBusyFailure(other);
+  if (!link.isOnline()) return OFFLINE;
+  return link.isAvailable() === false ? buildGoneFailure(config) : undefined;
+}
+
+const maySendAgain = (failure: OutputFailure | undefined): boolean =>
+  failure?.answer === undefined && (failure?.kind === 'unconfirmed' || failure?.kind === 'forbidden');
+
+/** Notes in the failure that the device of a compressor answered "on" with "off": sent again, it might start once more. */
+export function addAnswer(
+  { restsAfterStop }: Pick<CommandSenderParts, 'restsAfterStop'>,
+  { level }: DeviceCommand,
+  failure: OutputFailure | undefined,
+  reading: DeviceReading | undefined,
+): OutputFailure | undefined {
+  const isAnswered = restsAfterStop && level === 'on' && reading === 'off';
+  return isAnswered && failure?.kind === 'unconfirmed' ? { ...failure, answer: reading } : failure;
 }
 
 /** Some devices answer an empty command as a question (Tasmota), and a broker forgets what it stored. */
@@ -109,13 +136,13 @@ function getMessages({ load, config }: CommandSenderParts, level: Level | undefi
 
 function buildDisagreementFailure(
   level: Level,
-  maxSends: number,
+  sends: number,
   { stateTopic, reading }: { readonly stateTopic: string; readonly reading: DeviceReading | undefined },
 ): OutputFailure {
   const answer = reading === undefined ? 'reports nothing' : `reports ${formatReading(reading)}`;
   return buildFailure(
     'unconfirmed',
-    `the device was sent ${level} ${maxSends} times and ${answer} on ${stateTopic}: check its power, its network and the topics`,
+    `the device was sent ${level} ${formatTimes(sends)} and ${answer} on ${stateTopic}: check its power, its network and the topics`,
   );
 }
 
@@ -129,6 +156,9 @@ const OFFLINE = buildFailure(
 
 const isDenied = ({ state }: Broker, topic: string) =>
   state.kind === 'online' && state.denied.some((action) => action.endsWith(` ${topic}`));
+
+/** For people. */
+export const formatTimes = (count: number) => (count === 1 ? 'once' : `${count} times`);
 
 /** A refusal by the broker and a missing acknowledgement have different cures. */
 const buildRefusedFailure = (topic: string, isDeniedTopic: boolean) =>

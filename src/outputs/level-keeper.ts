@@ -83,6 +83,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
       if (sent.command !== next) return failure;
       if (failure === undefined) sent.confirmed = next.level;
       sent.isUnconfirmed = failure !== undefined;
+      if (failure?.answer !== undefined) leaveToCore(sent, failure.answer);
       return failure;
     },
     sentLevel: () => sent.command?.level,
@@ -132,6 +133,10 @@ interface SentCommand {
   isUnconfirmed: boolean;
 }
 
+/** From now on what the device reports goes to the core, and nothing is sent again. */
+const leaveToCore = (sent: SentCommand, reading: Level): void =>
+  void Object.assign(sent, { command: undefined, confirmed: reading });
+
 /** A compressor that is off or silent may have stopped: another "on" would be a start that the core did not allow. */
 function mayHaveStopped({ link, restsAfterStop }: LevelKeeperParts, { command, confirmed }: SentCommand): boolean {
   const reading = link.reading();
@@ -155,7 +160,7 @@ function createReassertion(parts: LevelKeeperParts, sent: SentCommand, limit: Re
     sent.isUnconfirmed = true;
     if (reading !== 'off') return;
     retryTimer?.();
-    Object.assign(sent, { command: undefined, confirmed: reading });
+    leaveToCore(sent, reading);
     report(reading);
   };
 
@@ -194,8 +199,9 @@ function createReassertion(parts: LevelKeeperParts, sent: SentCommand, limit: Re
       if (command.level !== undefined) report(command.level);
       return;
     }
+    if (failure.answer !== undefined) leaveToCore(sent, failure.answer);
     report(failure);
-    if (failure.kind !== 'offline') retryAfter(REASSERT_WINDOW);
+    if (failure.answer === undefined && failure.kind !== 'offline') retryAfter(REASSERT_WINDOW);
   };
 
   return { start, resend, cancel: () => retryTimer?.() };

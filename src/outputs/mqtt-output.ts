@@ -77,7 +77,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     },
     onChange: publishStatus,
   });
-  const sender = createCommandSender({ ...parts, link });
+  const sender = createCommandSender({ ...parts, link, restsAfterStop });
   const keeper = createLevelKeeper({
     ...parts,
     link,

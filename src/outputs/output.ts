@@ -8,6 +8,8 @@ export type OutputFailure = {
   readonly kind: 'busy' | 'missing' | 'forbidden' | 'io' | 'offline' | 'unconfirmed';
   /** What happened, what it means, what to do. */
   readonly detail: string;
+  /** With this the device answered a command that may have started a compressor: it may have run in between. */
+  readonly answer?: Level;
 };
 
 /** What a device reports: a level, or that it follows neither on nor off. */

@@ -113,12 +113,13 @@ function createPolledControl(parts: PolledOutputParts, handlers: ControlHandlers
     },
     onFailure: reportLoss,
   });
-  const sender = createPolledSender({ ...parts, poller });
+  const restsAfterStop = parts.hasCompressor === true && device.read !== undefined;
+  const sender = createPolledSender({ ...parts, poller, restsAfterStop });
   const keeper = createLevelKeeper({
     ...parts,
     link: { reading: () => poller.state()?.reading, isOnline: () => true },
     sender,
-    restsAfterStop: parts.hasCompressor === true && device.read !== undefined,
+    restsAfterStop,
     mayBePress: () => isPress,
     report: handlers.onReport,
     onPress: handlers.onPress,

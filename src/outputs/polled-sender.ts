@@ -5,9 +5,11 @@ import type { Level } from '../domain/load-types.ts';
 import type { Clock } from '../domain/ports.ts';
 import { addDuration, type Duration, seconds } from '../domain/units.ts';
 import {
+  addAnswer,
   type CommandSender,
   type DeviceCommand,
   formatReading,
+  formatTimes,
   MAX_COMMAND_SENDS,
   OVERTAKEN,
 } from './command-sender.ts';
@@ -23,6 +25,8 @@ export interface PolledSenderParts {
   readonly device: PolledDevice;
   readonly clock: Clock;
   readonly poller: StatePoller;
+  /** Each "on" may start a compressor, also one after which the device reports "off". */
+  readonly restsAfterStop: boolean;
   readonly maxSends?: number;
 }
 
@@ -32,7 +36,7 @@ export function createPolledSender(parts: PolledSenderParts): CommandSender {
 
   const sendUntilConfirmed = async (command: DeviceCommand, signal: AbortSignal) => {
     const { level } = command;
-    for (let sends = 0; sends < maxSends; sends += 1) {
+    for (let sends = 1; ; sends += 1) {
       const failure = await device.send(command, AbortSignal.any([signal, poller.signal]));
       if (signal.aborted) return OVERTAKEN;
       if (failure !== undefined || level === undefined || device.read === undefined) return failure;
@@ -41,8 +45,9 @@ export function createPolledSender(parts: PolledSenderParts): CommandSender {
       if (isOutputFailure(answer)) return answer;
       if (answer?.reading === level) return undefined;
       if (answer?.available === false) return buildUnavailableFailure(device);
+      const unconfirmed = addAnswer(parts, command, buildUnconfirmedFailure(parts, level, sends), answer?.reading);
+      if (sends >= maxSends || unconfirmed?.answer !== undefined) return unconfirmed;
     }
-    return buildUnconfirmedFailure(parts, level, maxSends);
   };
 
   return {
@@ -86,12 +91,12 @@ export const buildUnavailableFailure = ({ stateSource }: PolledDevice): OutputFa
 function buildUnconfirmedFailure(
   { device, poller }: PolledSenderParts,
   level: Level | undefined,
-  maxSends: number,
+  sends: number,
 ): OutputFailure {
   const reading = poller.state()?.reading;
   const answer = reading === undefined ? 'tells no state' : `reports ${formatReading(reading)}`;
   return {
     kind: 'unconfirmed',
-    detail: `the device was sent ${level} ${maxSends} times and ${answer} (${device.stateSource}): check its power, its network and the configured states`,
+    detail: `the device was sent ${level} ${formatTimes(sends)} and ${answer} (${device.stateSource}): check its power, its network and the configured states`,
   };
 }

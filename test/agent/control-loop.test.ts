@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createControlLoop } from '../../src/agent/control-loop.ts';
+import { createLoadOutputs } from '../../src/agent/load-outputs.ts';
+import { createProblems } from '../../src/agent/problems.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
 import { type ControlState, initialState, step } from '../../src/control/step.ts';
 import type { Level } from '../../src/domain/load-types.ts';
-import { addDuration, type Instant, minutes } from '../../src/domain/units.ts';
+import { addDuration, hours, type Instant, minutes, type Percentile, seconds } from '../../src/domain/units.ts';
 import type { Output, OutputFailure } from '../../src/outputs/output.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
+import { createSharedBroker } from '../doubles/shared-broker.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
 const BUSY: OutputFailure = { kind: 'busy', detail: 'somebody holds it' };
@@ -104,5 +107,85 @@ describe('carrying out what the core decides', () => {
     expect(savedState()?.loads[0]?.level).toBe('on');
     loop.feed({ kind: 'tick' });
     expect(clock.waiting()).toEqual([]);
+  });
+});
+
+/** A heat pump behind a switch that answers each "on" with "off" 0.2 s later: when it was sent "on", in six hours of a clean grid, and the log. */
+async function playDeadCompressor(output: string) {
+  const read = parseConfig(`
+device: cellar
+place: {latitude: 38.5, longitude: -122, timezone: UTC}
+service: {url: "http://127.0.0.1:1", usernameFile: u, passwordFile: p}
+mqtt: {url: "mqtt://127.0.0.1"}
+loads:
+  pump: {type: heat-pump, powerKw: 2, failSafe: off, minOn: 10s, minOff: 20s, maxStartsPerHour: 1, maxStartsPerDay: 6, output: ${output}}
+`);
+  if (!read.ok) throw new Error(read.mistakes.join());
+  const { config } = read;
+  const clock = createVirtualClock(NOON);
+  const sentences: string[] = [];
+  const ignore = () => {};
+  const log = (_level: string, sentence: string) => void sentences.push(sentence);
+  const problems = createProblems(clock, log, ignore);
+  const startedAt: number[] = [];
+  const shared = createSharedBroker();
+  const device = shared.connect();
+  const answerOff = () => void device.publish('node/switch/pump/state', 'OFF', { retain: true });
+  answerOff();
+  const startDead = () => {
+    startedAt.push(clock.now().uptime);
+    clock.wakeAt(addDuration(clock.now().uptime, seconds(0.2)), 'answer', answerOff);
+  };
+  await device.subscribe(
+    'node/switch/pump/command',
+    ({ payload }) => {
+      if (new TextDecoder().decode(payload) === 'ON') startDead();
+    },
+    { wantsRetained: false },
+  );
+  const http = {
+    async request({ url }: { readonly url: string }) {
+      if (url.endsWith('/on')) startDead();
+      const body = new TextEncoder().encode('{"state":"OFF"}');
+      return { status: 200, headers: {}, body };
+    },
+    stream: () => Promise.reject(new Error('nothing is streamed')),
+    close: async () => {},
+  };
+  const outputs = createLoadOutputs({
+    ...{ config, clock, log, problems, pins: undefined, broker: shared.connect() },
+    web: { http, secrets: { read: async () => undefined } },
+    onReport: (load, level) =>
+      loop.feed(level === undefined ? { kind: 'failed', load, disagreements: 3 } : { kind: 'confirmed', load, level }),
+    ...{ onStatus: ignore, onMeter: ignore, onPress: ignore, onButton: ignore },
+  });
+  const site = { device: config.device, timezone: config.place.timezone, loads: config.loads };
+  const loop = createControlLoop<ControlState>({
+    ...{ site, step, clock, outputs: outputs.byLoad, onStep: ignore, onOutputFault: outputs.reportFault },
+    beforeTick() {},
+  });
+  await outputs.open();
+  loop.start(initialState(site, undefined, false), outputs.found());
+  const end = addDuration(NOON, hours(9));
+  const index = { value: 5 as Percentile, basis: 'live-index', at: NOON, startsUntil: end, validUntil: end } as const;
+  loop.feed({ kind: 'signal', view: { changesAt: end, index: { ...index, flat: false, quality: 'full' } } });
+  await clock.runUntil(addDuration(NOON, hours(6)));
+  await loop.stop();
+  await outputs.close();
+  return { startedAt, sentences };
+}
+
+describe('a compressor that answers each "on" with "off"', () => {
+  it.each([
+    ['{kind: mqtt, preset: esphome, topic: node/switch/pump}'],
+    [
+      '{kind: http, on: {url: "http://127.0.0.1:1/on"}, off: {url: "http://127.0.0.1:1/off"}, state: {url: "http://127.0.0.1:1/state", path: state, on: "ON", off: "OFF"}}',
+    ],
+  ])('is sent "on" no more often than it may start: %s', async (output) => {
+    const { startedAt, sentences } = await playDeadCompressor(output);
+    expect(startedAt.length).toBeGreaterThan(2);
+    for (const [i, at] of startedAt.slice(1).entries())
+      expect(at - (startedAt[i] ?? 0)).toBeGreaterThanOrEqual(hours(1));
+    expect(sentences).toContainEqual(expect.stringMatching(/load pump: the device was sent on once and reports off/));
   });
 });

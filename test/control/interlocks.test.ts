@@ -80,6 +80,25 @@ describe('an output that does not obey', () => {
     expect(bench.state.loads[0]?.starts).toHaveLength(starts);
   });
 
+  //  failures before the device reports that it is off, the second of a command that its output sent again
+  it.each([1, 2])(
+    'that reports "off" after %i failed commands to start, and no command to stop, has started',
+    (failures) => {
+      const bench = tankBench({ type: 'heat-pump' });
+      bench.runFor(minutes(6));
+      lasting(bench, 90);
+      bench.runFor(minutes(30));
+      const before = bench.state.loads[0]?.starts.length ?? NaN;
+      bench.sendUnanswered({ kind: 'signal', view: { changesAt: 8e15 as Instant, index: lastingIndex(bench) } });
+      for (let disagreements = 1; disagreements <= failures; disagreements += 1)
+        bench.sendUnanswered({ kind: 'failed', load: 'tank', disagreements });
+      for (let report = 0; report < 2; report += 1)
+        bench.sendUnanswered({ kind: 'confirmed', load: 'tank', level: 'off' });
+      expect(bench.state.loads[0]?.starts).toHaveLength(before + 1);
+      expect(bench.decision('tank')).toMatchObject({ level: 'off', wanted: 'on', why: 'min-off' });
+    },
+  );
+
   it('at the third disagreement is left at its fail-safe level for ten minutes', () => {
     const bench = tankBench({ failSafe: 'off' });
     bench.runFor(minutes(6));

@@ -240,6 +240,24 @@ describe('an MQTT device', () => {
       expect(news.all).toEqual(['on']);
     });
 
+    it('and answers "on" with "off" is not sent it again, also when it repeats its report: the core is told', async () => {
+      const { fixture, device, under, news } = await startHeatPump();
+      await under.apply('off');
+      device.answersCommands = false;
+      const applied = under.apply('on');
+      await device.whenCommands(3);
+      while (fixture.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
+      await device.publishState('OFF');
+      // Reports pass in order: the first is there before the time is over.
+      for (let turn = 0; turn < 20; turn += 1)
+        await fixture.broker.publish('end/of/list', `${turn}`, { retain: false });
+      await fixture.pass(seconds(5));
+      expect(await applied).toMatchObject({ kind: 'unconfirmed', answer: 'off' });
+      await device.publishState('OFF');
+      await news.whenCount(1);
+      expect([news.all, device.commands]).toEqual([['off'], ['ON', 'OFF', 'ON']]);
+    });
+
     // A heat pump that ran on was "off" to the core, which then never switched it off.
     //  commanded while the link is lost
     it.each([[[]], [['off', 'on']]] as const)(

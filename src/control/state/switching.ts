@@ -51,9 +51,9 @@ export const countStart = (state: LoadState, at: Uptime): LoadState => ({
   job: state.job && { ...state.job, starts: state.job.starts + 1 },
 });
 
-/** Whether a command that failed may have stopped or started a load that is now confirmed as it was before: nobody reported that, and it counts as a start. */
+/** Whether a command that failed may have stopped or started a load that is now confirmed as it was before: nobody reported that, and it counts as a start. That it does not run may also be reported without a command. */
 const mayHaveSwitched = ({ level: before, pending, failedLevel }: LoadState, level: Level): boolean =>
-  pending?.level === level &&
+  (pending?.level === level || (pending === undefined && !isRunning(level))) &&
   failedLevel !== undefined &&
   isRunning(failedLevel) !== isRunning(level) &&
   isRunning(before) === isRunning(level);
@@ -67,12 +67,11 @@ export function confirmLevel(state: LoadState, level: Level, { uptime }: ClockRe
   const { level: before, blocks } = state;
   const pending = state.pending?.level === level ? undefined : state.pending;
   const settled = pending === undefined ? { retryAt: undefined, faultUntil: undefined } : {};
-  const failedLevel = state.pending?.level === level ? undefined : state.failedLevel;
+  const isSwitchCounted = mayHaveSwitched(state, level);
+  const failedLevel = isSwitchCounted || state.pending?.level === level ? undefined : state.failedLevel;
   const current = !isRunning(level) ? undefined : pending === state.pending ? state.current : state.pending?.current;
   const answered: LoadState = { ...state, current, pending, failedLevel, ...settled };
-  const confirmed = mayHaveSwitched(state, level)
-    ? countStart({ ...answered, runningSince: uptime }, uptime)
-    : answered;
+  const confirmed = isSwitchCounted ? countStart({ ...answered, runningSince: uptime }, uptime) : answered;
   if (before === level) return confirmed;
   const changed: LoadState = {
     ...confirmed,
@@ -94,7 +93,7 @@ export function recordFailure(state: LoadState, disagreements: number, { uptime 
   return {
     ...state,
     pending: undefined,
-    failedLevel: failed === state.level ? state.failedLevel : failed,
+    failedLevel: failed === undefined || failed === state.level ? state.failedLevel : failed,
     retryAt: (uptime + pause) as Uptime,
     faultUntil: isFaulty ? ((uptime + FAULT_DURATION) as Uptime) : state.faultUntil,
   };
