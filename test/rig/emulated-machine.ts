@@ -63,7 +63,7 @@ function writeFiles(directory: string, files: Readonly<Record<string, string>>, 
 }
 
 /** What one suite runs in the machine. */
-export interface Scenario {
+interface Scenario {
   /** A shell script. */
   readonly start: string;
   /** Programs bundled as `/app/NAME.mjs`, where the machine has no systemd. */
