@@ -217,6 +217,12 @@ export interface HouseOptions {
   readonly hasRelays?: boolean;
 }
 
+/** A zone in which it is evening now: what an agent decides at its start must not depend on the hour at which it is measured. */
+function findEveningZone(hour = new Date().getUTCHours()): string {
+  const ahead = ((20 - hour + 36) % 24) - 12;
+  return `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`;
+}
+
 /** The configuration of a house with one MQTT load and two dry ones, its credentials beside it; the path of the file. */
 export async function house(
   name: string,
@@ -233,7 +239,7 @@ export async function house(
   const text = `device: ${name}
 logLevel: ${logLevel}
 state: ${state ?? join(folder, 'state')}
-place: {latitude: 38.5, longitude: -122.0, timezone: America/Los_Angeles}
+place: {latitude: 38.5, longitude: -122.0, timezone: ${findEveningZone()}}
 ${hasRelays ? 'gpio: character-device\n' : ''}service: {${serviceOptions ?? `url: "${service}", usernameFile: username, passwordFile: password`}}
 ${broker === undefined ? '' : `mqtt: {url: "${broker}", discovery: homeassistant}\n`}loads:
   car:
