@@ -34,7 +34,7 @@ export const TOPICS = {
   availability: row(
     'availability',
     'retained',
-    'at the start and the end; `offline` is also the last will, which mosquitto publishes within about 5 s of a kill and 35 s of a power cut or a pulled cable',
+    'at the start and the end; `offline` is also the last will, which mosquitto publishes within about 5 s of a kill and 40 s of a power cut or a pulled cable',
     '`online` or `offline`',
   ),
   signal: row(

@@ -73,7 +73,10 @@ export interface ReferenceOptions {
 }
 
 export interface ReferenceService {
-  /** Port 0 or none: any free one. Rejects for a host off loopback without TLS, when host or port cannot be opened, and when it listens already. */
+  /**
+   * Port 0 or none: any free one. Rejects for a host off loopback without TLS, when host or port cannot be opened, and once it listens.
+   * A second call while the first is under way is not refused: wait for each.
+   */
   listen(at?: { readonly host?: string; readonly port?: number }): Promise<{ readonly url: string }>;
   /** Ends listening and every connection; may be called twice. */
   close(): Promise<void>;

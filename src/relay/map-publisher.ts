@@ -1,27 +1,20 @@
 /** The relay's part with maps: asks for each once a week, unless another relay has, and publishes it in signed pieces. */
 
-import type { KeyObject } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { createDeflateRaw } from 'node:zlib';
 import { waitAbortable } from '../domain/abortable-wait.ts';
 import { createPoller } from '../domain/poller.ts';
-import { type Broker, type Clock, HttpError, type Log, type Random } from '../domain/ports.ts';
+import { HttpError } from '../domain/ports.ts';
 import { type Duration, days, formatCount, hours, milliseconds, minutes, seconds } from '../domain/units.ts';
 import { buildMapTopic } from '../mqtt/topics.ts';
 import type { MapStream } from '../service/api/response-types.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { failureText } from '../service/failure-text.ts';
 import { decodeMapMessage, encodeMapMessage, type MapHeader, PIECE_BYTES } from './map-message.ts';
+import type { SignalPublisherParts } from './signal-publisher.ts';
 
-export interface MapPublisherParts {
+export interface MapPublisherParts extends Omit<SignalPublisherParts, 'service' | 'signals'> {
   readonly service: Pick<ServiceClient, 'map'>;
-  readonly broker: Broker;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly signingKey: KeyObject;
-  /** To recognise the map of the other relay. */
-  readonly publicKeys: readonly KeyObject[];
 }
 
 const MAP_POLL_WAIT = days(7);

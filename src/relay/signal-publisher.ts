@@ -40,7 +40,7 @@ export interface SignalPublisherParts {
   readonly random: Random;
   readonly log: Log;
   readonly signingKey: KeyObject;
-  /** To recognise the signals of the other relay. */
+  /** To recognise what the other relay has published. */
   readonly publicKeys: readonly KeyObject[];
   readonly signals: readonly SignalQuery[];
 }

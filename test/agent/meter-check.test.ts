@@ -11,6 +11,18 @@ import { buildLoad } from '../outputs/output-fixture.ts';
 const kw = (power: number): MeterReading => ({ power: power as Kilowatt });
 const kwh = (energy: number): MeterReading => ({ energy: energy as KilowattHour });
 
+function createChecked() {
+  const clock = createVirtualClock(0 as Instant);
+  const problems = createProblems(
+    clock,
+    () => {},
+    () => {},
+  );
+  const checkMeter = createMeterCheck(clock, problems);
+  const load = buildLoad({ kind: 'dry-run', as: 'relay' });
+  return { clock, problems, check: (reading: MeterReading) => checkMeter(load, reading) };
+}
+
 //  reading      counted
 const rows: readonly (readonly [MeterReading, boolean])[] = [
   [kw(0), true],
@@ -22,35 +34,21 @@ const rows: readonly (readonly [MeterReading, boolean])[] = [
 ];
 
 it.each(rows)('%j beside 7.2 kW', (reading, isCounted) => {
-  const clock = createVirtualClock(0 as Instant);
-  const problems = createProblems(
-    clock,
-    () => {},
-    () => {},
-  );
-  const checkMeter = createMeterCheck(clock, problems);
-  const load = buildLoad({ kind: 'dry-run', as: 'relay' });
-  expect(checkMeter(load, reading)).toBe(isCounted);
+  const { problems, check } = createChecked();
+  expect(check(reading)).toBe(isCounted);
   expect(problems.list().map(({ sentence }) => /counts in another unit or powerKw is wrong/.test(sentence))).toEqual(
     isCounted ? [] : [true],
   );
-  checkMeter(load, kw(6.8));
+  check(kw(6.8));
   expect(problems.list()).toEqual([]);
 });
 
 it('a counter that grows by more than the load can draw is named until it grows by less', async () => {
-  const clock = createVirtualClock(0 as Instant);
-  const problems = createProblems(
-    clock,
-    () => {},
-    () => {},
-  );
-  const checkMeter = createMeterCheck(clock, problems);
-  const load = buildLoad({ kind: 'dry-run', as: 'relay' });
+  const { clock, problems, check } = createChecked();
   const sentences: string[] = [];
   // In watt-hours, then in kilowatt-hours.
   for (const energy of [1_000_000, 1_000_600, 1_000_600, 1_000, 1_000.6]) {
-    checkMeter(load, kwh(energy));
+    check(kwh(energy));
     sentences.push(problems.list()[0]?.sentence.split(', and')[0] ?? '');
     await clock.runUntil((clock.now().wall + minutes(5)) as Instant);
   }
@@ -59,18 +57,11 @@ it('a counter that grows by more than the load can draw is named until it grows 
 });
 
 it('a counter that stands still after a leap is named for a day', async () => {
-  const clock = createVirtualClock(0 as Instant);
-  const problems = createProblems(
-    clock,
-    () => {},
-    () => {},
-  );
-  const checkMeter = createMeterCheck(clock, problems);
-  const load = buildLoad({ kind: 'dry-run', as: 'relay' });
+  const { clock, problems, check } = createChecked();
   const namedAfter: number[] = [];
   for (const hour of [0, 1, 2, 24, 25]) {
     await clock.runUntil(hours(hour) as number as Instant);
-    checkMeter(load, kwh(hour === 0 ? 1_000 : 1_600));
+    check(kwh(hour === 0 ? 1_000 : 1_600));
     if (problems.list().length > 0) namedAfter.push(hour);
   }
   expect(namedAfter).toEqual([1, 2, 24]);
