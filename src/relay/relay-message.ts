@@ -3,9 +3,10 @@
 import type { KeyObject } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as v from 'valibot';
-import { type Duration, floorTo, formatInstant, hours, type Instant, minutes } from '../domain/units.ts';
+import { formatInstant, type Instant, minutes } from '../domain/units.ts';
 import { finiteSchema, instantSchema, nonEmptyTextSchema } from '../service/api/decode-body.ts';
 import { decodeForecast, decodeHistory, decodeIndex } from '../service/api/decode-data.ts';
+import { isPointValue, type RawPoint } from '../service/api/decode-points.ts';
 import type { SignalQuery } from '../service/api/query-types.ts';
 import type { Forecast, HistoricalPoint, History, LiveIndex } from '../service/api/response-types.ts';
 import type { Failure, Outcome } from '../service/failure.ts';
@@ -102,46 +103,37 @@ function readBody(payload: Uint8Array, keys: readonly KeyObject[]): string | { r
   }
 }
 
-const padTwo = (n: number) => `${n}`.padStart(2, '0');
-
-/** As `formatInstant`; of the many times of one hour only the first costs a date. */
-function createTimeFormatter(): (at: Instant) => string {
-  let hour = '';
-  let hourStart = Number.NaN;
-  return (at) => {
-    if (floorTo(at, hours(1)) !== hourStart) {
-      hourStart = floorTo(at, hours(1));
-      hour = formatInstant(at).slice(0, 14);
-    }
-    const second = Math.floor((at - hourStart) / 1_000);
-    return `${hour}${padTwo(Math.floor(second / 60))}:${padTwo(second % 60)}+00:00`;
-  };
-}
-
-/** The envelope as the service sends it, so that one decoder judges both. */
-function toServiceBody({ issuedAt, from, values, imputed, meta }: SignalBody): unknown {
-  const period = (meta.data_point_period_seconds * 1_000) as Duration;
+/** The values with the times of their slots. */
+function buildPoints({ from, values, imputed, meta }: SignalBody): readonly HistoricalPoint[] {
+  const period = meta.data_point_period_seconds * 1_000;
   const imputedSlots = new Set(imputed);
-  const formatTime = createTimeFormatter();
-  const data = values.flatMap((value, slot) =>
-    value === null
-      ? []
-      : {
-          point_time: formatTime((from + slot * period) as Instant),
-          value,
-          ...(imputedSlots.has(slot) ? { imputed_data_used: true } : {}),
-        },
-  );
-  return { data, meta: { ...meta, generated_at: formatInstant(issuedAt) } };
+  const points: HistoricalPoint[] = [];
+  for (const [slot, value] of values.entries()) {
+    if (value === null) continue;
+    const at = (from + slot * period) as Instant;
+    points.push(imputedSlots.has(slot) ? { at, value, imputed: true } : { at, value });
+  }
+  return points;
 }
 
+/** The times of these points are not parsed: they were never text. */
+const parseBuiltPoint = (item: RawPoint) =>
+  isPointValue(item.value) ? (item as unknown as HistoricalPoint) : undefined;
+
+interface ServiceBody {
+  readonly data: readonly HistoricalPoint[];
+  readonly meta: unknown;
+}
+
+/** Those of the service's own answers judge units, spacing and values here too. */
 const DECODERS: {
-  readonly [Kind in SignalKind]: (body: unknown, query: SignalQuery) => Outcome<RelayedAnswers[Kind]>;
+  readonly [Kind in SignalKind]: (body: ServiceBody, query: SignalQuery) => Outcome<RelayedAnswers[Kind]>;
 } = {
-  index: decodeIndex,
-  forecast: decodeForecast,
+  index: ({ data, meta }, query) =>
+    decodeIndex({ data: data.map(({ at, value }) => ({ point_time: formatInstant(at), value })), meta }, query),
+  forecast: (body, query) => decodeForecast(body, query, parseBuiltPoint),
   history: (body, query) =>
-    decodeHistory(body, { ...query, start: 0 as Instant, end: Number.MAX_SAFE_INTEGER as Instant }),
+    decodeHistory(body, { ...query, start: 0 as Instant, end: Number.MAX_SAFE_INTEGER as Instant }, parseBuiltPoint),
 };
 
 const formatMismatch = (failure: Failure) =>
@@ -154,6 +146,18 @@ export interface DecodeOptions<Kind extends SignalKind> {
   readonly query: SignalQuery;
   readonly keys: readonly KeyObject[];
   readonly now: Instant;
+}
+
+/** Why a signal is none at this time; completes "the message on TOPIC …". */
+export function findTimeProblem(
+  { issuedAt, validUntil }: Pick<RelayedSignal, 'issuedAt' | 'validUntil'>,
+  now: Instant,
+): string | undefined {
+  if (validUntil <= now)
+    return `was valid until ${formatInstant(validUntil)}; check that the relay runs, and the clock of this machine`;
+  if (issuedAt - now > CLOCK_TOLERANCE)
+    return `was issued at ${formatInstant(issuedAt)}, after the time of this machine (${formatInstant(now)}); set the clock that is wrong`;
+  return undefined;
 }
 
 /** Judges a message of the broker as everything from the network: size, signature, kind, region, units, age. */
@@ -170,15 +174,10 @@ export function decodeRelayMessage<Kind extends SignalKind>(
   if (parsed.output.kind !== kind) return refuse(`holds the ${parsed.output.kind} of a region; expected its ${kind}`);
   const { meta } = parsed.output;
   if (meta.region !== query.region) return refuse(`is of region ${meta.region}; expected ${query.region}`);
-  if (validUntil <= now)
-    return refuse(
-      `was valid until ${formatInstant(validUntil)}; check that the relay runs, and the clock of this machine`,
-    );
-  if (issuedAt - now > CLOCK_TOLERANCE)
-    return refuse(
-      `was issued at ${formatInstant(issuedAt)}, after the time of this machine (${formatInstant(now)}); set the clock that is wrong`,
-    );
-  const decoded = DECODERS[kind](toServiceBody(parsed.output), query);
+  const problem = findTimeProblem({ issuedAt, validUntil }, now);
+  if (problem !== undefined) return refuse(problem);
+  const body = { data: buildPoints(parsed.output), meta: { ...meta, generated_at: formatInstant(issuedAt) } };
+  const decoded = DECODERS[kind](body, query);
   return decoded.ok
     ? { ok: true, signal: { answer: decoded.value, issuedAt, validUntil } }
     : refuse(formatMismatch(decoded.failure));

@@ -12,7 +12,7 @@ import {
   subtractDuration,
   type Uptime,
 } from '../domain/units.ts';
-import type { DecodedSignal, RelayedSignal, SignalKind } from './relay-message.ts';
+import { type DecodedSignal, findTimeProblem, type RelayedSignal, type SignalKind } from './relay-message.ts';
 
 export interface SignalChannelParts<Kind extends SignalKind> {
   readonly broker: Broker;
@@ -63,8 +63,8 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
   const { clock, topic, decode, onNews, onRefusal } = parts;
   /** Kept as it came, a few kilobytes: decoded it takes twenty times as much. */
   let newest: (Omit<RelayedSignal, 'answer'> & { readonly payload: Uint8Array }) | undefined;
-  /** The newest once more, decoded, until it is first asked for. */
-  let unread: RelayedSignal<Kind> | undefined;
+  /** The newest decoded, until its memory is needed: at first several questions follow each other. */
+  let decodedNewest: WeakRef<RelayedSignal<Kind>> | undefined;
   let heardAt: Uptime | undefined;
   let publishedAt: Uptime | undefined;
   let refusal: string | undefined;
@@ -83,7 +83,7 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
     const isNewer = newest === undefined || issuedAt > newest.issuedAt;
     if (isNewer) {
       newest = { payload: payload.slice(), issuedAt, validUntil };
-      unread = signal;
+      decodedNewest = new WeakRef(signal);
     }
     finishWait?.('came');
     if (isNewer || wasRefused) onNews?.();
@@ -99,10 +99,10 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
       else accept(decoded.signal, message);
     },
     latest() {
-      const signal = unread;
-      unread = undefined;
-      if (signal !== undefined && clock.now().wall < signal.validUntil) return signal;
-      const decoded = newest && decode(newest.payload);
+      if (newest === undefined || findTimeProblem(newest, clock.now().wall) !== undefined) return undefined;
+      const signal = decodedNewest?.deref();
+      if (signal !== undefined) return signal;
+      const decoded = decode(newest.payload);
       return decoded?.ok ? decoded.signal : undefined;
     },
     newestIssuedAt: () => (newest !== undefined && clock.now().wall < newest.validUntil ? newest.issuedAt : undefined),

@@ -98,13 +98,17 @@ function parseGeneratedPeriod(body: unknown) {
   return read.ok ? read.value.meta.generated_at_period_seconds : undefined;
 }
 
-export function decodeForecast(body: unknown, query: EnvelopeQuery | ForecastQuery): Outcome<Forecast> {
+export function decodeForecast(
+  body: unknown,
+  query: EnvelopeQuery | ForecastQuery,
+  parseItem = parsePoint,
+): Outcome<Forecast> {
   const parsed = parseEnvelope(body, query, 'rate');
   if (!parsed.ok) return parsed;
   const { data, common } = parsed.value;
   const generated = parseBody(generatedAtSchema, body);
   if (!generated.ok) return generated;
-  const list = parsePoints(data, { where: 'data', period: common.period }, parsePoint);
+  const list = parsePoints(data, { where: 'data', period: common.period }, parseItem);
   if (!list.ok) return list;
   return ok({
     ...common,
@@ -166,11 +170,11 @@ const createRangeFilter =
     at >= start && at <= end;
 
 /** Drops points outside the requested range: a range read in chunks must not repeat one. */
-export function decodeHistory(body: unknown, query: HistoryQuery): Outcome<History> {
+export function decodeHistory(body: unknown, query: HistoryQuery, parseItem = parseHistoricalPoint): Outcome<History> {
   const parsed = parseEnvelope(body, query, 'rate');
   if (!parsed.ok) return parsed;
   const { data, common } = parsed.value;
-  const list = parsePoints(data, { where: 'data', period: common.period }, parseHistoricalPoint);
+  const list = parsePoints(data, { where: 'data', period: common.period }, parseItem);
   if (!list.ok) return list;
   const isInRange = createRangeFilter(query);
   return ok({

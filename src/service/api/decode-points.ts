@@ -18,12 +18,14 @@ export interface ParsedPoints<P> {
 
 export type RawPoint = Readonly<Record<string, unknown>>;
 
-/** Time and value of one item, or undefined for text, null, Infinity and other non-values (specification 2.5). */
-export function parsePoint(item: RawPoint): Point | undefined {
-  const at = parseInstant(item.point_time);
-  const value = item.value;
-  if (at === undefined || typeof value !== 'number' || !(Math.abs(value) <= MAX_VALUE)) return undefined;
-  return { at, value };
+/** Not text, null, Infinity and other non-values (specification 2.5). */
+export const isPointValue = (value: unknown): value is number =>
+  typeof value === 'number' && Math.abs(value) <= MAX_VALUE;
+
+/** Time and value of one item, or undefined where one of them is none. */
+export function parsePoint({ point_time: time, value }: RawPoint): Point | undefined {
+  const at = parseInstant(time);
+  return at !== undefined && isPointValue(value) ? { at, value } : undefined;
 }
 
 /** Ascending, of a repeated time the last one. */
