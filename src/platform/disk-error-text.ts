@@ -20,7 +20,8 @@ function classifyDiskCode(code: string, use: DiskUse): DiskFailure['kind'] {
 
 const DISK_CURES: Readonly<Record<DiskFailure['kind'], string>> = {
   full: 'no space is left; free some',
-  'read-only': 'it cannot be written; check that the file system is mounted writable and that the directory is ours',
+  'read-only':
+    'it cannot be written; check that the file system is mounted writable and that the directory belongs to the user of this program',
   io: 'the device answered with an error; check the storage and its file system',
   missing: 'it is not there; check that the state directory is one',
 };
