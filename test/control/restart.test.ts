@@ -54,6 +54,17 @@ describe('a command under way when the process ends', () => {
     expect(after.decision('tank')).toMatchObject({ level: 'off', why: 'start-budget' });
   });
 
+  it('counts on where the clock at the boot was not to be trusted: only two trusted clocks tell how long it was off', () => {
+    const before = buildCommandedBench();
+    const later = (before.now.wall + hours(2)) as Instant;
+    const after = new ControlBench(before.site, later, { saved: saved(before.state), trusted: false });
+    after.send({ kind: 'found', levels: { tank: 'off' } });
+    after.now = { ...after.now, trusted: true };
+    after.send(clean);
+    after.runFor(minutes(20));
+    expect(after.decision('tank')).toMatchObject({ level: 'off', why: 'start-budget' });
+  });
+
   it('counts as done within one boot: nothing is told again, and the least running time holds', () => {
     const before = buildCommandedBench();
     const { site, state, now } = before;
