@@ -53,7 +53,7 @@ export function createAgent({ config, world, version }: AgentOptions): Agent {
   const context: AgentContext = { config, world, version, clock, log, problems };
   const { store, scratch, persistence } = createStorage(context);
   const ledger = createLedgerWriter({ loads: config.loads, clock, store, scratch, disk: world.disk });
-  const { broker, monitor, start: openLink } = createMonitorLink(context);
+  const { broker, monitor, start: openLink } = createMonitorLink(context, store);
   const beforeTick = () => supply.signalLoop.publishViewIfDue();
   const loadControl = createLoadControl(context, { broker, monitor, ledger, persistence, beforeTick });
   const tick = () => loadControl.feed({ kind: 'tick' });

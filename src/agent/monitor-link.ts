@@ -6,6 +6,8 @@ import { createMonitor, type Monitor } from '../mqtt/monitor.ts';
 import { buildClientId, buildWill } from '../mqtt/topics.ts';
 import type { AgentContext } from './agent-context.ts';
 import { createBrokerCredentials } from './broker-credentials.ts';
+import type { DocumentStore } from './document-store.ts';
+import { eraseEarlierName } from './earlier-name.ts';
 
 export interface MonitorLink {
   readonly broker: Broker | undefined;
@@ -49,7 +51,8 @@ export const createMapLink = ({ config, world }: Pick<AgentContext, 'config' | '
     ...createBrokerCredentials(config, world.secrets),
   });
 
-export function createMonitorLink({ config, world, clock, log, problems, version }: AgentContext): MonitorLink {
+export function createMonitorLink(context: AgentContext, store: DocumentStore): MonitorLink {
+  const { config, world, clock, log, problems, version } = context;
   if (config.mqtt === undefined) return { broker: undefined, monitor: SILENT_MONITOR, start() {} };
   const broker = world.broker({
     url: config.mqtt.url,
@@ -59,7 +62,10 @@ export function createMonitorLink({ config, world, clock, log, problems, version
   });
   return {
     broker,
-    monitor: createMonitor({ config, broker, clock, random: world.random, log, version }),
+    monitor: createMonitor({
+      ...{ config, broker, clock, random: world.random, log, version },
+      eraseEarlierName: () => eraseEarlierName(context, store, broker),
+    }),
     start() {
       broker.watchState((state) => {
         const problem = formatBrokerProblem(state);

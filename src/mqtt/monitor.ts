@@ -40,6 +40,8 @@ export interface MonitorParts {
   readonly random: Random;
   readonly log: Log;
   readonly version: string;
+  /** Erases what the agent published under an earlier name; called once, before the first document. */
+  readonly eraseEarlierName?: () => Promise<void>;
 }
 
 export interface MonitorHandlers {
@@ -68,7 +70,8 @@ export interface Monitor {
   stop(): Promise<void>;
 }
 
-export function createMonitor({ config, broker, clock, random, log, version }: MonitorParts): Monitor {
+export function createMonitor(parts: MonitorParts): Monitor {
+  const { config, broker, clock, random, log, version } = parts;
   const topics = buildTopics(config);
   const hasCommands = config.mqtt !== undefined && acceptsCommands(config.mqtt);
   const outbox = createOutbox(broker);
@@ -101,6 +104,7 @@ export function createMonitor({ config, broker, clock, random, log, version }: M
   const onLinkUp = async (): Promise<void> => {
     if (!hasRemovedOldEntities) {
       hasRemovedOldEntities = true;
+      await parts.eraseEarlierName?.();
       await removeOldEntities(broker, config, discovery);
       await removeOldLoads(broker, config);
     }

@@ -27,32 +27,35 @@ export async function removeOldEntities(
   }
 }
 
-/** Erases what an earlier configuration had by its `info`: the documents of loads, and the claims of their devices. */
-export async function removeOldLoads(broker: Broker, config: Config): Promise<void> {
+/** What an earlier configuration had by its `info`: the documents of loads that are gone, and the claims of their devices. */
+export async function findOldLoadTopics(broker: Broker, config: Config): Promise<string[]> {
   const { info, load, plan } = buildTopics(config);
   const stored = parseInfo((await readStored(broker, info))?.get(info));
   const names = new Set<unknown>(config.loads.map(({ name }) => name));
   const commandTopics = new Set<unknown>(
     config.loads.flatMap(({ output }) => listMqttDevices(output).map((device) => device.commandTopic)),
   );
+  const topics: (string | undefined)[] = [];
   for (const { name, commandTopics: claimed } of stored) {
-    if (isLoadName(name) && !names.has(name))
-      for (const topic of [load(name), plan(name), buildDiscoveryTopic(config, name)])
-        if (topic !== undefined) await broker.publish(topic, '', { retain: true });
+    if (isLoadName(name) && !names.has(name)) topics.push(load(name), plan(name), buildDiscoveryTopic(config, name));
     for (const commandTopic of Array.isArray(claimed) ? claimed : [])
       if (typeof commandTopic === 'string' && !commandTopics.has(commandTopic))
-        await removeClaim(broker, config, commandTopic);
+        topics.push(await findOwnClaim(broker, config, commandTopic));
   }
+  return topics.filter((topic) => topic !== undefined);
+}
+
+export async function removeOldLoads(broker: Broker, config: Config): Promise<void> {
+  for (const topic of await findOldLoadTopics(broker, config)) await broker.publish(topic, '', { retain: true });
 }
 
 const isLoadName = (name: unknown): name is string => typeof name === 'string' && /^[a-z0-9_-]{1,64}$/.test(name);
 
 /** Another agent's claim of the device stays. */
-async function removeClaim(broker: Broker, { device }: Config, commandTopic: string): Promise<void> {
+async function findOwnClaim(broker: Broker, { device }: Config, commandTopic: string): Promise<string | undefined> {
   const topic = buildLeaseTopic(commandTopic);
   const claim = (await readStored(broker, topic))?.get(topic);
-  if (claim !== undefined && new TextDecoder().decode(claim.payload) === device)
-    await broker.publish(topic, '', { retain: true });
+  return claim !== undefined && new TextDecoder().decode(claim.payload) === device ? topic : undefined;
 }
 
 interface StoredLoad {
