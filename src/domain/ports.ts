@@ -189,6 +189,8 @@ export interface Broker {
    * filters that share a topic are not for one link: a broker may send a message once for each of them.
    */
   subscribe(filter: string, receive: (message: BrokerMessage) => void, options: SubscriptionOptions): Promise<boolean>;
+  /** True once the broker has answered on this link, and so has not given it up before the call. */
+  ping(): Promise<boolean>;
   /** Publishes `last` (retained), then leaves without the will. May be called twice. */
   stop(last?: BrokerWill): Promise<void>;
 }

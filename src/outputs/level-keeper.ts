@@ -26,6 +26,8 @@ export interface LevelKeeperParts {
   readonly restsAfterStop: boolean;
   /** Whether an on or off that is reported now and was not commanded is a person's. */
   readonly mayBePress: () => boolean;
+  /** Whether the broker may have released the device without the agent's knowledge: then what it reports is no press. */
+  readonly mayBeReleased?: () => Promise<boolean>;
   readonly report: (update: Level | OutputFailure) => void;
   readonly onPress: (level: Level) => void;
 }
@@ -52,6 +54,7 @@ const isLevel = (reading: DeviceReading): reading is Level => reading !== 'other
 
 export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
   const { clock, link, sender, isOthers = () => false, mayBePress, report, onPress } = parts;
+  const { mayBeReleased = async () => false } = parts;
   const sent: SentCommand = { command: undefined, confirmed: undefined, isUnconfirmed: false };
   const limit = createReassertionLimit(clock);
   const reassertion = createReassertion(parts, sent, limit);
@@ -68,6 +71,15 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
     const { uptime } = clock.now();
     if (late?.level === reading && uptime < late.until) return false;
     return quietUntil === undefined || uptime >= quietUntil;
+  };
+  const judgePress = async (reading: Level): Promise<void> => {
+    const { command } = sent;
+    const isReleased = await mayBeReleased();
+    if (sent.command !== command || link.reading() !== reading) return;
+    if (isReleased) return reassertion.start();
+    // A person has switched: that is kept until the core decides, which may agree and command nothing.
+    sent.command = { level: reading };
+    onPress(reading);
   };
 
   return {
@@ -90,10 +102,8 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
     checkReading(reading) {
       const { command, isUnconfirmed } = sent;
       if (command?.level !== undefined && reading !== command.level) {
-        if (!isPress(reading)) return reassertion.start();
-        // A person has switched: that is kept until the core decides, which may agree and command nothing.
-        sent.command = { level: reading };
-        onPress(reading);
+        if (isPress(reading)) void judgePress(reading);
+        else reassertion.start();
         return;
       }
       if (command?.level !== undefined) sent.confirmed = command.level;

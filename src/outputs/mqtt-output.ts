@@ -85,6 +85,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     isOthers: () => lease.otherHolder() !== undefined,
     restsAfterStop,
     mayBePress: () => config.press === 'always' || (config.press === 'while-available' && link.isAvailable() === true),
+    mayBeReleased: async () => (await releaseLink?.mayHaveReleased()) ?? false,
     report: reportUpdate,
     onPress: (level) => handlers.onPress(level),
   });
@@ -93,7 +94,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     createReleaseLink({
       ...parts,
       createBroker: parts.createReleaseBroker,
-      onLost: (wait) => keeper.expectRelease(wait),
+      expectRelease: (wait) => keeper.expectRelease(wait),
       onReleased: () => void keeper.resume(),
     });
   /** Only the agent that commands the device may release it by its death. */

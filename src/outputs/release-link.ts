@@ -14,8 +14,8 @@ export interface ReleaseLinkParts {
   readonly load: string;
   readonly clock: Clock;
   readonly createBroker: () => Broker;
-  /** The link is lost: the broker may release the device within `wait`. */
-  readonly onLost: (wait: Duration) => void;
+  /** The link is lost, or back after that: the broker may release the device within `wait`. */
+  readonly expectRelease: (wait: Duration) => void;
   /** The broker may have released the device although the agent lives. */
   readonly onReleased: () => void;
 }
@@ -25,12 +25,15 @@ export interface ReleaseLink {
   start(): void;
   /** Leaves the broker without the will. */
   stop(): Promise<void>;
+  /** False once the broker has answered on this link, which it then has not given up before the call; or when it was never up. */
+  mayHaveReleased(): Promise<boolean>;
 }
 
-export function createReleaseLink({ load, clock, createBroker, onLost, onReleased }: ReleaseLinkParts): ReleaseLink {
+export function createReleaseLink(parts: ReleaseLinkParts): ReleaseLink {
+  const { load, clock, createBroker, expectRelease, onReleased } = parts;
   let broker: Broker | undefined;
   let timers: readonly Cancel[] = [];
-  let wasOnline = false;
+  let phase: 'new' | 'online' | 'lost' = 'new';
 
   const cancelTimers = (): void => {
     for (const cancel of timers) cancel();
@@ -40,10 +43,11 @@ export function createReleaseLink({ load, clock, createBroker, onLost, onRelease
     clock.wakeAt(addDuration(clock.now().uptime, wait), `release of ${load}`, onReleased);
 
   const onState = ({ kind }: BrokerState): void => {
-    const isLost = wasOnline && kind === 'offline';
-    wasOnline = kind === 'online';
-    if (!isLost) return;
-    onLost(RELEASE_QUIET);
+    const before = phase;
+    if (kind === 'online') phase = 'online';
+    else if (phase === 'online') phase = 'lost';
+    if (before === 'new' || phase === before) return;
+    expectRelease(RELEASE_QUIET);
     cancelTimers();
     timers = RELEASE_MOMENTS.map(wakeAfter);
   };
@@ -52,7 +56,7 @@ export function createReleaseLink({ load, clock, createBroker, onLost, onRelease
     start() {
       if (broker !== undefined) return;
       broker = createBroker();
-      wasOnline = false;
+      phase = 'new';
       broker.watchState(onState);
       broker.start();
     },
@@ -61,6 +65,10 @@ export function createReleaseLink({ load, clock, createBroker, onLost, onRelease
       broker = undefined;
       cancelTimers();
       await leaving?.stop();
+    },
+    async mayHaveReleased() {
+      if (broker === undefined || phase === 'new') return false;
+      return phase === 'lost' || !(await broker.ping());
     },
   };
 }

@@ -76,6 +76,10 @@ class ReconnectingBroker implements Broker {
     return this.link?.subscribe(...subscription) ?? false;
   }
 
+  async ping(): Promise<boolean> {
+    return this.link?.ping() ?? false;
+  }
+
   stop(last?: BrokerWill): Promise<void> {
     this.stopped ??= this.disconnect(last);
     return this.stopped;

@@ -18,6 +18,8 @@ export interface MqttLink {
   /** True once the broker has accepted it. */
   publish(topic: string, payload: string | Uint8Array, options: PublishOptions): Promise<boolean>;
   subscribe(filter: string, receive: Receive, options: SubscriptionOptions): Promise<boolean>;
+  /** True once the broker has answered a ping of now. */
+  ping(): Promise<boolean>;
   /** The link has ended: pending requests get no answer. */
   end(): void;
 }
@@ -63,6 +65,8 @@ export function createMqttLink(parts: MqttLinkParts, onDenied: (action: string) 
     for (const [, all] of matching) for (const receive of all) receive(message);
   });
 
+  const sendPing = createPingSender(client);
+
   /** Whether the broker agrees in time; a refusal of version 5 is reported as denied. */
   const awaitAgreement = async (action: string, send: (done: (error?: Error | null) => void) => void) => {
     const request = { clock, wait: ANSWER_TIMEOUT, name: `broker ${action}`, signal: ended.signal };
@@ -95,6 +99,27 @@ export function createMqttLink(parts: MqttLinkParts, onDenied: (action: string) 
       if (!isAccepted) receivers.get(filter)?.delete(receive);
       return isAccepted;
     },
+    async ping() {
+      const request = { clock, wait: ANSWER_TIMEOUT, name: 'broker answer', signal: ended.signal };
+      return (await waitAbortable<'answered'>(request, (finish) => sendPing(() => finish('answered')))) === 'answered';
+    },
     end: () => ended.abort(),
+  };
+}
+
+/** Sends a ping and calls back with its answer; the broker answers in order, also those that keep the link alive. */
+function createPingSender(client: MqttClient): (onAnswer: () => void) => void {
+  const unanswered: (() => void)[] = [];
+  let onNextAnswer = () => {};
+  client.on('packetsend', ({ cmd }) => {
+    if (cmd === 'pingreq') unanswered.push(onNextAnswer);
+  });
+  client.on('packetreceive', ({ cmd }) => {
+    if (cmd === 'pingresp') unanswered.shift()?.();
+  });
+  return (onAnswer) => {
+    onNextAnswer = onAnswer;
+    client.sendPing();
+    onNextAnswer = () => {};
   };
 }

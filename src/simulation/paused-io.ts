@@ -69,6 +69,7 @@ export function createPausingBroker(
       watchState: (report) => real.watchState(report),
       publish: (...message) => pauseWhile(clock, () => real.publish(...message)),
       subscribe: (...subscription) => pauseWhile(clock, () => real.subscribe(...subscription)),
+      ping: () => pauseWhile(clock, () => real.ping()),
       stop: (last) => pauseWhile(clock, () => real.stop(last)),
     };
   };

@@ -78,6 +78,7 @@ export function createSharedBroker(): SharedBroker {
             if (isMatch(filter, topic)) receive({ topic, payload, retained: true, duplicate: false });
           return true;
         },
+        ping: async () => state.kind === 'online',
         async stop() {
           links.delete(subscriptions);
           clients.delete(client);

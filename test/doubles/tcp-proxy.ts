@@ -36,7 +36,9 @@ export async function startTcpProxy(
       for (const part of towardsClient(chunk)) client.write(part);
     });
     client.on('close', () => upstream.destroy());
-    upstream.on('close', () => client.destroy());
+    upstream.on('close', () => {
+      if (!frozen) client.destroy();
+    });
   });
   await new Promise<void>((listening) => server.listen(0, host, listening));
   const address = server.address();

@@ -232,6 +232,7 @@ function createCommandBroker(ifAlive: LifeGuard, { onCommands, onAnswer }: Comma
         receivers.set(filter, receive);
         return true;
       }),
+    ping: () => ifAlive(async () => true),
     async stop() {},
   };
 }

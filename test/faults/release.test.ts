@@ -1,10 +1,13 @@
 /** What is left of a device on MQTT when its agent dies: released within 3 s of a kill, and not at all by a lost link of a living agent. */
 
+import { connectAsync } from 'mqtt';
 import { expect, it } from 'vitest';
 import { createLoadOutputs } from '../../src/agent/load-outputs.ts';
 import { createProblems } from '../../src/agent/problems.ts';
-import { buildMqttOutput } from '../../src/config/presets.ts';
+import { buildMqttOutput, type MqttOutputOptions } from '../../src/config/presets.ts';
+import type { Level } from '../../src/domain/load-types.ts';
 import type { BrokerWill, Clock } from '../../src/domain/ports.ts';
+import { addDuration, minutes } from '../../src/domain/units.ts';
 import { createOutput } from '../../src/outputs/create-output.ts';
 import { createBrokerFactory } from '../../src/platform/mqtt-broker.ts';
 import { createSystemClock } from '../../src/platform/system-clock.ts';
@@ -89,16 +92,20 @@ async function startLoads(url: string) {
   return { outputs, loads };
 }
 
-/** One output in this process, its two links each over a wire of its own. */
-async function startCharged(port: number) {
+/** One output in this process, its device told "off", with the link that releases it over a wire of its own. */
+async function startSwitchedOff(
+  port: number,
+  device: MqttOutputOptions = { preset: 'go-e', topic: CHARGER },
+  towardsClient?: (chunk: Buffer) => readonly Buffer[],
+) {
   const clock: Clock = createSystemClock();
   const factory = createBrokerFactory({ clock, random: { fraction: () => 0 } });
-  const wire = await startTcpProxy(port);
+  const wire = await startTcpProxy(port, towardsClient);
   afterTest(() => wire.stop());
   const broker = stopAfterTest(factory({ url: `mqtt://127.0.0.1:${port}`, clientId: 'gridtide-cellar' }));
   broker.start();
   await new Promise<void>((online) => broker.watchState(({ kind }) => kind === 'online' && online()));
-  const config = buildMqttOutput({ preset: 'go-e', topic: CHARGER });
+  const config = buildMqttOutput(device);
   if (typeof config === 'string') throw new Error(config);
   let onLinked = () => {};
   const whenLinked = new Promise<void>((linked) => {
@@ -112,10 +119,12 @@ async function startCharged(port: number) {
   const still = createVirtualClock(clock.now().wall);
   const output = createOutput(buildLoad(config), { broker, clock: still, log: () => {}, createReleaseBroker });
   afterTest(() => output.close());
+  const presses: Level[] = [];
+  output.watchDevice?.({ onStatus() {}, onPress: (level) => void presses.push(level), onMeter() {} });
   await output.open();
   expect(await output.apply('off')).toBeUndefined();
   await whenLinked;
-  return { output, wire };
+  return { output, wire, presses, still };
 }
 
 /** An agent as a process of its own whose plug an override has switched on. */
@@ -185,7 +194,7 @@ describeWithMosquitto('a device whose agent is gone', () => {
     const { url, port } = stopAfterTest(await startMosquitto());
     const charger = await startScriptedCharger(url);
     await charger.plugIn();
-    const { wire } = await startCharged(port);
+    const { wire } = await startSwitchedOff(port);
     const spy = stopAfterTest(await startMqttSpy(url, {}, [`${CHARGER}/frc/set`]));
     // The link ends, and the agent cannot come back on it.
     await wire.stop();
@@ -195,13 +204,37 @@ describeWithMosquitto('a device whose agent is gone', () => {
     while (charger.isCharging()) await new Promise((turn) => setImmediate(turn));
   });
 
+  it('is no press where the broker gave up a link that the agent had not missed: it is told again', async () => {
+    const { url, port } = stopAfterTest(await startMosquitto());
+    const script = DEVICE_SCRIPTS.find(({ name }) => name === 'ESPHome');
+    if (script === undefined) throw new Error('the bench has no ESPHome');
+    const device = stopAfterTest(await startScriptedDevice(url, script));
+    // MQTT 3.1.1, where the broker sends the will of a link at once when another takes its name.
+    let refusal: Buffer | undefined = Buffer.from([0x20, 2, 0, 1]);
+    const { output, wire, presses, still } = await startSwitchedOff(port, script.options, (chunk) => {
+      const answer = refusal ?? chunk;
+      refusal = undefined;
+      return [answer];
+    });
+    await still.runUntil(addDuration(still.now().wall, minutes(10)));
+    wire.freeze();
+    const other = await connectAsync(url, { clientId: 'gridtide-cellar-release-car', protocolVersion: 4 });
+    afterTest(() => other.endAsync());
+    await device.whenCommands(2);
+    expect(device.commands).toEqual(['OFF', 'ON']);
+    while ((await output.read()) !== 'on') await new Promise((turn) => setImmediate(turn));
+    await wire.stop();
+    await device.whenCommands(3);
+    expect([presses, device.commands.at(-1)]).toEqual([[], 'OFF']);
+  });
+
   it(
     `is free within 35 s of a pulled cable, ${CUTS} of ${CUTS} times`,
     async () => {
       const times = await repeatSideBySide(CUTS, async () => {
         const mosquitto = stopAfterTest(await startMosquitto());
         const charger = await startScriptedCharger(mosquitto.url);
-        const { wire } = await startCharged(mosquitto.port);
+        const { wire } = await startSwitchedOff(mosquitto.port);
         const spy = stopAfterTest(await startMqttSpy(mosquitto.url, {}, [`${CHARGER}/frc/set`, DEADLINE_TOPIC]));
         const deadline = await setBrokerDeadline(mosquitto.url, FREE_AFTER_CUT);
         const from = performance.now();

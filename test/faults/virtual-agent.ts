@@ -123,6 +123,7 @@ function createRetainingBroker(retained: Map<string, string>): Broker {
       return true;
     },
     subscribe: async () => true,
+    ping: async () => true,
     async stop() {},
   };
 }

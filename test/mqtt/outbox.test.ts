@@ -21,6 +21,7 @@ function slowBroker() {
       return new Promise((resolve) => open.push(resolve));
     },
     subscribe: async () => true,
+    ping: async () => true,
     stop: async () => {},
   };
   const turn = () => new Promise<void>((resume) => setImmediate(resume));

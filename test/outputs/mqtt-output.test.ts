@@ -60,16 +60,31 @@ const FREE_LEASE: DeviceLease = {
   async release() {},
 };
 
-/** Links whose last will releases the device: when one is started and stopped. */
+/** Links whose last will releases the device: when one is started and stopped, and whether the broker answers on it. */
 function createReleaseLinks(broker: Broker) {
   const events = createAwaitableList<'start' | 'stop'>();
+  const watchers = new Set<(state: BrokerState) => void>();
+  const setState = (state: BrokerState): void => {
+    for (const watch of watchers) watch(state);
+  };
+  const release = {
+    isAnswered: true,
+    lose: () => setState({ kind: 'offline', cause: 'cut', refused: false }),
+    restore: () => setState({ kind: 'online', version: 4, denied: [] }),
+  };
   const link: Partial<Broker> = {
-    watchState: () => () => {},
+    watchState(watch) {
+      watchers.add(watch);
+      return () => watchers.delete(watch);
+    },
+    ping: async () => release.isAnswered,
     start: () => events.add('start'),
     stop: async () => events.add('stop'),
   };
-  return { events, create: (): Broker => Object.assign(Object.create(broker), link) };
+  return Object.assign(release, { events, create: (): Broker => Object.assign(Object.create(broker), link) });
 }
+
+type ReleaseLinks = ReturnType<typeof createReleaseLinks>;
 
 describe('an MQTT device', () => {
   it('finds its level at the start from the retained state, and sends nothing', async () => {
@@ -194,6 +209,37 @@ describe('an MQTT device', () => {
     await device.publishState('AUTO');
     await device.whenCommands(2);
     expect(device.commands).toEqual(['OFF', 'ON']);
+  });
+
+  //  the link whose last will releases it                presses  commands
+  it.each([
+    ['is answered', () => {}, ['off'], ['ON']],
+    ['is not answered', (link: ReleaseLinks) => Object.assign(link, { isAnswered: false }), [], ['ON', 'ON']],
+    ['is lost', (link: ReleaseLinks) => link.lose(), [], ['ON', 'ON']],
+  ] as const)('that changes by itself while its release link %s', async (_, happen, presses, commands) => {
+    const { fixture, device } = await buildKnown();
+    const release = createReleaseLinks(fixture.broker);
+    const under = createTestOutput(buildLoad({ ...fixture.tasmota, press: 'always' }), {
+      ...{ ...fixture, createReleaseBroker: release.create },
+    });
+    const seen: Level[] = [];
+    const events = createAwaitableList<'press' | 'kept'>();
+    under.watch(() => events.add('kept'));
+    const onPress = (level: Level) => {
+      seen.push(level);
+      events.add('press');
+    };
+    under.watchDevice?.({ onStatus() {}, onPress, onMeter() {} });
+    await under.open();
+    await release.events.whenCount(1);
+    release.restore();
+    await under.apply('on');
+    await fixture.pass(minutes(10));
+    happen(release);
+    await fixture.pass(minutes(10));
+    await device.publishState('OFF');
+    await events.whenCount(1);
+    expect([seen, device.commands]).toEqual([presses, commands]);
   });
 
   describe('that switches a compressor', () => {

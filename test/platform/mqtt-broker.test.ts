@@ -1,9 +1,11 @@
 /** The broker link against a real mosquitto, which speaks version 5, and the embedded broker, which speaks 3.1.1 only. */
 
+import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { Broker, BrokerMessage, BrokerOptions, BrokerState } from '../../src/domain/ports.ts';
 import { adviseReconnect, type DisconnectReason, type ReconnectAdvice } from '../../src/platform/broker-disconnect.ts';
 import { createBrokerFactory, getReconnectWait } from '../../src/platform/mqtt-broker.ts';
+import { createMqttLink } from '../../src/platform/mqtt-link.ts';
 import { isTopic, isTopicFilter, matchesFilter } from '../../src/platform/mqtt-topics.ts';
 import { createSystemClock } from '../../src/platform/system-clock.ts';
 import { startEmbeddedBroker } from '../../src/simulation/embedded-broker.ts';
@@ -48,6 +50,16 @@ const contract = (start: () => Promise<{ url: string; stop(): Promise<void> }>, 
     const { url } = await cleaned(start());
     const broker = await connected({ url });
     expect(broker.state).toEqual({ kind: 'online', version, denied: [] });
+  });
+
+  it('answers each ping, and none once it is gone', async () => {
+    const service = await start();
+    const broker = await connected({ url: service.url });
+    expect([await broker.ping(), await broker.ping()]).toEqual([true, true]);
+    const gone = reaches(broker, isOffline);
+    await service.stop();
+    await gone;
+    expect(await broker.ping()).toBe(false);
   });
 
   it('publishes, and retains where asked', async () => {
@@ -321,4 +333,22 @@ describe('a filter', () => {
   );
 
   it.each(['', '#', 'a/#', 'a/b+', '+a', 'a\0/+'])('%j is none', (filter) => expect(isTopicFilter(filter)).toBe(false));
+});
+
+describe('a ping of a link', () => {
+  it('is not answered by the answer to an earlier one', async () => {
+    const client = Object.assign(Object.create(EventEmitter.prototype), {
+      sendPing: () => client.emit('packetsend', { cmd: 'pingreq' }),
+    });
+    const link = createMqttLink({ client, clock: createSystemClock(), version: 5 }, () => {});
+    // The keepalive.
+    client.sendPing();
+    let isAnswered = false;
+    const answer = link.ping().then((one) => (isAnswered = one));
+    client.emit('packetreceive', { cmd: 'pingresp' });
+    await new Promise((turn) => setImmediate(turn));
+    expect(isAnswered).toBe(false);
+    client.emit('packetreceive', { cmd: 'pingresp' });
+    expect(await answer).toBe(true);
+  });
 });

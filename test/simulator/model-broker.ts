@@ -197,6 +197,12 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
           return !isAckLost && isOnline();
         }),
       subscribe: (filter, receive, wants) => life.act(() => subscribe(filter, receive, wants)),
+      ping: () =>
+        life.act(async () => {
+          if (!isOnline()) return false;
+          await clock.wait(2 * latency);
+          return isOnline();
+        }),
       stop: (last) =>
         life.act(async () => {
           if (isOnline() && last !== undefined) {
