@@ -110,11 +110,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
   return {
     async open() {
       await link.start();
-      if (config.stateTopic !== undefined)
-        await link.waitUntil(
-          () => link.reading() !== undefined || !link.isStarted() || broker.state.kind === 'offline',
-          OPEN_TIMEOUT,
-        );
+      if (config.stateTopic !== undefined) await awaitFirstReport(link, broker);
       isOpened = true;
       const other = lease.otherHolder();
       return other === undefined ? buildFound(link) : buildBusyFailure(other);
@@ -143,6 +139,12 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     },
   };
 }
+
+const awaitFirstReport = (link: DeviceLink, broker: Broker): Promise<void> =>
+  link.waitUntil(
+    () => link.reading() !== undefined || !link.isStarted() || broker.state.kind === 'offline',
+    OPEN_TIMEOUT,
+  );
 
 function buildFound(link: DeviceLink): FoundLevel {
   const [level, amps] = [toFoundLevel(link.reading()), link.reportedAmps()];
