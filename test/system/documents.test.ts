@@ -1,5 +1,6 @@
 /** Holds README and docs to the program: links lead somewhere, commands, options, scripts and settings exist, and cheap commands run. */
 
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -179,6 +180,14 @@ describe('settings in documents', () => {
   });
 });
 
+/** Starts the built program with the words of the first such command line of a document, some of them replaced. */
+function startAsWritten(of: string, command: string, replaced: Readonly<Record<string, string>>) {
+  const written = lines.flatMap(({ path, line }) => (path === of ? listCommandWords(line) : []));
+  const words = written.find(([name, ...rest]) => name === command && rest.length > 0) ?? [];
+  const args = [join(ROOT, 'dist', 'main.js'), ...words.map((word) => replaced[word] ?? word)];
+  return stopAfterTest(startProcess(process.execPath, args));
+}
+
 describe('command lines of README', () => {
   const { blocks } = readMarkdown(readFileSync(join(ROOT, 'README.md'), 'utf8'));
   const config = blocks.find(({ text }) => text.startsWith('device:'))?.text.replace('https://…', 'https://a.example');
@@ -201,16 +210,27 @@ describe('command lines of README', () => {
   );
 
   it('its configuration is tried with its own command', async () => {
-    const line =
-      lines.find(({ path, line }) => path === 'README.md' && line.startsWith('npx gridtide try'))?.line ?? '';
-    const words = listCommandWords(line)[0] ?? [];
-    const file = await enterHouse();
-    const main = join(ROOT, 'dist', 'main.js');
-    const house = stopAfterTest(
-      startProcess(process.execPath, [main, ...words.map((word) => (word === 'gridtide.yaml' ? file : word))]),
-    );
+    const house = startAsWritten('README.md', 'try', { 'gridtide.yaml': await enterHouse() });
     expect(await house.waitForLine(/dry run: .*switched/)).toContain('dry run');
     expect(await house.terminate()).toBe(0);
+  });
+});
+
+describe('two programs of your own, as docs/start.md writes them', () => {
+  it('the service answers, and the agent decides by its signal', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'start-'));
+    afterTest(() => rm(folder, { recursive: true }));
+    const service = startAsWritten('docs/start.md', 'reference', { '8080': '0', '1440': '60' });
+    const { listening } = JSON.parse(await service.waitForLine(/listening/)) as { listening: string };
+    const login = { url: listening, usernameFile: 'username', passwordFile: 'password' };
+    const [file, loads] = [join(folder, 'gridtide.yaml'), { tank: { type: 'tank', output: { kind: 'dry-run' } } }];
+    await writeFile(file, JSON.stringify({ ...READER, service: login, loads }));
+    const secrets = lines.find(({ path, line }) => path === 'docs/start.md' && line.startsWith('echo owner'));
+    execFileSync('sh', ['-c', secrets?.line ?? 'false'], { cwd: folder });
+    const files = { 'gridtide.yaml': file, trial: join(folder, 'trial') };
+    const house = startAsWritten('docs/start.md', 'run', { ...files, '1440': '60' });
+    expect(await house.waitForLine(/"tank .*index \d+/)).toContain('priority');
+    expect([await house.terminate(), await service.terminate()]).toEqual([0, 0]);
   });
 });
 
