@@ -47,6 +47,7 @@ const plan = v.object({
   expected: v.optional(v.object({ kg: optionalFinite, cost: finite, currency: v.string() })),
   pricedUntil: optionalFinite,
   optimalityGap: finite,
+  refused: v.optional(v.object({ at: finite, starts: finite, kg: optionalFinite, cost: optionalFinite })),
 });
 const load = v.object({
   name: v.string(),

@@ -106,6 +106,17 @@ export interface ExpectedSums {
   readonly currency: string;
 }
 
+/** A newer plan that was not worth the starts it added. */
+export interface RefusedChange {
+  readonly at: Instant;
+  /** More than the plan that was kept. */
+  readonly starts: number;
+  /** Less than the plan that was kept, where the horizon has rates; below 0: more. */
+  readonly kg?: number;
+  /** The same of the bill, where prices have a weight in the plan. */
+  readonly cost?: number;
+}
+
 /** Sums in the currency of the tariff, at the load's power. */
 export interface DecisionMoney {
   readonly currency: string;
@@ -155,6 +166,8 @@ export interface Decision {
   readonly energy?: KilowattHour;
   /** While the price of now is known. */
   readonly money?: DecisionMoney;
+  /** The plan that decides was kept against a newer one. */
+  readonly refused?: RefusedChange;
 }
 
 export interface StepResult<State> {

@@ -21,6 +21,7 @@ export function buildDecision(
   const { index, rate } = citeSignal(context);
   const { job } = state;
   const money = citeMoney(context, load, state);
+  const refused = request.why === 'planned' || request.why === 'plan-waits' ? state.plan?.refused : undefined;
   return {
     load: load.name,
     at: context.now.wall,
@@ -49,6 +50,7 @@ export function buildDecision(
           energy: computeEnergy(load.powerKw, job.done),
         }),
     ...(money === undefined ? {} : { money }),
+    ...(refused === undefined ? {} : { refused }),
   };
 }
 
@@ -113,6 +115,7 @@ export function isSameDecision(a: Decision | undefined, b: Decision): boolean {
     a.priority === b.priority &&
     isEquallyFresh(a.basis, b.basis) &&
     a.job?.by === b.job?.by &&
+    (a.refused === undefined) === (b.refused === undefined) &&
     a.next?.level === b.next?.level &&
     isSameTime(a.next?.at, b.next?.at) &&
     hasShortfall(a) === hasShortfall(b)

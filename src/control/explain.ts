@@ -22,6 +22,7 @@ export function explainDecision(
     formatEnding(decision, clock),
     formatJob(decision, clock),
     formatMoneyPart(decision),
+    formatRefusal(decision),
   ].filter((part) => part !== '');
   return `${signal === '' ? '' : `${signal}: `}${body.join('; ')}`;
 }
@@ -174,6 +175,18 @@ function formatMoneyPart({ money, job, why }: Decision): string {
   const { cost, kg, currency } = money.expected;
   const spent = money.spent === undefined || money.spent === 0 ? '' : `${formatMoney(money.spent, currency)} so far, `;
   return `${spent}still to come ${formatMoney(cost, currency)}${kg === undefined ? '' : ` and ${kg.toFixed(1)} kg CO2`}`;
+}
+
+/** What a newer plan would have saved with the starts it adds. */
+function formatRefusal({ refused, money }: Decision): string {
+  if (refused === undefined) return '';
+  const { starts, kg, cost } = refused;
+  const saved = [
+    ...(kg === undefined ? [] : [kg < 0.005 ? 'less than 0.01 kg CO2' : `${kg.toFixed(2)} kg CO2`]),
+    ...(cost === undefined || money === undefined ? [] : [formatMoney(cost, money.currency)]),
+  ];
+  const more = `keeps its plan, a newer one starts ${starts === 1 ? 'once' : `${starts} times`} more`;
+  return saved.length === 0 ? more : `${more} and saves ${saved.join(' and ')}`;
 }
 
 /** The reason of a request that a limit delays, in brackets. */

@@ -1,5 +1,6 @@
 /** The JSON documents for those who watch: forecast, history, plan and totals. */
 
+import type { RefusedChange } from '../control/control-types.ts';
 import type { LoadPlan, LoadState } from '../control/state/control-state.ts';
 import { convertRate, type RateUnit } from '../domain/rate-units.ts';
 import type { Prices } from '../domain/tariff.ts';
@@ -92,9 +93,18 @@ export function buildPlanPayload(load: string, facts: PlanFacts, powerKw: number
     validUntil: job === undefined ? null : formatInstant(job.by),
     needMinutes: job === undefined ? null : roundTo(inMinutes(job.need), 1),
     mustRun: job?.forcedByDeadline ?? false,
+    refused: plan?.refused === undefined ? null : buildRefusalPayload(plan.refused),
     runs: runs.map(({ from, to }) => ({ start: formatInstant(from), end: formatInstant(to), kw: powerKw })),
   };
 }
+
+/** The newer plan that was not worth the starts it added, and what it would have saved. */
+const buildRefusalPayload = ({ at, starts, kg, cost }: RefusedChange) => ({
+  time: formatInstant(at),
+  starts,
+  kg: kg === undefined ? null : roundTo(kg, 3),
+  cost: cost === undefined ? null : roundTo(cost, 4),
+});
 
 export interface TotalsFacts {
   readonly at: Instant;

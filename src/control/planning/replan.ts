@@ -18,6 +18,7 @@ import {
 } from '../rules/step-context.ts';
 import type { Job, LoadPlan, LoadState } from '../state/control-state.ts';
 import { computeBill, getPriceGoal, type JobBill, meanMagnitude, priceJob } from './job-pricing.ts';
+import { describeRefusal, isWorthItsStarts, listRunsAhead, type PlanChange } from './keep-plan.ts';
 import { computeJobEmissions, type JobRequest, planJob } from './schedule-job.ts';
 import { planSite } from './site-planner.ts';
 import type { JobPlan, PlannedRun } from './slot-plan.ts';
@@ -60,16 +61,22 @@ function keepPlanDuringStartSpread({ now, clockJumped }: StepContext, horizon: H
   return { ...state, plan: { ...plan, generatedAt: horizon.generatedAt } };
 }
 
-function isReplanDue(context: StepContext, horizon: Horizon, { plan, level }: LoadState, job: Job): boolean {
-  if (plan === undefined || plan.by !== job.by || context.clockJumped) return true;
-  if (plan.fromProfile !== (horizon.basis === 'own-profile')) return true;
-  if (plan.generatedAt !== horizon.generatedAt || plan.pricedUntil !== findPricesEnd(context)) return true;
+function isReplanDue(context: StepContext, horizon: Horizon, state: LoadState, job: Job): boolean {
+  const { plan } = state;
+  if (plan?.generatedAt !== horizon.generatedAt || plan.pricedUntil !== findPricesEnd(context)) return true;
+  return !isPlanUsable(context, horizon, state, job);
+}
+
+/** Whether the plan is for this job, from values of this kind, not over, and followed so far. */
+function isPlanUsable(context: StepContext, horizon: Horizon, { plan, level }: LoadState, job: Job): boolean {
+  if (plan === undefined || plan.by !== job.by || context.clockJumped) return false;
+  if (plan.fromProfile !== (horizon.basis === 'own-profile')) return false;
   const last = plan.runs.at(-1);
-  if (last !== undefined && context.now.wall >= last.to) return true;
-  if (context.eventKind === 'tick') return false;
+  if (last !== undefined && context.now.wall >= last.to) return false;
+  if (context.eventKind === 'tick') return true;
   return (
-    Math.abs(job.done - expectedProgress(plan, context.now.wall)) > horizon.period &&
-    !(isRunning(level) && job.forcedByDeadline)
+    Math.abs(job.done - expectedProgress(plan, context.now.wall)) <= horizon.period ||
+    (isRunning(level) && job.forcedByDeadline)
   );
 }
 
@@ -92,12 +99,49 @@ type PlansByLoad = ReadonlyMap<string, PlanUpdate>;
 
 const planSeparately = (context: StepContext, horizon: Horizon, due: readonly PendingJob[]): PlansByLoad =>
   new Map(
-    due.map((pending) => {
-      const { request, bill } = buildPricedRequest(context, horizon, pending);
-      const plan = buildLoadPlan(context, horizon, pending, { made: planJob(request), gap: 0 });
-      return [pending.load.name, { plan, bill }];
+    due.flatMap((one) => {
+      const priced = buildPricedRequest(context, horizon, one);
+      return updatePlans(context, horizon, [{ ...priced, one, made: planJob(priced.request) }], 0);
     }),
   );
+
+interface PlannedJob {
+  readonly one: PendingJob;
+  readonly request: JobRequest;
+  readonly bill: PlanUpdate['bill'];
+  readonly made: JobPlan | undefined;
+}
+
+/** Plans made together, or the present ones where those are not worth the starts they add. */
+function updatePlans(context: StepContext, horizon: Horizon, jobs: readonly PlannedJob[], gap: number) {
+  const changes = jobs.map((job) => findChange(context, horizon, job));
+  const known = changes.filter((change) => change !== undefined);
+  const isKept = known.length === jobs.length && !isWorthItsStarts(known);
+  return jobs.map(({ one, made, bill }, i): readonly [string, PlanUpdate] => {
+    const change = changes[i];
+    if (!isKept || change === undefined)
+      return [one.load.name, { plan: buildLoadPlan(context, horizon, one, { made, gap }), bill }];
+    const { runs, madeAt, doneWhenMade, cost, optimalityGap } = change.plan;
+    const rest = { ...change.made, runs: listRunsAhead(runs, context.now.wall) };
+    const plan = buildLoadPlan(context, horizon, one, { made: rest, gap });
+    return [
+      one.load.name,
+      { plan: { ...plan, runs, madeAt, doneWhenMade, cost, optimalityGap, refused: describeRefusal(change) }, bill },
+    ];
+  });
+}
+
+/** Undefined where a load has no plan to keep, or none in its place. */
+function findChange(
+  context: StepContext,
+  horizon: Horizon,
+  { one, made, request }: PlannedJob,
+): PlanChange | undefined {
+  const { load, state, job } = one;
+  const { plan } = state;
+  if (plan === undefined || plan.runs.length === 0 || made === undefined || job.forcedByDeadline) return undefined;
+  return isPlanUsable(context, horizon, state, job) ? { load, plan, made, request } : undefined;
+}
 
 /** The request with the prices as the load's objective has them: carbon alone while none are known. */
 function buildPricedRequest(context: StepContext, horizon: Horizon, { load, state, job }: PendingJob) {
@@ -135,10 +179,12 @@ function planTogether(
   const { plans, cost, lowerBound } = planSite(shares, budget);
   const gap = lowerBound > 0 ? Math.max(0, cost / lowerBound - 1) : 0;
   return new Map(
-    priced.map(({ one, bill }, i) => [
-      one.load.name,
-      { plan: buildLoadPlan(context, horizon, one, { made: plans[i], gap }), bill },
-    ]),
+    updatePlans(
+      context,
+      horizon,
+      priced.map((job, i) => ({ ...job, made: plans[i] })),
+      gap,
+    ),
   );
 }
 

@@ -149,6 +149,31 @@ function sumValues(horizon: Horizon, { from, to }: PlannedRun): number {
   return sum;
 }
 
+export const countRunStarts = (job: Pick<JobRequest, 'running' | 'now'>, runs: readonly PlannedRun[]): number =>
+  runs.filter(({ from }) => !(job.running && from <= job.now)).length;
+
+/** What the rest of a job costs in these runs, the last as long as the need asks, with each slot at the median of it and its neighbours. */
+export function computeSmoothedCost(job: JobRequest, runs: readonly PlannedRun[]): number {
+  const { period, value } = withPrices(buildGrid(job.horizon, computeUncertaintyWeight(job)), job);
+  const { from: origin } = job.horizon;
+  const present = Math.floor((job.now - origin) / period);
+  let left: number = job.remaining;
+  let cost = countRunStarts(job, runs) * job.startCost;
+  for (const [i, { from, to }] of runs.entries()) {
+    const end = i === runs.length - 1 ? from + left : Math.min(to, from + left);
+    left -= end - from;
+    for (let slot = Math.floor((from - origin) / period); origin + slot * period < end; slot++) {
+      const start = origin + slot * period;
+      // The present slot has no neighbour before it, but two after it.
+      const first = Math.max(slot - 1, present);
+      const three = [value(first), value(first + 1), value(first + 2)];
+      const weight = three.some(Number.isNaN) ? value(slot) : three.toSorted((a, b) => a - b)[1];
+      cost += ((weight || 0) * (Math.min(end, start + period) - Math.max(from, start))) / period;
+    }
+  }
+  return cost;
+}
+
 const listStarts = ({ runs }: JobPlan, { running, now }: JobRequest): Instant[] =>
   runs.map(({ from }) => from).filter((from) => !(running && from <= now));
 

@@ -5,7 +5,7 @@ import type { ClockReading } from '../../domain/ports.ts';
 import type { OwnerThresholds } from '../../domain/thresholds.ts';
 import type { Duration, Instant, Uptime } from '../../domain/units.ts';
 import type { SignalView } from '../../signal/signal-view.ts';
-import type { Decision, ExpectedSums, Site, VehiclePresence } from '../control-types.ts';
+import type { Decision, ExpectedSums, RefusedChange, Site, VehiclePresence } from '../control-types.ts';
 import type { JobBill } from '../planning/job-pricing.ts';
 import type { PlannedRun } from '../planning/slot-plan.ts';
 
@@ -59,6 +59,8 @@ export interface LoadPlan {
   readonly pricedUntil?: Instant;
   /** By what share the plans made together cost more than if each had the power budget to itself; 0 when it has. */
   readonly optimalityGap: number;
+  /** Kept against the newest values' own plan; absent: it is theirs. */
+  readonly refused?: RefusedChange;
 }
 
 /** Every key is always there, in this order: the same state is the same bytes. */
