@@ -92,14 +92,16 @@ function createSwitchPair(load: LoadConfig, { switches }: SgReadySwitches, parts
 
 /** As a stop would leave the device, so does the death of the program; `onStop: hold` leaves it as it is. */
 function buildRelease(
-  { name, onStop, failSafe }: LoadConfig,
+  load: LoadConfig,
   config: MqttOutputConfig,
   { createReleaseBroker }: CreateOutputParts,
-): Pick<MqttOutputParts, 'createReleaseBroker'> {
+): Pick<MqttOutputParts, 'createReleaseBroker' | 'stopsUnseen'> {
+  const { name, onStop, failSafe } = load;
   if (createReleaseBroker === undefined || onStop === 'hold') return {};
   const payload = config.releasePayload ?? (failSafe === 'on' ? config.onPayload : config.offPayload);
   const will = { topic: config.commandTopic, payload, delaySeconds: RELEASE_DELAY_SECONDS, retain: false } as const;
-  return { createReleaseBroker: () => createReleaseBroker(name, will) };
+  const stopsUnseen = hasCompressor(load) && config.stateTopic === undefined && payload !== config.onPayload;
+  return { createReleaseBroker: () => createReleaseBroker(name, will), stopsUnseen };
 }
 
 const SOLE_LEASE: DeviceLease = {

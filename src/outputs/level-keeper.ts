@@ -24,6 +24,8 @@ export interface LevelKeeperParts {
   readonly isOthers?: () => boolean;
   /** A compressor whose device reports its state: once it has stopped by itself the core decides when it starts again. */
   readonly restsAfterStop: boolean;
+  /** A compressor that its release stops and that reports nothing: after a lost link it is switched off for certain, and the core decides when it starts again. */
+  readonly stopsUnseen?: boolean;
   /** Whether an on or off that is reported now and was not commanded is a person's. */
   readonly mayBePress: () => boolean;
   /** Whether the broker may have released the device without the agent's knowledge: then what it reports is no press. */
@@ -54,7 +56,7 @@ const isLevel = (reading: DeviceReading): reading is Level => reading !== 'other
 
 export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
   const { clock, link, sender, isOthers = () => false, mayBePress, report, onPress } = parts;
-  const { mayBeReleased = async () => false } = parts;
+  const { load, log, stopsUnseen = false, mayBeReleased = async () => false } = parts;
   const sent: SentCommand = { command: undefined, confirmed: undefined, isUnconfirmed: false };
   const limit = createReassertionLimit(clock);
   const reassertion = createReassertion(parts, sent, limit);
@@ -116,6 +118,13 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
     },
     async resume() {
       beQuiet(RETURN_QUIET);
+      if (stopsUnseen && sent.command?.level === 'on') {
+        log('info', `"${load}": the broker may have stopped it; off is sent, so that it rests before it starts`, {
+          load,
+        });
+        sent.command = { level: 'off' };
+        return reassertion.resend();
+      }
       const { command } = sent;
       if (mayHaveStopped(parts, sent)) return reassertion.start();
       if (command !== undefined && link.reading() !== command.level && !sender.isSending()) await reassertion.resend();

@@ -38,6 +38,8 @@ export interface MqttOutputParts {
   readonly createReleaseBroker?: () => Broker;
   /** It switches a compressor, which may not start again right after a stop. */
   readonly hasCompressor?: boolean;
+  /** It switches a compressor, is stopped by its release, and reports no state. */
+  readonly stopsUnseen?: boolean;
   /** Sends of one command; fewer where a person waits for the end of it. */
   readonly maxSends?: number;
 }

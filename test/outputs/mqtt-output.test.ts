@@ -328,6 +328,26 @@ describe('an MQTT device', () => {
       },
     );
 
+    //  fail-safe level  when the links are back  what the core is told
+    it.each([
+      ['off', ['on', 'off'], ['off']],
+      ['on', ['on', 'on'], ['on']],
+    ] as const)('and reports no state may have been released (%s) by a lost link', async (failSafe, commands, told) => {
+      const { fixture, device } = await build();
+      const { broker, lose, restore } = createBreakableBroker(fixture.broker);
+      const release = createReleaseLinks(fixture.broker);
+      const config = buildLoad(fixture.tasmotaWithoutState, { type: 'heat-pump', failSafe });
+      const parts = { ...fixture, broker, createReleaseBroker: release.create };
+      const under = createTestOutput(config, parts);
+      const news = newsOf(under);
+      expect(await under.apply('on')).toBeUndefined();
+      await fixture.pass(minutes(10));
+      lose();
+      restore();
+      await news.whenCount(1);
+      expect([news.all, device.commands]).toEqual([told, commands.map((level) => level.toUpperCase())]);
+    });
+
     //  what it reports after its return  what the core is told
     it.each([
       ['OFF', ['offline', 'off']],
