@@ -113,8 +113,8 @@ const SIGNAL_ROOT = `${ROOT}-signal`;
 export const buildSignalTopic = (region: string, signalType: string, kind: string) =>
   `${SIGNAL_ROOT}/${region}/${signalType}/${kind}`;
 
-/** Where `gridtide relay` publishes a map: which one it is, and its pieces by their number. */
-export const buildMapTopic = (signalType: string, part: 'info' | number) =>
+/** Where `gridtide relay` publishes a map: which one it is, and its pieces by their number; `+`: all of them. */
+export const buildMapTopic = (signalType: string, part: 'info' | number | '+') =>
   buildSignalTopic('map', signalType, `${part}`);
 
 export function buildTopics({ device }: Device) {

@@ -120,14 +120,14 @@ function buildPoints({ from, values, imputed, meta }: SignalBody): readonly Hist
 const parseBuiltPoint = (item: RawPoint) =>
   isPointValue(item.value) ? (item as unknown as HistoricalPoint) : undefined;
 
-interface ServiceBody {
+interface DecodableBody {
   readonly data: readonly HistoricalPoint[];
   readonly meta: unknown;
 }
 
 /** Those of the service's own answers judge units, spacing and values here too. */
 const DECODERS: {
-  readonly [Kind in SignalKind]: (body: ServiceBody, query: SignalQuery) => Outcome<RelayedAnswers[Kind]>;
+  readonly [Kind in SignalKind]: (body: DecodableBody, query: SignalQuery) => Outcome<RelayedAnswers[Kind]>;
 } = {
   index: ({ data, meta }, query) =>
     decodeIndex({ data: data.map(({ at, value }) => ({ point_time: formatInstant(at), value })), meta }, query),

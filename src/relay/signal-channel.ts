@@ -25,6 +25,8 @@ export interface SignalChannelParts<Kind extends SignalKind> {
   readonly onNews?: () => void;
   /** A message was refused; the sentence is for people. */
   readonly onRefusal?: (sentence: string) => void;
+  /** The link to the broker has begun, and the topic is being asked for. */
+  readonly onOnline?: () => void;
 }
 
 export interface SignalChannel<Kind extends SignalKind> {
@@ -36,13 +38,15 @@ export interface SignalChannel<Kind extends SignalKind> {
   read(round: Duration): Promise<RelayedSignal<Kind> | undefined>;
   /** When a valid message came last, stored ones of the broker aside. */
   lastPublishedAt(): Uptime | undefined;
+  /** Whether a valid message has come over the present link: then the broker stores it. */
+  isStored(): boolean;
   /** Why there is none, for people; `isAbsent`: the broker stores none and none has come. */
   explain(): { readonly cause: string; readonly isAbsent?: true };
   stop(): void;
 }
 
 /** A broker sends its stored message right after it has accepted a subscription. */
-const STORED_MESSAGE_WAIT = seconds(5);
+export const STORED_MESSAGE_WAIT = seconds(5);
 /** By then a relay has published what is new in a round. */
 const ROUND_DELAY = seconds(45);
 /** NATS denies subscriptions for some seconds after one of its nodes has died. */
@@ -50,6 +54,8 @@ const DENIED_WAIT = seconds(10);
 
 type Inbox<Kind extends SignalKind> = Pick<SignalChannel<Kind>, 'newestIssuedAt' | 'latest' | 'lastPublishedAt'> & {
   receive(message: BrokerMessage): void;
+  /** When a valid message came last. */
+  heardAt(): Uptime | undefined;
   /** Whether a valid message has come since, the stored one counts too. */
   hasHeardSince(start: Instant): boolean;
   /** Resolves at the next valid message. */
@@ -115,6 +121,7 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
         finishWait = finish;
       }),
     lastPublishedAt: () => publishedAt,
+    heardAt: () => heardAt,
     refusal: () => refusal,
   };
 }
@@ -122,10 +129,11 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
 const findRoundStart = (now: Instant, round: Duration) => floorTo(subtractDuration(now, ROUND_DELAY), round);
 
 export function createSignalChannel<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): SignalChannel<Kind> {
-  const { broker, clock, random, topic } = parts;
+  const { broker, clock, random, topic, onOnline } = parts;
   const inbox = createInbox(parts);
   let isDenied = false;
   let isOnline = broker.state.kind === 'online';
+  let linkedAt = 0;
 
   const poller = createPoller({
     clock,
@@ -139,14 +147,19 @@ export function createSignalChannel<Kind extends SignalKind>(parts: SignalChanne
   const askAgain = () => poller.pollAfter(milliseconds(0));
   const unwatch = broker.watchState(({ kind }) => {
     // A broker that denies something reports its state again while the link stays.
-    if (kind === 'online' && !isOnline) askAgain();
+    const hasBegun = kind === 'online' && !isOnline;
     isOnline = kind === 'online';
+    if (!hasBegun) return;
+    linkedAt = clock.now().uptime;
+    askAgain();
+    onOnline?.();
   });
 
   return {
     newestIssuedAt: inbox.newestIssuedAt,
     latest: inbox.latest,
     lastPublishedAt: inbox.lastPublishedAt,
+    isStored: () => (inbox.heardAt() ?? -1) >= linkedAt,
     async read(round) {
       if (!inbox.hasHeardSince(findRoundStart(clock.now().wall, round))) {
         askAgain();

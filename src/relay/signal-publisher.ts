@@ -31,7 +31,7 @@ import {
   SIGNAL_KINDS,
   type SignalKind,
 } from './relay-message.ts';
-import { createSignalChannel, type SignalChannel } from './signal-channel.ts';
+import { createSignalChannel, type SignalChannel, STORED_MESSAGE_WAIT } from './signal-channel.ts';
 
 export interface SignalPublisherParts {
   readonly service: Pick<ServiceClient, 'forecast' | 'signalIndex' | 'history'>;
@@ -155,6 +155,46 @@ async function publishMessage(
   };
 }
 
+interface FollowedSignal<Kind extends SignalKind> {
+  readonly topic: string;
+  readonly kind: Kind;
+  readonly query: SignalQuery;
+  readonly getPeriod: () => Duration;
+  readonly onRefusal: (sentence: string) => void;
+}
+
+/** A signal of the present round that the broker has come back without is published again: the next history is hours away. */
+function followSignal<Kind extends SignalKind>(
+  parts: SignalPublisherParts,
+  { topic, kind, query, getPeriod, onRefusal }: FollowedSignal<Kind>,
+): SignalChannel<Kind> {
+  const { broker, clock, random, publicKeys: keys } = parts;
+  const decode = (payload: Uint8Array) => decodeRelayMessage(payload, { kind, query, keys, now: clock.now().wall });
+  const restorer = createPoller({
+    clock,
+    name: topic,
+    async poll() {
+      const mayBeLost = broker.state.kind === 'online' && !channel.isStored();
+      const signal = mayBeLost && isRoundDone(channel, clock, getPeriod()) ? channel.latest() : undefined;
+      if (signal === undefined) return undefined;
+      const { isDone } = await publishMessage(parts, { topic, kind, signal, storedIssuedAt: undefined });
+      return isDone ? undefined : PUBLISH_RETRY;
+    },
+  });
+  /** What the broker stores comes first, then what the other relay publishes again. */
+  const onOnline = () => restorer.pollAfter(milliseconds(STORED_MESSAGE_WAIT + getTurn(random, FIRST_TURN_SPREAD)));
+  const channel: SignalChannel<Kind> = createSignalChannel({
+    ...{ broker, clock, random, topic, decode, onRefusal, onOnline },
+  });
+  return {
+    ...channel,
+    stop() {
+      restorer.stop();
+      channel.stop();
+    },
+  };
+}
+
 /** What the broker has not taken yet, and the round in which it was asked for. */
 interface Unpublished<Kind extends SignalKind> {
   readonly signal: RelayedSignal<Kind>;
@@ -169,12 +209,11 @@ function startStream<Kind extends SignalKind>(
   parts: SignalPublisherParts,
   { kind, query, stream }: StreamRequest<Kind>,
 ): { stop(): void } {
-  const { broker, clock, random, log, publicKeys: keys } = parts;
+  const { clock, random, log } = parts;
   const topic = buildSignalTopic(query.region, query.signalType, kind);
   const report = createTopicReports(log, topic);
-  const decode = (payload: Uint8Array) => decodeRelayMessage(payload, { kind, query, keys, now: clock.now().wall });
-  const channel = createSignalChannel({ broker, clock, random, topic, decode, onRefusal: report });
   let period = kind === 'history' ? HISTORY_PERIOD : ASSUMED_PERIOD;
+  const channel = followSignal(parts, { topic, kind, query, getPeriod: () => period, onRefusal: report });
   let unpublished: Unpublished<Kind> | undefined;
   let failures = 0;
 

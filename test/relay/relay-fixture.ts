@@ -56,7 +56,7 @@ export function createRelayWorld() {
   const account: SignalService = {
     forecast: () => answer('forecast', buildForecastAt),
     signalIndex: () => answer('index', buildIndexAt),
-    history: () => answer('history', (now) => ({ ...buildForecastAt(now), points: [] })),
+    history: () => answer('history', () => ({ ...COMMON, units: 'lbs_co2_per_mwh', points: [] })),
     ...{ myAccess: stopped, map: stopped, regionFromLoc: stopped },
     counts: () => ({ requests: asked.length, logins: 0, bytesIn: 0 }),
     skew: () => undefined,

@@ -160,6 +160,38 @@ describe('the map of a relay', () => {
   });
 
   const PIECE = buildMapTopic(TYPE, 1);
+  const PUBLISHED = 'the map of co2_moer is published in 3 pieces';
+  const LOST = 'the broker does not store every announced piece of the map: asking for it anew';
+  it.each([
+    ['lost', ''],
+    ['overwritten', 'hello'],
+  ])('is published again within two hours after one piece alone was %s', async (_, payload) => {
+    const world = createMapWorld();
+    world.startRelay(0.5);
+    await world.pass(hours(1));
+    await world.awaitMap('map-1');
+    world.bus.publish(PIECE, payload);
+    await world.pass(hours(2));
+    await expect.poll(() => world.logLines).toEqual([PUBLISHED, LOST, PUBLISHED]);
+    expect(await world.readText(await world.read())).toBe(world.service.text);
+    await world.pass(days(3));
+    expect(world.service).toMatchObject({ asked: 2, sent: 2 });
+  });
+
+  it('is published again where the broker has come back without one piece', async () => {
+    const world = createMapWorld();
+    const relay = world.startRelay(0.5);
+    await world.pass(hours(1));
+    await world.awaitMap('map-1');
+    relay.link.setOnline(false);
+    world.bus.publish(PIECE, '');
+    relay.link.setOnline(true);
+    await world.pass(minutes(1));
+    await expect.poll(() => world.bus.retained.has(PIECE)).toBe(true);
+    await world.awaitMap('map-1');
+    expect(await world.readText(await world.read())).toBe(world.service.text);
+  });
+
   type World = ReturnType<typeof createMapWorld>;
   const spoil = (world: World, topic: string, change: (bytes: Uint8Array) => Uint8Array) =>
     world.bus.publish(topic, change(world.bus.retained.get(topic)?.slice() ?? new Uint8Array()));
@@ -179,9 +211,11 @@ describe('the map of a relay', () => {
   ];
   it.each(rows)('%s ends the reading in one sentence', async (_, change, sentence) => {
     const world = createMapWorld();
-    world.startRelay(0);
+    const relay = world.startRelay(0);
     await world.pass(hours(1));
     await world.awaitMap('map-1');
+    // It would publish the map again.
+    relay.stop();
     change(world);
     const reading = world.read().then(world.readText);
     const ended = expect(reading).rejects.toThrow(sentence);

@@ -178,4 +178,32 @@ describe('what a relay publishes', () => {
     expect([world.countAsked('forecast'), openStored(world).ok]).toEqual([1, true]);
     relay.stop();
   });
+
+  it('every kind again, from one relay and without asking, after a broker has come back without what it stored', async () => {
+    const world = createRelayWorld();
+    const relays = [world.startRelay(), world.startRelay()];
+    await world.clock.runUntil(addDuration(EVENING, minutes(2)));
+    const [before, asked] = [new Map(world.broker.retained), world.asked.length];
+    expect(before.size).toBe(3);
+    world.broker.restart();
+    expect(world.broker.retained.size).toBe(0);
+    await world.clock.runUntil(addDuration(EVENING, minutes(3)));
+    expect([new Map(world.broker.retained), world.asked.length]).toEqual([before, asked]);
+    for (const relay of relays) relay.stop();
+  });
+
+  it('nothing older than the other relay has, after its own link was lost', async () => {
+    const world = createRelayWorld();
+    const [first, second] = [world.startRelay(), world.startRelay()];
+    await world.clock.runUntil(addDuration(EVENING, minutes(2)));
+    first?.link.setOnline(false);
+    await world.clock.runUntil(addDuration(EVENING, minutes(7)));
+    const stored = [...world.broker.retained];
+    world.broker.denied.add(TOPIC);
+    first?.link.setOnline(true);
+    await world.clock.runUntil(addDuration(EVENING, minutes(7.5)));
+    expect([...world.broker.retained]).toEqual(stored);
+    second?.stop();
+    first?.stop();
+  });
 });
