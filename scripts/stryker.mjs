@@ -64,6 +64,9 @@ export default {
   ignoreStatic: true,
   coverageAnalysis: 'perTest',
   dryRunTimeoutMinutes: 60,
+  // A time-out counts as noticed, so a busy machine must not cause one.
+  timeoutMS: 60_000,
+  timeoutFactor: 4,
   thresholds: { high: 90, low: 85, break: 85 },
   // Stryker rewrites a tsconfig.json with functions that TypeScript 7 does not have.
   tsconfigFile: 'none',
