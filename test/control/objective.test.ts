@@ -2,9 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { explainDecision } from '../../src/control/explain.ts';
+import { listSlotPrices } from '../../src/control/planning/job-pricing.ts';
 import type { LoadConfig } from '../../src/domain/load-types.ts';
 import type { PriceSpan, Prices } from '../../src/domain/tariff.ts';
-import { addDuration, hours, type Instant } from '../../src/domain/units.ts';
+import { addDuration, hours, type Instant, minutes } from '../../src/domain/units.ts';
 import { buildHorizon, buildSite, ControlBench, carLoad, instantFrom, ZONE } from './control-setup.ts';
 
 /** 18:00 local; the deadline 07:00 is 13 hours away. */
@@ -90,5 +91,24 @@ describe('a car that needs 4 h by 07:00, clean at 20-22, cheap from 23 on', () =
   it('a price of nothing, and below it, is a price', () => {
     const negative = buildPrices(PRICES.map((price, i) => (i === 0 ? -0.1 : price)));
     expect(plannedHours(plug({ objective: 'price', minOff: hours(0) }, negative))).toBe('18-19 1-4');
+  });
+});
+
+describe('the price of an hour whose prices change within it', () => {
+  const span = (from: number, to: number, price: number): PriceSpan => ({
+    from: addDuration(EVENING, minutes(from)),
+    to: addDuration(EVENING, minutes(to)),
+    price,
+  });
+  //  what it is, minutes and price of each span, the first two hours
+  it.each([
+    ['one after 20 minutes', [span(-60, 20, 0.6), span(20, 120, 0.3)], [0.4, 0.3]],
+    ['unknown for half an hour', [span(30, 60, 0.2), span(60, 90, 0.5), span(90, 120, 0.5)], [0.2, 0.5]],
+    ['a gap in the middle', [span(0, 15, 0.1), span(45, 60, 0.3)], [0.2, 0.2]],
+    ['known from the second hour on', [span(-60, -30, 0.9), span(60, 120, 0.3)], [0.3, 0.3]],
+    ['none known', [], [0, 0]],
+  ] as const)('%s', (_, spans, expected) => {
+    const prices = listSlotPrices(spans, { from: EVENING, period: hours(1) }, 2);
+    for (const [i, price] of expected.entries()) expect(prices[i]).toBeCloseTo(price, 9);
   });
 });
