@@ -61,6 +61,54 @@ describe('gridtide state', () => {
     expect(await readState(to)).toEqual(FILES);
   });
 
+  describe('with --secrets', () => {
+    const CONFIG = `device: cellar
+place: {latitude: 38.5, longitude: -122, timezone: America/Los_Angeles}
+service: {url: "http://127.0.0.1:9", usernameFile: username, passwordFile: keys/password, ca: /nowhere/ca.pem}
+loads: {car: {type: ev, output: {kind: dry-run}}}
+`;
+    const SETTINGS = { 'gridtide.yaml': CONFIG, username: 'owner\n', 'keys/password': 'word\n' };
+    const houseOf = (name: string) => join(folder, name, 'gridtide.yaml');
+    const readSettings = async (house: string) => {
+      const read = Object.keys(SETTINGS).map(async (path) => {
+        const file = join(folder, house, path);
+        return [path, await readFile(file, 'utf8'), ((await stat(file)).mode & 0o777).toString(8)] as const;
+      });
+      return Promise.all(read);
+    };
+    beforeEach(async () => {
+      for (const directory of ['old/keys', 'new']) await mkdir(join(folder, directory), { recursive: true });
+      for (const [path, text] of Object.entries(SETTINGS)) await writeFile(join(folder, 'old', path), text);
+    });
+
+    it('moves the configuration and the files that it names', async () => {
+      expect(await run('export', archive, '--state', from, '--config', houseOf('old'), '--secrets')).toEqual({
+        code: 0,
+        out: `3 files of ${from} and 3 files of settings in ${archive}\n`,
+        err: `/nowhere/ca.pem lies outside of ${join(folder, 'old')}: copy it yourself\n`,
+      });
+      expect((await stat(archive)).mode & 0o777).toBe(0o600);
+      const into = ['import', archive, '--state', to, '--config', houseOf('new')];
+      await writeFile(houseOf('new'), CONFIG.replace('cellar', 'fresh'));
+      const refused = await run(...into, '--secrets');
+      expect([refused.code, refused.err]).toEqual([1, `${houseOf('new')} exists; --force replaces it`]);
+      expect(await readState(to)).toEqual({});
+      expect((await run(...into, '--secrets', '--force')).code).toBe(0);
+      expect(await readSettings('new')).toEqual(Object.entries(SETTINGS).map(([path, text]) => [path, text, '600']));
+      expect(await readState(to)).toEqual(FILES);
+    });
+
+    it('has none without the flag, and an import without it leaves them in the file', async () => {
+      await run('export', archive, '--state', from, '--config', houseOf('old'));
+      const none = await run('import', archive, '--state', to, '--config', houseOf('old'), '--secrets');
+      expect([none.code, none.err]).toEqual([2, expect.stringContaining('the archive holds no configuration')]);
+      await run('export', archive, '--state', from, '--config', houseOf('old'), '--secrets', '--force');
+      expect((await run('import', archive, '--state', to)).code).toBe(0);
+      expect(await readState(to)).toEqual(FILES);
+      expect(await readdir(join(folder, 'new'))).toEqual([]);
+    });
+  });
+
   it('replaces an exported file with --force alone', async () => {
     await writeFile(archive, 'the backup of last year');
     expect(await run('export', archive, '--state', from)).toMatchObject({
@@ -98,6 +146,14 @@ describe('gridtide state', () => {
         await pack(from, 'state-manifest.json', 'control.1');
       },
       /is damaged: "control\.1" does not fit its checksum; export it again$/,
+    ],
+    [
+      'names settings that it does not hold',
+      async () => {
+        await writeFile(join(from, 'state-manifest.json'), '{"files": {}, "settings": {"../x": "gridtide.yaml"}}');
+        await pack(from, 'state-manifest.json');
+      },
+      /names "\.\.\/x" as settings, which it does not hold; export it again$/,
     ],
     [
       'holds a link',

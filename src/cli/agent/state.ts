@@ -24,8 +24,9 @@ import {
 import { loadOptionalConfig } from '../shared/load-configuration.ts';
 import { locateStateDirectory, STATE_ROW } from '../shared/state-directory.ts';
 import { VERSION } from '../shared/version.ts';
+import { copySettings, planSettings, type SettingsPaths, writeSettings } from './house-settings.ts';
 
-type Row = 'config' | 'state' | 'force';
+type Row = 'config' | 'state' | 'force' | 'secrets';
 
 export const spec: CommandSpec<Row> = {
   name: 'state',
@@ -33,11 +34,12 @@ export const spec: CommandSpec<Row> = {
   options: {
     config: { value: 'FILE', help: 'configuration with the state directory' },
     state: STATE_ROW,
-    force: { help: 'replaces the file of an export, or the state of a directory with a state already' },
+    secrets: { help: 'also the configuration and the files that it names, credentials included' },
+    force: { help: 'replaces the file of an export, or the state and settings that are there already' },
   },
   notes: [
     'The file is a gzipped tar archive of ledger, map, profile, jobs and settings of the state directory.',
-    'Configuration and credentials are not in it: copy them yourself.',
+    'Configuration and credentials are in it with --secrets alone: keep such a file as you keep a password.',
   ],
 };
 
@@ -50,6 +52,7 @@ interface Manifest {
   readonly exportedAt: string;
   /** The SHA-256 of each file. */
   readonly files: Readonly<Record<string, string>>;
+  readonly settings?: SettingsPaths;
 }
 
 async function hashFile(path: string): Promise<string> {
@@ -122,7 +125,11 @@ async function exportState(args: Arguments<Row>, terminal: Terminal): Promise<nu
     terminal.err('the agent is running: what it saves from now on is not in the file\n');
   await withScratch(async (directory) => {
     const files = await copyState(disk, directory, names);
-    const manifest: Manifest = { program: 'gridtide', version: VERSION, exportedAt: new Date().toISOString(), files };
+    const count = formatCount(Object.keys(files).length, 'file');
+    const settings = args.flag('secrets') ? await copySettings(args, terminal, directory) : {};
+    for (const name of Object.keys(settings)) files[name] = await hashFile(join(directory, name));
+    const exportedAt = new Date().toISOString();
+    const manifest: Manifest = { program: 'gridtide', version: VERSION, exportedAt, files, settings };
     await writeFile(join(directory, MANIFEST), `${JSON.stringify(manifest, null, 1)}\n`);
     const unfinished = `${target}.unfinished`;
     try {
@@ -134,7 +141,8 @@ async function exportState(args: Arguments<Row>, terminal: Terminal): Promise<nu
       if (error instanceof JobError) throw error;
       throw new JobError(`${target} cannot be written: ${fileErrorText(error)}; name a file in a directory of yours`);
     }
-    terminal.out(`${formatCount(Object.keys(files).length, 'file')} of ${state} in ${target}\n`);
+    const more = args.flag('secrets') ? ` and ${formatCount(Object.keys(settings).length, 'file')} of settings` : '';
+    terminal.out(`${count} of ${state}${more} in ${target}\n`);
   });
   return 0;
 }
@@ -145,6 +153,9 @@ async function readManifest(directory: string, archive: string): Promise<Manifes
   if (text === undefined)
     throw new JobError(`${archive} is no whole state: it lacks ${MANIFEST}; make it with gridtide state export`);
   const manifest = JSON.parse(text) as Manifest;
+  for (const name of Object.keys(manifest.settings ?? {}))
+    if (!Object.hasOwn(manifest.files, name))
+      throw new JobError(`${archive} names "${name}" as settings, which it does not hold; export it again`);
   for (const name of await readdir(directory)) {
     const isListed = name === MANIFEST || Object.hasOwn(manifest.files, name);
     if (!isListed || !(await lstat(join(directory, name))).isFile())
@@ -185,8 +196,13 @@ async function putFile(disk: Disk, name: string, path: string): Promise<void> {
   }
 }
 
-async function importState(args: Arguments<Row>, terminal: Terminal): Promise<number> {
-  const archive = resolve(args.positionals[0] ?? '');
+interface PresentState {
+  readonly state: string;
+  readonly disk: Disk;
+  readonly present: readonly string[];
+}
+
+async function openForImport(args: Arguments<Row>, terminal: Terminal): Promise<PresentState> {
   const state = await locateState(args, terminal);
   const disk = createSharedFileDisk(state);
   if ((await findOtherAgent(disk)) !== undefined)
@@ -194,12 +210,28 @@ async function importState(args: Arguments<Row>, terminal: Terminal): Promise<nu
   const present = await listState(disk);
   if (present.length > 0 && !args.flag('force'))
     throw new JobError(`${state} holds a state already (${formatCount(present.length, 'file')}); --force replaces it`);
+  return { state, disk, present };
+}
+
+async function importState(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  const archive = resolve(args.positionals[0] ?? '');
+  let open = await openForImport(args, terminal);
   await withScratch(async (directory) => {
-    const { files, exportedAt, version } = await unpack(archive, directory);
-    for (const name of Object.keys(files)) await putFile(disk, name, join(directory, name));
-    for (const name of present) if (!Object.hasOwn(files, name)) await disk.remove(name);
-    const count = formatCount(Object.keys(files).length, 'file');
-    terminal.out(`${count} of ${exportedAt} (gridtide ${version}) imported into ${state}\n`);
+    const { files, settings = {}, exportedAt, version } = await unpack(archive, directory);
+    let more = '';
+    if (args.flag('secrets')) {
+      const targets = await planSettings(settings, args, terminal);
+      await writeSettings(targets, directory);
+      // The imported configuration may name a state directory of its own.
+      open = await openForImport(args, terminal);
+      more = `, with ${[...targets.values()].join(', ')}`;
+    }
+    const { state, disk, present } = open;
+    const names = Object.keys(files).filter((name) => !Object.hasOwn(settings, name));
+    for (const name of names) await putFile(disk, name, join(directory, name));
+    for (const name of present) if (!names.includes(name)) await disk.remove(name);
+    const count = formatCount(names.length, 'file');
+    terminal.out(`${count} of ${exportedAt} (gridtide ${version}) imported into ${state}${more}\n`);
   });
   return 0;
 }

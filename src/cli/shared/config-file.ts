@@ -3,7 +3,7 @@
 import { access } from 'node:fs/promises';
 import type { Terminal } from './command.ts';
 
-const LOCAL_FILE = 'gridtide.yaml';
+export const LOCAL_FILE = 'gridtide.yaml';
 
 /** Whether a file exists; one in a directory that this user may not enter counts, so that reading it explains the problem. */
 const exists = (file: string) =>
