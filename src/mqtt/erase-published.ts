@@ -1,7 +1,7 @@
 /** Erases what an agent has left at the broker: its retained topics and its Home Assistant entities. */
 
 import type { Config } from '../config/config.ts';
-import type { Broker, BrokerMessage } from '../domain/ports.ts';
+import type { Broker } from '../domain/ports.ts';
 import { listDiscoveryTopics } from './home-assistant.ts';
 import { readStored } from './stored-messages.ts';
 import { buildTopics } from './topics.ts';
@@ -17,8 +17,6 @@ export type Erasure =
 /** More topics of the agent that are stored now; a text is the filter that the broker denies reading. */
 export type TopicSearch = () => Promise<readonly string[] | string>;
 
-const readText = ({ payload }: BrokerMessage) => new TextDecoder().decode(payload);
-
 /** The filters under which an agent's retained messages lie. They share no topic. */
 function listFilters(config: Config): string[] {
   const { base, load } = buildTopics(config);
@@ -32,7 +30,8 @@ async function findStored(broker: Broker, config: Config): Promise<readonly stri
     const stored = await readStored(broker, filter);
     if (stored === undefined) return { kind: 'unreadable', filter };
     for (const message of stored.values()) {
-      if (message.topic === availability && readText(message) === 'online') return { kind: 'running' };
+      if (message.topic === availability && new TextDecoder().decode(message.payload) === 'online')
+        return { kind: 'running' };
       topics.push(message.topic);
     }
   }

@@ -13,7 +13,6 @@ const CONFIG_PATH = LOCAL_FILE;
 export type SettingsPaths = Readonly<Record<string, string>>;
 
 const isInside = (path: string) => path !== '' && !isAbsolute(path) && path.split('/').every((part) => part !== '..');
-const readErrorCode = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /** Copies them into a directory. One that lies elsewhere or is not there yet is named and left out. */
 export async function copySettings(
@@ -40,8 +39,8 @@ export async function copySettings(
     const path = relative(dirname(file), from);
     if (!isInside(path)) terminal.err(`${from} lies outside of ${dirname(file)}: copy it yourself\n`);
     else
-      await add(from, path).catch((error: unknown) => {
-        if (readErrorCode(error) !== 'ENOENT')
+      await add(from, path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT')
           throw new JobError(`${from}: ${fileErrorText(error)}; run this as a user who may read it`);
         terminal.err(`${from} is not there, so the file has none\n`);
       });
