@@ -14,6 +14,7 @@ import type { DeviceStatus } from '../outputs/output.ts';
 import type { AgentContext } from './agent-context.ts';
 import { awaitBroker } from './await-broker.ts';
 import { createControlLoop } from './control-loop.ts';
+import { createExpectedRuns } from './expected-runs.ts';
 import type { Part } from './lifecycle.ts';
 import { createLoadOutputs, type LoadOutputs } from './load-outputs.ts';
 import { createMeterCheck } from './meter-check.ts';
@@ -47,6 +48,8 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
   const recorder = createStepRecorder({
     ...{ ...parts, log },
     timezone: site.timezone,
+    loads: site.loads,
+    findExpectedRuns: createExpectedRuns(config.ties),
     rateUnit: getRateUnit(config),
     hasBroker: config.mqtt !== undefined,
   });

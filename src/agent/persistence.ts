@@ -2,7 +2,9 @@
 
 import type { ControlState } from '../control/step.ts';
 import type { ClockReading } from '../domain/ports.ts';
-import { type Duration, durationBetween, type Uptime } from '../domain/units.ts';
+import { type Duration, durationBetween, type Instant, type Uptime } from '../domain/units.ts';
+import { buildSignalView } from '../signal/freshness.ts';
+import type { TieRule } from '../signal/percentile-index.ts';
 import { decodeSignalData, encodeSignalData } from '../signal/signal-codec.ts';
 import { rebuildExpected, type SignalData } from '../signal/signal-store.ts';
 import { decodeControlState, encodeControlState } from './control-state-codec.ts';
@@ -157,3 +159,11 @@ async function loadSignal(
   note(decoded.note);
   return undefined;
 }
+
+/** What a saved signal says now, to a reader of the saved state. */
+export const viewSavedSignal = (signalData: SignalData, ties: TieRule, now: Instant) =>
+  buildSignalView(
+    signalData,
+    { wall: now, uptime: 0 as Uptime, trusted: true },
+    { ties, ownRegion: signalData.region },
+  );

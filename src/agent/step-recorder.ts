@@ -3,16 +3,21 @@
 import type { Decision } from '../control/control-types.ts';
 import { explainDecision } from '../control/explain.ts';
 import type { ControlState } from '../control/step.ts';
+import type { LoadConfig } from '../domain/load-types.ts';
 import type { Log } from '../domain/ports.ts';
 import type { RateUnit } from '../domain/rate-units.ts';
 import { type Duration, minutes } from '../domain/units.ts';
 import type { Monitor } from '../mqtt/monitor.ts';
 import type { StepReport } from './control-loop.ts';
+import type { createExpectedRuns } from './expected-runs.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import type { Persistence } from './persistence.ts';
 
 export interface StepRecorderParts {
   readonly timezone: string;
+  /** In the order of the site. */
+  readonly loads: readonly LoadConfig[];
+  readonly findExpectedRuns: ReturnType<typeof createExpectedRuns>;
   readonly rateUnit: RateUnit;
   readonly log: Log;
   readonly ledger: LedgerWriter;
@@ -36,6 +41,8 @@ const AT_ONCE = minutes(0);
 
 export function createStepRecorder({
   timezone,
+  loads,
+  findExpectedRuns,
   rateUnit,
   log,
   ledger,
@@ -62,7 +69,11 @@ export function createStepRecorder({
       const { state, event, now } = report;
       let hasNews = false;
       for (const decision of report.decisions) if (recordDecision(decision, now)) hasNews = true;
-      for (const load of state.loads) monitor.publishControl(load.name, load);
+      for (const [i, one] of state.loads.entries()) {
+        const load = hasBroker ? loads[i] : undefined;
+        const expected = load && findExpectedRuns(load, state, state.view?.horizon);
+        monitor.publishControl(one.name, { ...one, ...(expected && { expected }) });
+      }
       if (event.kind === 'confirmed') ledger.recordLevel(event.load, event.level, now);
       const atMost = !hasBroker && hasNews ? AT_ONCE : getSaveInterval(report);
       persistence.saveControl(state, { now, jobs: ledger.recordedJobs(), atMost });

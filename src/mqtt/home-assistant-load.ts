@@ -38,6 +38,10 @@ function buildStateEntities(load: LoadConfig, topics: Topics): Record<string, En
   const topic = topics.load(load.name);
   const common = { state_topic: topic, ...buildDeviceAvailability(load, topics) };
   const timestamp = { ...common, platform: 'sensor', device_class: 'timestamp' };
+  const nextRun = {
+    ...{ ...timestamp, json_attributes_topic: topic },
+    json_attributes_template: '{{ {"expected": value_json.nextIsExpected} | tojson }}',
+  };
   return {
     running: {
       ...common,
@@ -59,8 +63,8 @@ function buildStateEntities(load: LoadConfig, topics: Topics): Record<string, En
       name: 'Next change',
       value_template: '{{ value_json.next.at if value_json.next else None }}',
     },
-    next_start: { ...timestamp, name: 'Next start', value_template: '{{ value_json.nextStart }}' },
-    next_end: { ...timestamp, name: 'Next end', value_template: '{{ value_json.nextEnd }}' },
+    next_start: { ...nextRun, name: 'Next start', value_template: '{{ value_json.nextStart }}' },
+    next_end: { ...nextRun, name: 'Next end', value_template: '{{ value_json.nextEnd }}' },
     problem: {
       platform: 'binary_sensor',
       state_topic: topic,

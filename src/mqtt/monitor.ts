@@ -180,13 +180,14 @@ function createPublishers(
   } satisfies Partial<Monitor>;
 }
 
-/** The core replaces what it changes and keeps the rest. */
-const isSameControl = (before: ControlFacts | undefined, { job, plan, paused, thresholds }: ControlFacts): boolean =>
+/** The core replaces what it changes and keeps the rest; expected runs are found anew each time. */
+const isSameControl = (before: ControlFacts | undefined, facts: ControlFacts): boolean =>
   before !== undefined &&
-  before.job === job &&
-  before.plan === plan &&
-  before.paused === paused &&
-  before.thresholds === thresholds;
+  before.job === facts.job &&
+  before.plan === facts.plan &&
+  before.paused === facts.paused &&
+  before.thresholds === facts.thresholds &&
+  JSON.stringify(before.expected) === JSON.stringify(facts.expected);
 
 /** The document of each load, from its last decision, the last status of its device, its plan and the day's energy. */
 function createLoadDocuments(config: Config, publish: (load: string, document: object) => void) {

@@ -11,9 +11,7 @@ import { formatInstant, type Instant, inMinutes, RATE_UNITS } from '../domain/un
 import type { DeviceStatus } from '../outputs/output.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 import { acceptsCommands, listCommandLevels } from './parse-command.ts';
-import { type ControlFacts, listPlannedRuns, roundTo } from './watcher-payloads.ts';
-
-const formatTimeOrNull = (at: Instant | undefined) => (at === undefined ? null : formatInstant(at));
+import { type ControlFacts, type ExpectedRun, formatTimeOrNull, listPlannedRuns, roundTo } from './watcher-payloads.ts';
 
 /** In which unit rates are published. */
 export const getRateUnit = ({ units, place }: Pick<Config, 'units' | 'place'>): RateUnit =>
@@ -54,15 +52,18 @@ export interface LoadFacts {
   readonly energyTodayKwh?: number;
 }
 
-/** When it starts and ends next: by its plan, else by the next change that the decision foresees. */
-function findNextRun({ at, level, next }: Decision, control: ControlFacts | undefined) {
-  const ahead = listPlannedRuns(control ?? {}).filter(({ to }) => to > at);
-  const present = isRunning(level) ? ahead.find(({ from }) => from <= at) : undefined;
-  const following = ahead.find(({ from }) => from > at);
+/** When it starts and ends next: by its plan, else by the next change that the decision foresees, else as expected by the forecast. */
+function findNextRun({ at, level, next }: Decision, { expected = [], ...control }: Partial<ControlFacts> = {}) {
+  const planned = listPlannedRuns(control);
+  const isExpected = planned.length === 0 && next === undefined && expected.length > 0;
+  const runs: readonly ExpectedRun[] = isExpected ? expected : planned;
+  const ahead = runs.filter(({ to = Infinity }) => to > at);
+  const present = isRunning(level) ? ahead.find(({ from = at }) => from <= at) : undefined;
+  const following = ahead.find(({ from = at }) => from > at);
   const change = next === undefined ? {} : isRunning(next.level) ? { start: next.at } : { end: next.at };
   const start = following?.from ?? change.start;
   const end = isRunning(level) ? (present?.to ?? change.end) : following?.to;
-  return { nextStart: formatTimeOrNull(start), nextEnd: formatTimeOrNull(end) };
+  return { nextStart: formatTimeOrNull(start), nextEnd: formatTimeOrNull(end), nextIsExpected: isExpected };
 }
 
 function convertDecisionRate({ rate }: Decision, unit: RateUnit) {

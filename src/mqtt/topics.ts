@@ -71,13 +71,13 @@ export const TOPICS = {
     'loads/<load>',
     'retained',
     'with each change',
-    'the decision: `level`, `told` (sent to the device), `confirmed` (reported by the device), `text` (the reason in words), `why` (the reason as a code), `basis`, `priority`, `job`, `override` and `overrideLevel`, `paused`, `onBelow` and `offAbove` (as in use), `powerKw`, `energyTodayKwh`, `index` and `rate` as they were at the decision, at `time` (the present ones stand in `signal`), `nextStart`, `nextEnd`, `money` (price, what the job has cost and will, with a tariff)',
+    'the decision: `level`, `told` (sent to the device), `confirmed` (reported by the device), `text` (the reason in words), `why` (the reason as a code), `basis`, `priority`, `job`, `override` and `overrideLevel`, `paused`, `onBelow` and `offAbove` (as in use), `powerKw`, `energyTodayKwh`, `index` and `rate` as they were at the decision, at `time` (the present ones stand in `signal`), `nextStart`, `nextEnd`, `nextIsExpected` (true for a load without a goal, whose next run is expected by the forecast and not decided), `money` (price, what the job has cost and will, with a tariff)',
   ),
   plan: row(
     'loads/<load>/plan',
     'retained',
-    'with each new plan',
-    'the planned `runs` of the present job with `start`, `end` and `kw`, its deadline `by`, and when it was made',
+    'with each new plan, and when a forecast moves expected runs',
+    'the planned `runs` of the present job with `start`, `end` and `kw`, its deadline `by`, and when it was made; of a load without a goal the next runs `expected` if the rates come as forecast: `start` is null for one that runs already, `end` for one that lasts to the end of what the forecast ranks',
   ),
   health: row(
     'health',

@@ -8,6 +8,8 @@ import { type Duration, formatInstant, type Instant, inMinutes, RATE_UNITS } fro
 import type { Total } from '../ledger/load-totals.ts';
 import type { Horizon } from '../signal/signal-view.ts';
 
+export const formatTimeOrNull = (at: Instant | undefined) => (at === undefined ? null : formatInstant(at));
+
 export const roundTo = (value: number, digits: number) => Number(value.toFixed(digits));
 
 /** Rates in the owner's unit; another signal keeps the unit of the service. */
@@ -73,16 +75,26 @@ export function buildPricesPayload({ currency, spans }: Prices) {
 /** The present job of a load and its schedule. */
 type PlanFacts = Pick<LoadState, 'job' | 'plan'>;
 
+/** Of a load without a goal, if the rates come as forecast. */
+export interface ExpectedRun {
+  /** Absent: it runs already. */
+  readonly from?: Instant;
+  /** Absent: it runs at the end of what the forecast ranks. */
+  readonly to?: Instant;
+}
+
 /** And what its owner has set. */
-export type ControlFacts = PlanFacts & Pick<LoadState, 'paused' | 'thresholds'>;
+export interface ControlFacts extends PlanFacts, Pick<LoadState, 'paused' | 'thresholds'> {
+  readonly expected?: readonly ExpectedRun[];
+}
 
 /** Runs that are of the present job. */
 export const listPlannedRuns = ({ job, plan }: Partial<PlanFacts>): LoadPlan['runs'] =>
   job === undefined || plan?.by !== job.by ? [] : plan.runs;
 
 /** `…/loads/<load>/plan`. Progress is in the document of the load, so that this one changes with the plan alone. */
-export function buildPlanPayload(load: string, facts: PlanFacts, powerKw: number) {
-  const { job, plan } = facts;
+export function buildPlanPayload(load: string, facts: PlanFacts & Pick<ControlFacts, 'expected'>, powerKw: number) {
+  const { job, plan, expected = [] } = facts;
   const runs = listPlannedRuns(facts);
   return {
     load,
@@ -95,6 +107,11 @@ export function buildPlanPayload(load: string, facts: PlanFacts, powerKw: number
     mustRun: job?.forcedByDeadline ?? false,
     refused: plan?.refused === undefined ? null : buildRefusalPayload(plan.refused),
     runs: runs.map(({ from, to }) => ({ start: formatInstant(from), end: formatInstant(to), kw: powerKw })),
+    expected: expected.map(({ from, to }) => ({
+      start: formatTimeOrNull(from),
+      end: formatTimeOrNull(to),
+      kw: powerKw,
+    })),
   };
 }
 

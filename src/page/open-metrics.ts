@@ -76,7 +76,7 @@ export function formatOpenMetrics(documents: Documents): string {
     formatFamily(
       'gridtide_load_next_start_seconds',
       'gauge',
-      'Planned next start, Unix time.',
+      'Next start as planned, or as expected by the forecast, Unix time.',
       perLoad(({ nextStart }) => toSeconds(nextStart)),
     ),
     formatFamily('gridtide_energy_kilowatthours', 'counter', 'Energy of the load.', perTotal('energyKwh')),

@@ -1,13 +1,14 @@
 /** Builds the documents of a house from its state directory: for a page without a broker, and for the runs of the past. */
 
 import { createDocumentStore } from '../agent/document-store.ts';
-import { loadSavedState } from '../agent/persistence.ts';
+import { createExpectedRuns } from '../agent/expected-runs.ts';
+import { loadSavedState, viewSavedSignal } from '../agent/persistence.ts';
 import { collectSeenValues, findYesterday } from '../agent/series-publisher.ts';
 import type { Config } from '../config/config.ts';
 import { explainDecision } from '../control/explain.ts';
 import { createDayFormatter, findNextDayStart } from '../domain/local-day.ts';
 import { type Disk, DiskError } from '../domain/ports.ts';
-import { days, formatInstant, type Instant, subtractDuration, type Uptime } from '../domain/units.ts';
+import { days, formatInstant, type Instant, subtractDuration } from '../domain/units.ts';
 import type { Entry } from '../ledger/entries.ts';
 import { createHouseTotals } from '../ledger/house-totals.ts';
 import { listLedgerFiles, readLedgerMonths } from '../ledger/ledger-files.ts';
@@ -18,7 +19,6 @@ import {
   buildPlanPayload,
   buildTotalsPayload,
 } from '../mqtt/watcher-payloads.ts';
-import { buildSignalView } from '../signal/freshness.ts';
 
 export interface SavedHouse {
   /** When the agent saved it last. */
@@ -35,21 +35,23 @@ export async function readSavedHouse(disk: Disk, config: Config, version: string
     note: () => {},
   });
   const documents: Record<string, unknown> = {};
-  const moment = { wall: now, uptime: 0 as Uptime, trusted: true };
-  const view = signalData && buildSignalView(signalData, moment, { ties: config.ties, ownRegion: signalData.region });
+  const view = signalData && viewSavedSignal(signalData, config.ties, now);
   if (view?.horizon !== undefined) documents.forecast = buildForecastPayload(view.horizon, view.region, unit);
   const seen = collectSeenValues(signalData, findYesterday(createDayFormatter(config.place.timezone), now), now);
   if (seen !== undefined) documents.history = buildHistoryPayload(seen, unit);
   const info = { startedAt: now, ...(view?.region === undefined ? {} : { region: view.region }) };
   documents.info = { ...buildInfoPayload(info, config, version), startedAt: null };
+  const findExpectedRuns = createExpectedRuns(config.ties);
   for (const state of control?.state.loads ?? []) {
     const { name, decision } = state;
     const load = config.loads.find((one) => one.name === name);
     if (load === undefined) continue;
-    documents[`loads/${name}/plan`] = buildPlanPayload(name, state, load.powerKw);
+    const expected = control && findExpectedRuns(load, control.state, view?.horizon);
+    const facts = { ...state, ...(expected && { expected }) };
+    documents[`loads/${name}/plan`] = buildPlanPayload(name, facts, load.powerKw);
     if (decision === undefined) continue;
     const text = explainDecision(decision, config.place.timezone, unit);
-    documents[`loads/${name}`] = buildLoadPayload(decision, text, { unit, load, control: state });
+    documents[`loads/${name}`] = buildLoadPayload(decision, text, { unit, load, control: facts });
   }
   const totals = await readTotals(disk, config, now);
   if (totals !== undefined) documents.totals = totals;

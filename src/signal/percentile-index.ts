@@ -76,3 +76,15 @@ export function computeLocalIndex(points: readonly Point[], period: Duration, no
     flat: equal === pool,
   };
 }
+
+/** The percentile of each value ahead among the 24 hours from it on, up to where those are known; NaN where it is missing or says nothing. */
+export function rankAhead(values: readonly number[], period: Duration, ties: TieRule): number[] {
+  const pool = Math.round(POOL_LENGTH / period);
+  const least = Math.ceil(LEAST_COVERAGE / period);
+  return values.slice(0, Math.max(0, values.length - least + 1)).map((present, slot) => {
+    const ahead = values.slice(slot, slot + pool).filter(Number.isFinite);
+    const { below, equal } = countRanks(ahead, present);
+    if (ahead.length < least || equal === 0 || equal === ahead.length) return Number.NaN;
+    return (100 * (below + { strict: 0, mid: equal / 2, weak: equal }[ties])) / ahead.length;
+  });
+}

@@ -4,7 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { Instant } from '../../src/domain/units.ts';
 import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
+import { startMqttSpy } from '../doubles/mqtt-spy.ts';
 import { startProcess } from '../doubles/running-process.ts';
 import { stopAfterTest } from '../doubles/stop-after-test.ts';
 import { sampleDecision, startMonitorFixture } from '../mqtt/monitor-fixture.ts';
@@ -38,6 +40,23 @@ describeWithMosquitto('gridtide why --watch', () => {
     if (flags.length > 0) expect(JSON.parse(line)).toMatchObject({ load: 'car', level: 'off', why: 'dirty' });
     else expect(line).toMatch(/^\d\d:\d\d {2}car off: index 61: too dirty$/);
     expect(await watch.terminate()).toBe(0);
+  });
+
+  it('prints the next start that the forecast lets expect, without it', async () => {
+    const mosquitto = stopAfterTest(await startMosquitto());
+    const { monitor } = stopAfterTest(startMonitorFixture(mosquitto.url));
+    const folder = await writeConfig(mosquitto.url);
+    const from = (Date.now() + 6 * 3_600_000) as Instant;
+    const facts = { job: undefined, plan: undefined, paused: false, thresholds: undefined };
+    monitor.publishControl('car', { ...facts, expected: [{ from }] });
+    monitor.publishDecision(sampleDecision({ level: 'off', wanted: 'off', why: 'dirty' }), 'index 61: too dirty');
+    const spy = stopAfterTest(await startMqttSpy(mosquitto.url));
+    await spy.waitFor(({ text }) => text.includes('too dirty'));
+    await spy.waitFor(({ text }) => text === 'online');
+    const options = ['--config', join(folder, 'gridtide.yaml'), '--state', join(folder, 'state')];
+    const why = stopAfterTest(startProcess(process.execPath, [MAIN, 'why', 'car', ...options]));
+    expect(await why.exit()).toBe(0);
+    expect(why.lines.join('\n')).toMatch(/next: on expected at \S+( \S+)?, by the forecast/);
   });
 
   it('says so where there is no broker', async () => {

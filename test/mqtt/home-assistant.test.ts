@@ -55,6 +55,7 @@ const COMMON = [
   'availability',
   'availability_mode',
   'json_attributes_topic',
+  'json_attributes_template',
   'entity_category',
   'default_entity_id',
 ];

@@ -4,13 +4,14 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { formatRate, type RateUnit } from '../../src/domain/rate-units.ts';
 import { type Duration, type Instant, minutes } from '../../src/domain/units.ts';
+import { buildLoadPayload } from '../../src/mqtt/payloads.ts';
 import { formatTopicReference, TOPICS, type TopicRow } from '../../src/mqtt/topics.ts';
 import { buildForecastPayload, buildPlanPayload, buildTotalsPayload } from '../../src/mqtt/watcher-payloads.ts';
 import type { Horizon } from '../../src/signal/signal-view.ts';
 import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { startMqttSpy } from '../doubles/mqtt-spy.ts';
 import { stopAfterTest } from '../doubles/stop-after-test.ts';
-import { startMonitorFixture } from './monitor-fixture.ts';
+import { buildMonitorConfig, sampleDecision, startMonitorFixture } from './monitor-fixture.ts';
 
 const NOON = Date.parse('2026-03-01T20:00:00Z') as Instant;
 const at = (minute: number) => (NOON + minute * 60_000) as Instant;
@@ -145,6 +146,23 @@ describe('the documents of those who watch', () => {
 
   it('show no plan of a job that is over', () =>
     expect(buildPlanPayload('car', { ...PLAN, job: { ...PLAN.job, by: at(2000) } }, 7.2).runs).toEqual([]));
+
+  it('name the next run of a load without a goal as expected, also of one that runs already', () => {
+    const [, load] = buildMonitorConfig('mqtt://127.0.0.1').loads;
+    if (load === undefined) throw new Error('the second load has no goal');
+    const control = {
+      ...{ job: undefined, plan: undefined, paused: false, thresholds: undefined },
+      expected: [{ to: at(30) }, { from: at(240) }],
+    };
+    expect(buildPlanPayload('heating', control, 3).expected).toEqual([
+      { start: null, end: '2026-03-01T20:30:00+00:00', kw: 3 },
+      { start: '2026-03-02T00:00:00+00:00', end: null, kw: 3 },
+    ]);
+    const decision = sampleDecision({ load: 'heating', at: NOON, level: 'recommend' });
+    expect(buildLoadPayload(decision, '', { unit: 'g/kWh', load, control })).toMatchObject({
+      ...{ nextStart: '2026-03-02T00:00:00+00:00', nextEnd: '2026-03-01T20:30:00+00:00', nextIsExpected: true },
+    });
+  });
 
   it('sum the day, the month and all of it', () => {
     const total = (span: string, load: string, saved: number) => ({

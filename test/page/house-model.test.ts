@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
   buildSentence,
-  buildTimeline,
   createClockFormat,
   findExpectedRuns,
   type House,
   type LoadDocument,
+  listTimeSpans,
 } from '../../src/page/browser/house-model.ts';
 
 const HOUR = 3_600_000;
@@ -20,12 +20,7 @@ const load = (more: Partial<LoadDocument> = {}): LoadDocument => ({
   ...{ energyKwh: null, energyTodayKwh: null, ...more },
 });
 
-/** Dirty hours around a clean night from 02:00 to 06:00 and a clean half hour at 00:00, and enough of the next day to rank them. */
 function buildHouse(loads: Readonly<Record<string, LoadDocument>>, plans: House = {}): House {
-  const values = Array.from({ length: 48 * 2 }, (_, i) => {
-    const hour = (19.5 + i / 2) % 24;
-    return (hour >= 2 && hour < 6) || hour === 0 ? 100 : 600;
-  });
   const names = Object.keys(loads);
   return {
     info: {
@@ -35,7 +30,6 @@ function buildHouse(loads: Readonly<Record<string, LoadDocument>>, plans: House 
         ...{ hasGoal: name === 'car', observeOnly: false },
       })),
     },
-    forecast: { from: at(0), periodSeconds: 1_800, units: 'lb/MWh', values },
     ...Object.fromEntries(names.map((name) => [`loads/${name}`, loads[name]])),
     ...plans,
   };
@@ -64,33 +58,30 @@ describe('what the house will do', () => {
       { job: { ...JOB, shortfallMinutes: 26 }, running: true, why: 'must-run' },
       'Car runs, 26 min short by 07:00.',
     ],
-    ['tank', {}, 'Tank waits for cleaner hours, expected from 00:00.'],
-    ['tank', { running: true, why: 'clean' }, 'Tank runs, expected until 20:00.'],
-    ['tank', { running: true, why: 'clean', onBelow: 97, offAbove: 98 }, 'Tank runs.'],
-    ['tank', { onBelow: 0, offAbove: 1 }, 'Tank waits for cleaner hours.'],
+    ['tank', {}, 'Tank waits for cleaner hours.'],
+    ['tank', { nextStart: at(4.5), nextEnd: at(5) }, 'Tank waits until 00:00.'],
+    ['tank', { nextStart: at(4.5), nextIsExpected: true }, 'Tank waits for cleaner hours, expected from 00:00.'],
+    ['tank', { running: true, nextEnd: at(0.5), nextIsExpected: true }, 'Tank runs, expected until 20:00.'],
+    ['tank', { running: true, why: 'clean' }, 'Tank runs.'],
     ['tank', { override: 'off', why: 'override', until: at(2) }, 'Tank is off by you until 21:30.'],
     ['tank', { why: 'paused', paused: true }, 'Tank is paused by you at its fail-safe level.'],
   ];
   it.each(rows)('%s %j: %s', (name, document, sentence) => {
     const house = buildHouse({ [name]: load(document) }, PLAN);
-    expect(buildSentence(house, { now: NOW, format, timeline: buildTimeline(house) })).toBe(sentence);
+    expect(buildSentence(house, { now: NOW, format })).toBe(sentence);
   });
 });
 
 describe('runs by the forecast', () => {
-  const find = (document: Partial<LoadDocument>, name = 'tank') => {
-    const house = buildHouse({ [name]: load(document) });
-    const [config] = house.info?.loads ?? [];
-    if (config === undefined) throw new Error('the house has one load');
-    const runs = findExpectedRuns(house, buildTimeline(house), config, NOW);
-    return runs.map(({ from, to }) => `${format.time(from)}–${format.time(to)}`);
-  };
-
-  it('lists the clean hours ahead, as far as they can be ranked', () => {
-    expect(find({})).toEqual(['00:00–00:30', '02:00–06:00', '00:00–00:30']);
-  });
-
-  it('leaves a load alone that goes by a plan, by hand, or is paused', () => {
-    expect([find({}, 'car'), find({ override: 'on' }), find({ why: 'paused' })]).toEqual([[], [], []]);
+  it('are those that the agent expects, but no past ones', () => {
+    const expected = [
+      { start: at(-4), end: at(-1) },
+      { start: null, end: at(1) },
+      { start: at(6.5), end: at(10.5) },
+      { start: at(28.5), end: null },
+    ];
+    const runs = findExpectedRuns(buildHouse({}, { 'loads/tank/plan': { runs: [], expected } }), 'tank', NOW);
+    expect(listTimeSpans(runs, NOW, format)).toBe('19:30–20:30, 02:00–06:00, from Tue 00:00');
+    expect(findExpectedRuns(buildHouse({}, PLAN), 'car', NOW)).toEqual([]);
   });
 });

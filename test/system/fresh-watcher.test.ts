@@ -68,6 +68,7 @@ describeWithMosquitto('a watcher who subscribes once', () => {
       ({ told, confirmed }: { told: string; confirmed: string }) => !!told && told === confirmed,
     );
     await readFirst('loads/car', ({ nextStart }: { nextStart: string }) => !!nextStart);
+    await readFirst('loads/plug', ({ nextIsExpected }: { nextIsExpected: boolean }) => nextIsExpected);
     await readFirst('loads/car/plan', ({ runs }: { runs: readonly unknown[] }) => runs.length > 0);
     for (const topic of ['totals', 'forecast', 'signal']) await readFirst(topic, () => true);
 
@@ -81,6 +82,7 @@ describeWithMosquitto('a watcher who subscribes once', () => {
     const plug = await read('loads/plug');
     expect(plug.text).toMatch(/^index \d+/);
     expect([plug.level, plug.told, plug.confirmed]).toEqual(Array(3).fill(expect.stringMatching(/^(on|off)$/)));
+    expect(Date.parse(plug.running ? plug.nextEnd : plug.nextStart)).toBeGreaterThan(Date.parse(START));
     const car = await read('loads/car');
     expect(Date.parse(car.nextStart)).toBeGreaterThan(now());
     expect((await read('loads/car/plan')).runs.length).toBeGreaterThan(0);

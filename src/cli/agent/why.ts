@@ -1,7 +1,8 @@
 /** `gridtide why`: the present decision of a load in words and the next change, from the broker or else from the saved state. */
 
 import { createDocumentStore } from '../../agent/document-store.ts';
-import { loadSavedState } from '../../agent/persistence.ts';
+import { createExpectedRuns } from '../../agent/expected-runs.ts';
+import { loadSavedState, viewSavedSignal } from '../../agent/persistence.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { explainDecision } from '../../control/explain.ts';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
@@ -85,16 +86,18 @@ async function readFromState(
   const store = createDocumentStore(disk, createDiskErrorPrinter(terminal));
   const note = (text: string) => terminal.err(`${text}\n`);
   const { signalType } = config.service;
-  const { control } = await loadSavedState([store], { signalType, note });
+  const { control, signalData } = await loadSavedState([store], { signalType, note });
   const state = control?.state.loads.find(({ name }) => name === loadConfig.name);
   const decision = state?.decision;
   if (control === undefined || state === undefined || decision === undefined) return undefined;
+  const view = signalData && viewSavedSignal(signalData, config.ties, createSystemClock().now().wall);
+  const expected = createExpectedRuns(config.ties)(loadConfig, control.state, view?.horizon);
   return {
     from: 'state',
     online: (await findOtherAgent(disk)) !== undefined,
     asOf: formatInstant(control.state.lastMoment?.wall ?? decision.at),
     load: buildLoadPayload(decision, explainDecision(decision, config.place.timezone, unit), {
-      ...{ unit, load: loadConfig, control: state },
+      ...{ unit, load: loadConfig, control: { ...state, expected } },
     }),
   };
 }
@@ -138,6 +141,11 @@ function printDecision(of: LoadConfig, known: KnownDecision, timezone: string, t
   const next = load.next;
   if (online && typeof next === 'object' && next !== null && 'level' in next && 'at' in next)
     out(`next: ${next.level} at ${formatDocumentTime(next.at, timezone, now)}\n`);
+  const expected = load.running === true ? load.nextEnd : load.nextStart;
+  if (online && load.nextIsExpected === true && typeof expected === 'string')
+    out(
+      `next: ${load.running === true ? 'off' : 'on'} expected at ${formatDocumentTime(expected, timezone, now)}, by the forecast\n`,
+    );
   const time = from === 'state' ? `as of ${when}, when the agent last saved its state` : `decided at ${when}`;
   out(`${time}; ${online ? 'the agent is running' : `${describeAbsence(from)}: ${describeStop(of)}`}\n`);
   if (problem !== undefined) out(`${paint(terminal, 'red', 'problem')}: ${problem}\n`);

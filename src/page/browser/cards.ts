@@ -13,13 +13,11 @@ import {
   type Load,
   type LoadDocument,
   listTimeSpans,
-  type Timeline,
   toTitle,
 } from './house-model.ts';
 
 export interface CardView {
   readonly house: House;
-  readonly timeline: Timeline;
   readonly now: number;
   readonly format: ClockFormat;
   /** Whether the agent can be asked for something. */
@@ -132,7 +130,7 @@ const countDoneMinutes = ({ job, running, time }: LoadDocument, now: number): nu
 };
 
 /** Its job, what comes next, and the energy of today. */
-function describeJob(load: Load, known: LoadDocument, { house, timeline, now, format }: CardView): string {
+function describeJob(load: Load, known: LoadDocument, { house, now, format }: CardView): string {
   const parts: string[] = [];
   if (known.job !== null) {
     const { needMinutes, by } = known.job;
@@ -141,7 +139,7 @@ function describeJob(load: Load, known: LoadDocument, { house, timeline, now, fo
   }
   const planned = listTimeSpans(getPlannedRuns(house, load.name), now, format);
   if (planned !== '') parts.push(`planned ${planned}`);
-  const expected = listTimeSpans(findExpectedRuns(house, timeline, load, now), now, format);
+  const expected = listTimeSpans(findExpectedRuns(house, load.name, now), now, format);
   if (expected !== '') parts.push(`by the forecast ${expected}`);
   if (known.energyTodayKwh !== null) parts.push(`today ${formatNumber(known.energyTodayKwh)} kWh`);
   if (load.observeOnly) parts.push('observed only: nothing is switched');

@@ -31,6 +31,8 @@ export interface LoadDocument {
   readonly until: string | null;
   readonly nextStart: string | null;
   readonly nextEnd: string | null;
+  /** Absent from a document of an older agent. */
+  readonly nextIsExpected?: boolean;
   readonly job: { by: string; needMinutes: number; doneMinutes: number; shortfallMinutes: number } | null;
   readonly energyKwh: number | null;
   readonly energyTodayKwh: number | null;
@@ -123,17 +125,22 @@ export function findThresholds(house: House): readonly [number, number] {
   return [onBelow, offAbove];
 }
 
+interface PlanDocument {
+  readonly runs: readonly { readonly start: string; readonly end: string }[];
+  /** Absent from a document of an older agent. */
+  readonly expected?: readonly { readonly start: string | null; readonly end: string | null }[];
+}
+
+const getPlan = (house: House, name: string) => house[`loads/${name}/plan`] as PlanDocument | undefined;
+
 export const getPlannedRuns = (house: House, name: string) =>
-  ((house[`loads/${name}/plan`] as { runs?: readonly { start: string; end: string }[] } | undefined)?.runs ?? []).map(
-    ({ start, end }) => ({ from: Date.parse(start), to: Date.parse(end) }),
-  );
+  (getPlan(house, name)?.runs ?? []).map(({ start, end }) => ({ from: Date.parse(start), to: Date.parse(end) }));
 
 /** A stretch of time in milliseconds. */
 export interface TimeSpan {
   readonly from: number;
+  /** Infinite where what is known ends before it does. */
   readonly to: number;
-  /** What is known ends before it does. */
-  readonly isOpen?: boolean;
 }
 
 /** At most three digits. */
@@ -188,6 +195,7 @@ function describeRuns(runs: readonly TimeSpan[], now: number, format: ClockForma
   const last = runs.at(-1);
   if (first === undefined || last === undefined) return '';
   const start = format.clock(first.from, now);
+  if (last.to === Number.POSITIVE_INFINITY) return `from ${start}`;
   const end = format.date(first.from) === format.date(last.to) ? format.time(last.to) : format.clock(last.to, now);
   if (runs.length === 1) return `${start}–${end}`;
   const length = runs.reduce((sum, { from, to }) => sum + to - Math.max(from, now), 0);
@@ -201,36 +209,17 @@ export function listTimeSpans(spans: readonly TimeSpan[], now: number, format: C
   return texts.join(', ') + (ahead.length > texts.length ? ' …' : '');
 }
 
-/** Shorter ones come and go with each forecast. */
-const LEAST_EXPECTED = 30 * 60_000;
-
-/** When a load without a goal runs by its thresholds if the rates come as forecast; nothing while a person has decided. */
-export function findExpectedRuns(house: House, timeline: Timeline, load: Load, now: number): readonly TimeSpan[] {
-  const known = getLoad(house, load.name);
-  if (known === undefined || load.hasGoal || known.override !== 'auto' || known.why === 'paused') return [];
-  const { onBelow = load.onBelow, offAbove = load.offAbove, running } = known;
-  const runs: TimeSpan[] = [];
-  let start = running ? now : undefined;
-  for (const [i, value] of timeline.index.entries()) {
-    const at = (timeline.at[i] ?? 0) * 1_000;
-    if (at <= now) continue;
-    const mayRun: boolean =
-      value !== null && value !== undefined && (start === undefined ? value <= onBelow : value < offAbove);
-    if (mayRun) start ??= at;
-    else if (start !== undefined) {
-      if (at - start >= LEAST_EXPECTED) runs.push({ from: start, to: at, isOpen: value === null });
-      start = undefined;
-    }
-  }
-  return runs;
-}
+/** When a load without a goal is expected to run by the forecast. */
+export const findExpectedRuns = (house: House, name: string, now: number): readonly TimeSpan[] =>
+  (getPlan(house, name)?.expected ?? [])
+    .map(({ start, end }) => ({ from: parse(start) ?? now, to: parse(end) ?? Number.POSITIVE_INFINITY }))
+    .filter(({ to }) => to > now);
 
 /** What one load does next, as part of the sentence. */
 function describeNext(house: House, config: Load, load: LoadDocument, moment: Moment): string {
-  const { now, format, timeline } = moment;
+  const { now, format } = moment;
   const { name } = config;
   const title = toTitle(name);
-  const [expected] = findExpectedRuns(house, timeline, config, now);
   const ahead = getPlannedRuns(house, name).filter(({ to }) => to > now);
   const [start, end, by, until] = [load.nextStart, load.nextEnd, load.job?.by, load.until].map(parse);
   const isOpen = load.job !== null && load.why !== 'goal-done';
@@ -246,22 +235,20 @@ function describeNext(house: House, config: Load, load: LoadDocument, moment: Mo
   if (load.running) {
     const later = ahead.filter(({ from }) => from > now);
     const again = later.length === 0 ? '' : ` and again ${describeRuns(later, now, format)}`;
-    const isOn = expected !== undefined && expected.from <= now && !expected.isOpen;
-    const likely = isOn ? `, expected until ${format.clock(expected.to, now)}` : '';
-    return `${title} runs${end ? ` until ${format.clock(end, now)}${again}` : likely}${ready}.`;
+    const until = `${load.nextIsExpected ? ', expected' : ''} until`;
+    return `${title} runs${end ? `${until} ${format.clock(end, now)}${again}` : ''}${ready}.`;
   }
   if (load.why === 'goal-done') return `${title} is ready.`;
   if (load.why === 'not-armed') return `${title} waits for you.`;
   if (isOpen && ahead.length > 0) return `${title} runs ${describeRuns(ahead, now, format)}${ready}.`;
-  if (start) return `${title} waits until ${format.clock(start, now)}${ready}.`;
-  const likely = expected === undefined ? '' : `, expected from ${format.clock(expected.from, now)}`;
+  if (start && !load.nextIsExpected) return `${title} waits until ${format.clock(start, now)}${ready}.`;
+  const likely = start ? `, expected from ${format.clock(start, now)}` : '';
   return `${title} waits for cleaner hours${likely}${ready}.`;
 }
 
 interface Moment {
   readonly now: number;
   readonly format: ClockFormat;
-  readonly timeline: Timeline;
 }
 
 /** What the house does and will do. */

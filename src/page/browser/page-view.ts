@@ -45,8 +45,8 @@ const NARROW = 600;
 /** The loads that run by the forecast at some moment of a stretch. */
 const listExpected = (from: number, to: number): readonly string[] =>
   (house.info?.loads ?? [])
-    .filter((load) => findExpectedRuns(house, timeline, load, getNow()).some((run) => run.from <= to && from < run.to))
-    .map(({ name }) => name);
+    .map(({ name }) => name)
+    .filter((name) => findExpectedRuns(house, name, getNow()).some((run) => run.from <= to && from < run.to));
 
 const describeMoment = (at: number): string => {
   const format = getFormat();
@@ -93,7 +93,7 @@ function updateLegend(): void {
   setText('price-unit', `price, ${house.prices?.currency ?? ''}/kWh (right)`);
   find('own-key').hidden = !Number.isFinite(timeline.profileFrom);
   find('deadline-key').hidden = !loads.some(({ name }) => getLoad(house, name)?.job);
-  find('expected-key').hidden = !loads.some((load) => findExpectedRuns(house, timeline, load, getNow()).length > 0);
+  find('expected-key').hidden = !loads.some(({ name }) => findExpectedRuns(house, name, getNow()).length > 0);
   const [low, high] = findThresholds(house);
   const limits = `Clean is at or below ${low}, dirty at or above ${high}.`;
   setText(
@@ -265,7 +265,7 @@ let lastSentence = '';
 function update(): void {
   const format = getFormat();
   const now = getNow();
-  const sentence = buildSentence(house, { now, format, timeline });
+  const sentence = buildSentence(house, { now, format });
   const trouble = isConnected ? findTrouble(house, now, format) : 'No link to the page server; trying again.';
   setText('device', house.page?.device ?? '');
   setText('sentence', sentence);
@@ -284,7 +284,7 @@ function update(): void {
     house.page?.link === 'online' &&
     house.availability === 'online' &&
     house.info?.acceptsCommands !== false;
-  cards.update({ house, timeline, now, format, isEnabled });
+  cards.update({ house, now, format, isEnabled });
   chart.update({ house, timeline, now, mode, span: getSpan(), timezone: house.page?.timezone ?? 'UTC' });
   updateLegend();
   updateTable();

@@ -122,7 +122,7 @@ function drawLane(plot: uPlot, view: ChartView, load: Load, { top, height }: Lan
   };
   ctx.strokeStyle = readColour('--line');
   ctx.strokeRect(bbox.left, top, bbox.width, height);
-  drawAhead(findExpectedRuns(view.house, view.timeline, load, view.now), readColour('--clean-tint'), [3, 3]);
+  drawAhead(findExpectedRuns(view.house, load.name, view.now), readColour('--clean-tint'), [3, 3]);
   drawAhead(getPlannedRuns(view.house, load.name), createHatch(clean), []);
   ctx.fillStyle = clean;
   for (const { from, to } of view.house.runs?.[load.name] ?? []) {
