@@ -14,7 +14,6 @@ import type { DeviceStatus } from '../outputs/output.ts';
 import type { AgentContext } from './agent-context.ts';
 import { awaitBroker } from './await-broker.ts';
 import { createControlLoop } from './control-loop.ts';
-import { createExpectedRuns } from './expected-runs.ts';
 import type { Part } from './lifecycle.ts';
 import { createLoadOutputs, type LoadOutputs } from './load-outputs.ts';
 import { createMeterCheck } from './meter-check.ts';
@@ -46,10 +45,7 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
   const { ledger, persistence, broker, beforeTick } = parts;
   const site = toSite(config);
   const recorder = createStepRecorder({
-    ...{ ...parts, log },
-    timezone: site.timezone,
-    loads: site.loads,
-    findExpectedRuns: createExpectedRuns(config.ties),
+    ...{ ...parts, log, site, ties: config.ties },
     rateUnit: getRateUnit(config),
     hasBroker: config.mqtt !== undefined,
   });

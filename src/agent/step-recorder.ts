@@ -1,23 +1,21 @@
 /** Records each step of the control core: log, monitor, ledger and saved state. */
 
-import type { Decision } from '../control/control-types.ts';
+import type { Decision, Site } from '../control/control-types.ts';
 import { explainDecision } from '../control/explain.ts';
 import type { ControlState } from '../control/step.ts';
-import type { LoadConfig } from '../domain/load-types.ts';
 import type { Log } from '../domain/ports.ts';
 import type { RateUnit } from '../domain/rate-units.ts';
 import { type Duration, minutes } from '../domain/units.ts';
 import type { Monitor } from '../mqtt/monitor.ts';
+import type { TieRule } from '../signal/percentile-index.ts';
 import type { StepReport } from './control-loop.ts';
-import type { createExpectedRuns } from './expected-runs.ts';
+import { createExpectedRuns } from './expected-runs.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import type { Persistence } from './persistence.ts';
 
 export interface StepRecorderParts {
-  readonly timezone: string;
-  /** In the order of the site. */
-  readonly loads: readonly LoadConfig[];
-  readonly findExpectedRuns: ReturnType<typeof createExpectedRuns>;
+  readonly site: Site;
+  readonly ties: TieRule;
   readonly rateUnit: RateUnit;
   readonly log: Log;
   readonly ledger: LedgerWriter;
@@ -40,9 +38,8 @@ const PROGRESS_SAVE_INTERVAL = minutes(30);
 const AT_ONCE = minutes(0);
 
 export function createStepRecorder({
-  timezone,
-  loads,
-  findExpectedRuns,
+  site: { timezone, loads },
+  ties,
   rateUnit,
   log,
   ledger,
@@ -51,6 +48,7 @@ export function createStepRecorder({
   hasBroker,
 }: StepRecorderParts): StepRecorder {
   const decisions = new Map<string, Decision>();
+  const findExpectedRuns = createExpectedRuns(ties);
 
   /** Returns whether the decision is worth a line of the log. */
   const recordDecision = (decision: Decision, now: StepReport<ControlState>['now']): boolean => {

@@ -59,7 +59,11 @@ export const buildEvccForecast = (document: unknown) =>
     value,
   }));
 
-/** `/power-saver.json`: `priceData` with `start` and `value` of each hour. */
+/** `/power-saver.json`: `priceData` of each hour. Its newest release plans by the minute and reads the `end` of the last. */
 export const buildPowerSaverForecast = (document: unknown) => ({
-  priceData: computeMeans(document, HOUR).map(({ start, value }) => ({ value, start: formatInstant(start) })),
+  priceData: computeMeans(document, HOUR).map(({ start, end, value }) => ({
+    value,
+    start: formatInstant(start),
+    end: formatInstant(end),
+  })),
 });
