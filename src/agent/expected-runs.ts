@@ -13,7 +13,7 @@ import type { Horizon } from '../signal/signal-view.ts';
 
 /** Shorter ones come and go with each forecast, and so do those after the next few. */
 const LEAST_EXPECTED = minutes(30);
-const RUNS_SHOWN = 4;
+const MOST_EXPECTED = 4;
 
 const INDEX_REASONS: ReadonlySet<DecisionReason> = new Set(['clean', 'between', 'dirty', 'flat', 'max-off']);
 
@@ -80,7 +80,7 @@ function listRuns(load: LoadConfig, course: Course): readonly ExpectedRun[] {
   let { freeFrom, forcedAt = Number.POSITIVE_INFINITY } = course;
   let run: Pick<ExpectedRun, 'from'> | undefined = course.isRunning ? {} : undefined;
   for (const [i, rank] of ranks.entries()) {
-    if (runs.length === RUNS_SHOWN) return runs;
+    if (runs.length === MOST_EXPECTED) return runs;
     const slot = addDuration(horizon.from, (i * horizon.period) as Duration);
     const at = Math.max(slot, freeFrom) as Instant;
     if (i === 0 || at >= slot + horizon.period) continue;

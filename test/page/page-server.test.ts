@@ -272,7 +272,7 @@ describe('the forecast for other programs', () => {
   });
   it('is hourly price data, as the strategy nodes of power-saver read it', () =>
     expect(buildPowerSaverForecast({ ...document, units: 'g/kWh' })).toEqual({
-      priceData: [{ value: 954.5, start: '2026-03-01T20:00:00+00:00' }],
+      priceData: [{ value: 954.5, start: '2026-03-01T20:00:00+00:00', end: '2026-03-01T21:00:00+00:00' }],
     }));
   it('is empty for a signal that is no mass of CO2, and before the first forecast', () => {
     expect(buildEvccForecast({ ...document, units: 'stretched-percentile' })).toEqual([]);
