@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Instant, minutes } from '../../src/domain/units.ts';
+import { addDuration, hours, type Instant, minutes } from '../../src/domain/units.ts';
 import { describeWithChromium, launchChromium } from '../doubles/chromium.ts';
 import { startMosquitto } from '../doubles/mosquitto.ts';
 import { stopAfterTest } from '../doubles/stop-after-test.ts';
@@ -28,6 +28,11 @@ async function openHouse(view: { readonly width: number; readonly colorScheme: '
     },
     'CAISO_NORTH',
   );
+  const expected = [{ to: addDuration(now, hours(2)) }, { from: addDuration(now, hours(8)) }];
+  for (const load of ['car', 'heating'])
+    house.monitor.publishControl(load, {
+      ...{ job: undefined, plan: undefined, paused: false, thresholds: undefined, expected },
+    });
   const page = await browser.newPage({ viewport: { width: view.width, height: 800 }, colorScheme: view.colorScheme });
   stopAfterTest({ stop: () => page.close() });
   page.setDefaultTimeout(250_000);
