@@ -1,7 +1,7 @@
 /** Predicts values from the agent's own history at the same time of day, once it covers three days. */
 
 import { days, type Instant } from '../domain/units.ts';
-import { hasCoverage, seenValueAt, type ValueHistory } from './value-history.ts';
+import { hasCoverage, type ValueHistory } from './value-history.ts';
 
 const DAY = days(1);
 /** Each day back counts this much less: better on the recorded months than a plain mean of 7 days, and quicker to follow the season. */
@@ -36,13 +36,15 @@ export const profileValueAt = (history: ValueHistory, slot: number): number =>
 
 function computeProfileValue(history: ValueHistory, slot: number, shape: ProfileShape): number {
   const { fading, power } = shape;
+  const { ring, newestSlot: newest } = history;
   const perDay = countSlotsPerDay(history);
-  const daysBack = Math.max(1, Math.ceil((slot - history.newestSlot) / perDay));
+  const daysBack = Math.max(1, Math.ceil((slot - newest) / perDay));
+  const oldest = Math.max(0, newest - ring.length + 1);
   let sum = 0;
   let weights = 0;
   let weight = 1;
-  for (let day = 0; day < shape.days; day++) {
-    const value = seenValueAt(history, slot - (daysBack + day) * perDay);
+  for (let day = 0, past = slot - daysBack * perDay; day < shape.days && past >= oldest; day++, past -= perDay) {
+    const value = ring[past % ring.length] ?? Number.NaN;
     if (!Number.isNaN(value)) {
       sum += weight * (power === 1 ? value : raiseSigned(value, power));
       weights += weight;
@@ -74,9 +76,13 @@ export function buildTypicalDay(history: ValueHistory, slot: number): Float64Arr
   return scale > 0 && scale < MAX_SCALE ? day.map((value) => value * scale) : day;
 }
 
-/** One day of usual values from a slot on. NaN where no day had one. */
-export function buildDailyProfile(history: ValueHistory, slot: number): Float64Array {
-  const day = new Float64Array(countSlotsPerDay(history));
+/** One day of usual values from a slot on, or the first `count` of them. NaN where no day had one. */
+export function buildDailyProfile(
+  history: ValueHistory,
+  slot: number,
+  count = countSlotsPerDay(history),
+): Float64Array {
+  const day = new Float64Array(count);
   for (let i = 0; i < day.length; i++) day[i] = profileValueAt(history, slot + i);
   return day;
 }

@@ -55,13 +55,22 @@ const LEAD_RANGES = [
 const MAX_LEAD = SLOTS_PER_DAY;
 const rangeOfLead = Uint8Array.from({ length: MAX_LEAD }, (_, lead) => LEAD_RANGES.findIndex(([, to]) => lead < to));
 /** First, middle and last lead of a stretch take turns as the one learned from. */
-const leadToLearn = (range: number, slot: number): number => {
-  const [from, to] = LEAD_RANGES[range] ?? [0, 1];
-  return [from, (from + to) >> 1, to - 1][slot % 3] ?? from;
-};
+const turnsOfLeads = LEAD_RANGES.map(([from, to]) => [from, (from + to) >> 1, to - 1] as const);
+const learnedLeads = turnsOfLeads.map((turns) => [...new Set(turns)]);
+const leadToLearn = (range: number, slot: number): number => turnsOfLeads[range]?.[slot % 3] ?? 0;
 
-/** Present, next 25 minutes, fifth value, rest of the hour, to three hours; means of the last 1, 3, 12 and 24 hours. */
-const FEATURES = 9;
+/** How many values ahead the features look at. */
+export const FEATURE_LEADS = 36;
+/** Present, next 25 minutes, fifth value, rest of the hour, to three hours; then means of the last 1, 3, 12 and 24 hours. */
+const LEAD_FEATURES = [
+  [0, 1],
+  [0, 5],
+  [4, 5],
+  [5, 12],
+  [12, FEATURE_LEADS],
+] as const;
+const MEAN_SPANS = [12, 36, 144, SLOTS_PER_DAY] as const;
+const FEATURES = LEAD_FEATURES.length + MEAN_SPANS.length;
 const PROFILE_SHAPE = FEATURES;
 const FORECAST_EXCESS = FEATURES + 1;
 const INTERCEPT = FEATURES + 2;
@@ -75,7 +84,6 @@ const BLOCK = COUNT + 1;
 /** With a forecast's value, beyond the forecast's end, by the own profile. */
 const KINDS = 3;
 const OWN = 2;
-const MEAN_SPANS = [12, 36, 144, SLOTS_PER_DAY] as const;
 
 /** Worth a day of samples where a forecast spoke, two weeks where none did: the weights leave the prior slowly. */
 const RIDGES = [300, 4_000] as const;
@@ -131,7 +139,7 @@ export const createForecastCorrection = (): ForecastCorrection => ({
 interface ForecastIssue {
   readonly slot: number;
   readonly forecastValues: ArrayLike<number>;
-  /** At least a day long; NaN where no day had one. */
+  /** A day or longer, of what is only learned from as long as the features look at; NaN where no day had one. */
   readonly profile: Float64Array;
 }
 
@@ -149,41 +157,29 @@ function meanExcess(forecastValues: ArrayLike<number>, profile: Float64Array, fr
 
 /** Means of how the values seen in the last hours stood out when they were new. */
 function recentExcessMeans(origins: readonly ForecastOrigin[], slot: number): number[] {
-  const sums = MEAN_SPANS.map(() => 0);
-  const counts = MEAN_SPANS.map(() => 0);
-  for (let i = origins.length - 1; i >= 0; i--) {
-    const origin = origins[i];
-    if (origin === undefined || origin.slot >= slot) continue;
-    const back = slot - origin.slot;
-    if (back > SLOTS_PER_DAY) break;
-    for (let s = MEAN_SPANS.length - 1; s >= 0 && back <= (MEAN_SPANS[s] ?? 0); s--) {
-      sums[s] = (sums[s] ?? 0) + (origin.features[0] ?? 0);
-      counts[s] = (counts[s] ?? 0) + 1;
+  let i = origins.findLastIndex((origin) => origin.slot < slot);
+  let sum = 0;
+  let count = 0;
+  return MEAN_SPANS.map((span) => {
+    for (; i >= 0 && slot - (origins[i]?.slot ?? 0) <= span; i--) {
+      sum += origins[i]?.features[0] ?? 0;
+      count++;
     }
-  }
-  return sums.map((sum, s) => sum / Math.max(1, counts[s] ?? 0));
+    return sum / Math.max(1, count);
+  });
 }
 
 function buildOrigin(
   { origins }: ForecastCorrection,
   { slot, forecastValues, profile }: ForecastIssue,
 ): ForecastOrigin {
-  const above = (from: number, to: number) => meanExcess(forecastValues, profile, from, to);
-  return {
-    slot,
-    features: Float64Array.from([
-      above(0, 1),
-      above(0, 5),
-      above(4, 5),
-      above(5, 12),
-      above(12, 36),
-      ...recentExcessMeans(origins, slot),
-    ]),
-    forecastValues: Float64Array.from(
-      LEAD_RANGES,
-      (_, range) => forecastValues[leadToLearn(range, slot)] ?? Number.NaN,
-    ),
-  };
+  const features = new Float64Array(FEATURES);
+  for (const [i, [from, to]] of LEAD_FEATURES.entries()) features[i] = meanExcess(forecastValues, profile, from, to);
+  features.set(recentExcessMeans(origins, slot), LEAD_FEATURES.length);
+  const learnedValues = new Float64Array(LEAD_RANGES.length);
+  for (let range = 0; range < learnedValues.length; range++)
+    learnedValues[range] = forecastValues[leadToLearn(range, slot)] ?? Number.NaN;
+  return { slot, features, forecastValues: learnedValues };
 }
 
 /** The regression's row for one lead; the profile's value is taken off both sides. */
@@ -209,8 +205,8 @@ function addSample(sums: Float64Array, block: number, row: Float64Array, above: 
 }
 
 /** The row as the agent knows it without the forecast: of the values ahead the first alone. */
-function withoutForecast(row: Float64Array): Float64Array {
-  const own = row.slice();
+function withoutForecast(row: Float64Array, own = new Float64Array(ROW_WIDTH)): Float64Array {
+  own.set(row);
   own.fill(0, 1, FAR + 1);
   own[1] = row[0] ?? 0;
   own[FORECAST_EXCESS] = 0;
@@ -287,6 +283,7 @@ function learnFromDay(correction: ForecastCorrection, past: LearningData, until:
   const scores = correction.scores.map((score) => score * SCORE_DECAY);
   const bySlot = new Map(origins.map((origin) => [origin.slot, origin]));
   const row = new Float64Array(ROW_WIDTH);
+  const ownRow = new Float64Array(ROW_WIDTH);
   let squares = 0;
   let seen = 0;
   for (let slot = Math.max(correction.learnedToSlot + 1, until - SLOTS_PER_DAY + 1); slot <= until; slot++) {
@@ -296,8 +293,7 @@ function learnFromDay(correction: ForecastCorrection, past: LearningData, until:
     squares += above * above;
     seen++;
     for (let range = 0; range < LEAD_RANGES.length; range++) {
-      const [from, to] = LEAD_RANGES[range] ?? [0, 1];
-      for (const lead of new Set([from, (from + to) >> 1, to - 1])) {
+      for (const lead of learnedLeads[range] ?? []) {
         const origin = bySlot.get(slot - lead);
         if (origin === undefined || leadToLearn(range, origin.slot) !== lead) continue;
         const forecastValue = origin.forecastValues[range] ?? Number.NaN;
@@ -309,7 +305,7 @@ function learnFromDay(correction: ForecastCorrection, past: LearningData, until:
         const squareSum = block * BLOCK + SQUARES;
         sums[squareSum] = (sums[squareSum] ?? 0) + Math.min(0, error) ** 2;
         const ownBlock = blockAt(OWN, range);
-        const ownRow = withoutForecast(row);
+        withoutForecast(row, ownRow);
         const ownError = computeError(correction.weights, ownBlock, ownRow, above);
         addSample(sums, ownBlock, ownRow, above);
         scores[block] = (scores[block] ?? 0) + error * error;
@@ -342,10 +338,11 @@ export function learn(
       : correction.learnedToSlot < 0
         ? { ...correction, learnedToSlot: slot - 1 }
         : correction;
-  const recentOrigins = learned.origins.filter(
-    (origin) => origin.slot < slot && origin.slot > slot - 2 * SLOTS_PER_DAY,
-  );
-  return { ...learned, origins: [...recentOrigins, buildOrigin(learned, issue)] };
+  const first = learned.origins.findIndex((origin) => origin.slot > slot - 2 * SLOTS_PER_DAY);
+  const end = learned.origins.findLastIndex((origin) => origin.slot < slot) + 1;
+  const origins = first < 0 ? [] : learned.origins.slice(first, end);
+  origins.push(buildOrigin(learned, issue));
+  return { ...learned, origins };
 }
 
 /** The part of each stretch's sum that does not depend on the lead. */
@@ -362,10 +359,11 @@ function computeFixedTerms(origin: ForecastOrigin, weights: Float64Array): Float
 /** How far each value from the slot of the last origin on may turn out lower, in tenths, when so many were said; the last holds for all further ones. */
 export function estimateUncertainty({ deviations: spreads }: ForecastCorrection, forecastCount: number): number[] {
   const [last = 0] = LEAD_RANGES.at(-1) ?? [];
-  return Array.from({ length: last + 1 }, (_, lead) => {
-    const deviation = spreads[blockAt(lead < forecastCount ? 0 : 1, rangeOfLead[lead] ?? 0)] ?? 0;
-    return Math.round(10 * deviation) / 10;
-  });
+  const rounded = spreads.map((deviation) => Math.round(10 * deviation) / 10);
+  const values: number[] = [];
+  for (let lead = 0; lead <= last; lead++)
+    values.push(rounded[blockAt(lead < forecastCount ? 0 : 1, rangeOfLead[lead] ?? 0)] ?? 0);
+  return values;
 }
 
 /**

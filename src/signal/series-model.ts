@@ -14,6 +14,7 @@ import {
   correctForecast,
   createForecastCorrection,
   estimateUncertainty,
+  FEATURE_LEADS,
   type ForecastCorrection,
   LEARNED_PERIOD,
   learn,
@@ -25,13 +26,16 @@ export interface SeriesModel {
   readonly units: string;
   readonly history: ValueHistory;
   readonly correction: ForecastCorrection;
-  /** The values expected when something was said last, from a slot on. */
-  readonly expected?: ExpectedValues & {
-    readonly slot: number;
-    readonly forecastCount: number;
-    /** A day from the slot on. */
-    readonly profile: Float64Array;
-  };
+  /** The values expected when something was said last: computed when they are read first, which a backtest does for few forecasts. */
+  readonly expected?: () => ExpectedAhead;
+}
+
+/** From a slot on. */
+interface ExpectedAhead extends ExpectedValues {
+  readonly slot: number;
+  readonly forecastCount: number;
+  /** A day from the slot on. */
+  readonly profile: Float64Array;
 }
 
 /** Values of the slots from one on, and how far each may turn out lower: the last holds for all further ones. */
@@ -68,38 +72,48 @@ export function withForecastValues(model: SeriesModel, forecastValues: readonly 
   const { history, correction, expected: _, ...rest } = model;
   if (profileUsableUntil(history, now) === undefined) return { ...rest, history, correction };
   const slot = toSlot(history, now);
-  const count = Math.max(forecastValues.length, Math.round(HORIZON_LENGTH / history.period));
-  const day = buildDailyProfile(history, slot);
-  const issue = { slot, forecastValues, profile: repeatDay(day, count) };
+  const profile = buildDailyProfile(history, slot, Math.min(FEATURE_LEADS, forecastValues.length));
   const learned =
     history.period !== LEARNED_PERIOD
       ? correction
-      : learn(correction, issue, () => ({
+      : learn(correction, { slot, forecastValues, profile }, () => ({
           value: (at) => seenValueAt(history, at),
           profile: (at) => profileValueAt(history, at),
-          level: meanOfFirst(day, day.length),
+          level: meanOfFirst(buildDailyProfile(history, slot), Number.POSITIVE_INFINITY),
         }));
+  let known: ExpectedAhead | undefined;
+  const expected = () => {
+    known ??= computeExpected(history, learned, slot, forecastValues);
+    return known;
+  };
+  return { ...rest, history, correction: learned, expected };
+}
+
+function computeExpected(
+  history: ValueHistory,
+  correction: ForecastCorrection,
+  slot: number,
+  forecastValues: readonly number[],
+): ExpectedAhead {
+  const count = Math.max(forecastValues.length, Math.round(HORIZON_LENGTH / history.period));
+  const profile = buildDailyProfile(history, slot);
   return {
-    ...rest,
-    history,
-    correction: learned,
-    expected: {
-      slot,
-      forecastCount: forecastValues.length,
-      values: correctForecast(learned, issue, count),
-      profile: day,
-      uncertainty: estimateUncertainty(learned, forecastValues.length),
-    },
+    slot,
+    forecastCount: forecastValues.length,
+    values: correctForecast(correction, { slot, forecastValues, profile: repeatDay(profile, count) }, count),
+    profile,
+    uncertainty: estimateUncertainty(correction, forecastValues.length),
   };
 }
 
 /** In its own slot a forecast stands as it was corrected; from the next slot on the own profile has its share. */
-const readExpected = (correction: ForecastCorrection, known: NonNullable<SeriesModel['expected']>, age: number) =>
+const readExpected = (correction: ForecastCorrection, known: ExpectedAhead, age: number) =>
   age === 0 ? known.values : blendWithOwn(correction, known);
 
 /** The values expected from a slot on, at least `count`: those ahead where there are any, then the profile. */
 export function predictValues(model: SeriesModel, slot: number, count: number): ExpectedValues {
-  const { history, correction, expected: latest } = model;
+  const { history, correction } = model;
+  const latest = model.expected?.();
   const isStale = isProfileStale(history, slot);
   const known = latest === undefined || slot < latest.slot ? undefined : latest;
   const passed = slot - (known?.slot ?? slot);

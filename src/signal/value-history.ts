@@ -66,8 +66,9 @@ export function recordValues(history: ValueHistory, points: readonly Point[], un
 /** Whether the last `span` up to the newest slot holds values for at least `least`. */
 export function hasCoverage(history: ValueHistory, span: Duration, least: Duration): boolean {
   let missing = Math.ceil(least / history.period);
-  const from = Math.max(0, history.newestSlot - Math.round(span / history.period) + 1);
-  for (let slot = history.newestSlot; slot >= from && missing > 0; slot--)
-    if (!Number.isNaN(seenValueAt(history, slot))) missing--;
+  const { ring, newestSlot: newest } = history;
+  const from = Math.max(0, newest - Math.min(ring.length, Math.round(span / history.period)) + 1);
+  for (let slot = newest; slot >= from && missing > 0; slot--)
+    if (!Number.isNaN(ring[slot % ring.length] ?? Number.NaN)) missing--;
   return missing <= 0;
 }

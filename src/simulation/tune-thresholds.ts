@@ -238,15 +238,15 @@ function trySlacks(tuning: TuningOptions, settings: readonly SlackSetting[]): re
     onProgress: (share) => onProgress?.('goals', share),
   });
   return settings.map(({ earlier, later }, i) => {
-    const { deadlines, kg = 0, startsPerJob } = results[i] ?? {};
-    const missed = deadlines?.missed ?? 0;
-    const jobs = (deadlines?.met ?? 0) + missed;
+    const { deadlines = { met: 0, missed: 0 }, kg = 0, starts = 0 } = results[i] ?? {};
+    const { met, missed } = deadlines;
+    const jobs = met + missed;
     return {
       earlierMinutes: earlier,
       laterMinutes: later,
       jobs,
       kgPerJob: jobs === 0 ? 0 : kg / jobs,
-      startsPerJob: startsPerJob?.mean ?? 0,
+      startsPerJob: starts / Math.max(1, jobs),
       missed,
     };
   });

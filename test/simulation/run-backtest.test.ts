@@ -24,6 +24,7 @@ import {
   type Policy,
   policies,
   runBacktest,
+  runTrials,
 } from '../../src/simulation/backtest/run-backtest.ts';
 import { createBacktestFeed } from '../../src/simulation/backtest/signal-feeds.ts';
 import { simulateSites, startShortlyBefore } from '../../src/simulation/backtest/simulate.ts';
@@ -188,6 +189,24 @@ it('a load that starts two days before what is measured runs there as one that r
   const short = simulate(sites);
   expect(short).toEqual(simulate(sites.map(({ site }) => ({ site, measureFrom }))));
   expect(short.map(({ length }) => length > 0)).toEqual(loads.map(() => true));
+});
+
+it('trials that plan each half hour rank windows as plans after each forecast do', () => {
+  const [load] = builtInLoads;
+  if (load?.goal === undefined) throw new Error('the first built-in load has no goal');
+  const { goal } = load;
+  const loads = [18, 16, 14].map((hour) => ({ ...load, goal: { ...goal, from: hour * 60 } }));
+  const test = testOf(wave(13, 40));
+  const trials = runTrials({ ...test, trials: loads.map((one) => ({ load: one, range: {} })) });
+  const rolling = loads.map((one) => runBacktest({ ...test, loads: [one] }, 'plan-rolling')[0]?.kg ?? Number.NaN);
+  for (const [i, { kg, deadlines }] of trials.entries()) {
+    expect(Math.abs(kg / (rolling[i] ?? 0) - 1)).toBeLessThan(0.02);
+    expect(deadlines).toMatchObject({ missed: 0 });
+  }
+  const rank = (kilograms: readonly number[]) =>
+    kilograms.map((_, i) => i).sort((a, b) => (kilograms[a] ?? 0) - (kilograms[b] ?? 0));
+  expect(rank(trials.map(({ kg }) => kg))).toEqual(rank(rolling));
+  expect(new Set(rolling).size).toBe(3);
 });
 
 describe('under a fault', () => {

@@ -54,6 +54,7 @@ export const spec = {
     'A load without a scheduled goal: thresholds that run at least as many hours as today, the cleanest first.',
     'A load with a scheduled goal: the savings of one or two hours more before or after its window.',
     'A load whose jobs start with a command has no fixed window: nothing is proposed for it.',
+    'A trial plans each half hour, an agent after each forecast: kg and starts of a job differ a little from those of backtest.',
     'example: gridtide tune --config gridtide.yaml --days 21',
   ],
 } satisfies CommandSpec;

@@ -13,6 +13,9 @@ const STARTED = 2;
 /** Grown for a larger plan; every cell read was written by the same call. */
 let cells = new Float64Array(0);
 let pointers = new Uint8Array(0);
+let arrivalCosts = new Float64Array(0);
+let arrivals = new Int32Array(0);
+
 /** The lengths of a request in whole slots, with the parts of the slots that end a run. */
 export interface ProblemShape {
   readonly slots: number;
@@ -30,7 +33,7 @@ export interface ProblemShape {
   readonly wait: number;
 }
 
-/** Cheapest arrivals at the full need, for each slot boundary t and number of starts k, at `t * width + k`; uncounted, k is 0. */
+/** Cheapest arrivals at the full need, for each slot boundary t and number of starts k, at `t * width + k`; uncounted, k is 0. Good until the next plan. */
 export interface DpTable {
   readonly cost: Float64Array;
   /** STEP: the last run grew by a slot; otherwise the progress at which a run of the minimum length began. */
@@ -95,11 +98,11 @@ export function fillTable(request: SlotPlanRequest, shape: ProblemShape, sums: P
   const width = countColumns(shape);
   const layout = computeLayout(shape);
   const size = (slots + 1) * width;
-  reserveCells(layout.size, size * need);
+  reserveCells(layout.size, size * need, size);
   cells.fill(Infinity, 0, layout.size);
   const table: DpTable = {
-    cost: new Float64Array(size).fill(Infinity),
-    arrivedBy: new Int32Array(size).fill(NO_ARRIVAL),
+    cost: arrivalCosts.subarray(0, size).fill(Infinity),
+    arrivedBy: arrivals.subarray(0, size).fill(NO_ARRIVAL),
     width,
   };
   if (wait === 0) cells[(request.running ? 0 : layout.ringLength * layout.row) + 1] = 0;
@@ -250,9 +253,12 @@ function recordFinishes(
   how[t * width + k] = by;
 }
 
-function reserveCells(cellCount: number, pointerCount: number) {
+function reserveCells(cellCount: number, pointerCount: number, arrivalCount: number) {
   if (cells.length < cellCount) cells = new Float64Array(cellCount * 2);
   if (pointers.length < pointerCount) pointers = new Uint8Array(pointerCount * 2);
+  if (arrivals.length >= arrivalCount) return;
+  arrivals = new Int32Array(arrivalCount * 2);
+  arrivalCosts = new Float64Array(arrivalCount * 2);
 }
 
 export interface PlanEnd {

@@ -2,7 +2,17 @@
 
 import type { ClockReading } from '../../domain/ports.ts';
 import { createTablePrices, type TariffTable } from '../../domain/tariff.ts';
-import { days, type Instant, minutes, PERCENTILE_UNITS, type Percentile, RATE_UNITS } from '../../domain/units.ts';
+import {
+  addDuration,
+  type Duration,
+  days,
+  floorTo,
+  type Instant,
+  minutes,
+  PERCENTILE_UNITS,
+  type Percentile,
+  RATE_UNITS,
+} from '../../domain/units.ts';
 import type { Forecast, LiveIndex } from '../../service/api/response-types.ts';
 import { buildSignalView } from '../../signal/freshness.ts';
 import { countRanks } from '../../signal/percentile-index.ts';
@@ -80,7 +90,9 @@ function buildRecordedHistory(record: RecordedSeries, row: number) {
   return { ...recordedFields, units: RATE_UNITS, points };
 }
 
-export function createBacktestFeed(name: BacktestFeedName, record: RecordedSeries): BacktestFeed {
+/** A view stays for `keptFor`, to be planned with once, while data are received each slot. */
+export function createBacktestFeed(name: BacktestFeedName, record: RecordedSeries, keptFor?: Duration): BacktestFeed {
+  let kept: { readonly view: SignalView; readonly until: Instant } | undefined;
   let signalData: SignalData = emptySignalData(RECORDED_REGION);
   const receiveRow = (row: number, now: ClockReading): SignalData => {
     switch (name) {
@@ -97,10 +109,15 @@ export function createBacktestFeed(name: BacktestFeedName, record: RecordedSerie
   };
   return (row, now) => {
     if (row !== undefined) signalData = receiveRow(row, now);
+    if (kept !== undefined && now.wall < kept.until) return kept.view;
     const view = buildSignalView(signalData, now, VIEW_OPTIONS);
-    if (name !== 'threshold') return view;
-    const { horizon: _, ...rest } = view;
-    return rest;
+    const { horizon, ...rest } = view;
+    if (name === 'threshold') return rest;
+    if (keptFor === undefined) return view;
+    const until = addDuration(floorTo(now.wall, keptFor), keptFor);
+    const validUntil = Math.max(horizon?.validUntil ?? 0, until) as Instant;
+    kept = { until, view: horizon === undefined ? view : { ...rest, horizon: { ...horizon, validUntil } } };
+    return kept.view;
   };
 }
 

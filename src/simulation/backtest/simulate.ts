@@ -72,6 +72,7 @@ export function simulateSites(options: SimulationOptions): readonly (readonly Si
     firstRow: findRowFrom(record, site.startFrom ?? timeOfRow(record, 0)),
     core: createSimulatedCore(site, timeOfRow(record, 0), readClock),
   }));
+  let previous: SignalView | undefined;
   for (let row = 0; row < record.rows; row++) {
     const at = timeOfRow(record, row);
     const isAfterGap = row === 0 || record.gapRows[row - 1] === row;
@@ -84,7 +85,9 @@ export function simulateSites(options: SimulationOptions): readonly (readonly Si
     }
     const answered = faults.isAnswered(at) ? findRowFrom(record, subtractDuration(at, faults.answerDelay)) : undefined;
     const view = feed(answered, readClock(at));
-    for (const { core } of started) core.receiveSignal(at, view);
+    for (const { firstRow, core } of started)
+      if (view !== previous || isAfterGap || row === firstRow) core.receiveSignal(at, view);
+    previous = view;
     if (onProgress !== undefined && row % 2_048 === 0) onProgress(row);
   }
   return sites.map(({ core }) => core.tracks);
