@@ -197,7 +197,8 @@ it('trials that plan each half hour rank windows as plans after each forecast do
   const { goal } = load;
   const loads = [18, 16, 14].map((hour) => ({ ...load, goal: { ...goal, from: hour * 60 } }));
   const test = testOf(wave(13, 40));
-  const trials = runTrials({ ...test, trials: loads.map((one) => ({ load: one, range: {} })) });
+  const { record, timezone, faults } = test;
+  const trials = runTrials({ record, timezone, faults, trials: loads.map((one) => ({ load: one, range: {} })) });
   const rolling = loads.map((one) => runBacktest({ ...test, loads: [one] }, 'plan-rolling')[0]?.kg ?? Number.NaN);
   for (const [i, { kg, deadlines }] of trials.entries()) {
     expect(Math.abs(kg / (rolling[i] ?? 0) - 1)).toBeLessThan(0.02);
