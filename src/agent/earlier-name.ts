@@ -23,7 +23,7 @@ export async function eraseEarlierName(
     // The claims of devices that are still in use pass to the new name by themselves.
     const erasure = await erasePublished(broker, earlier, () => findOldLoadTopics(broker, earlier));
     if (erasure.kind !== 'erased') {
-      log('warn', `what this agent published as "${name}" stays at the broker: ${formatReason(erasure)}`);
+      log('warn', `what this agent published as "${name}" stays at the broker: ${explainErasure(erasure)}`);
       return;
     }
     log('info', `${formatCount(erasure.topics.size, 'topic')} of the earlier name "${name}" erased at the broker`);
@@ -31,7 +31,7 @@ export async function eraseEarlierName(
   await store.save(DOCUMENT, new TextEncoder().encode(config.device));
 }
 
-function formatReason(erasure: Exclude<Erasure, { readonly kind: 'erased' }>): string {
+function explainErasure(erasure: Exclude<Erasure, { readonly kind: 'erased' }>): string {
   switch (erasure.kind) {
     case 'running':
       return "an agent of that name is online; unless it is another house's, stop it and restart this one";
