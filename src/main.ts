@@ -130,6 +130,11 @@ async function main(argv: readonly string[]): Promise<number> {
   const stop = new AbortController();
   let isInterrupted = false;
   process.once('SIGTERM', () => stop.abort());
+  let isHungUp = false;
+  process.once('SIGHUP', () => {
+    isHungUp = true;
+    stop.abort();
+  });
   process.once('SIGINT', () => {
     isInterrupted = true;
     stop.abort();
@@ -155,6 +160,8 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   // A stream reports its failure a tick after the write.
   await new Promise((resume) => setImmediate(resume));
+  // Node aborts in an exit of its own without its terminal.
+  if (isHungUp) process.kill(process.pid, 'SIGHUP');
   if (outputError === undefined || outputError === 'EPIPE') return code;
   terminal.err(`gridtide ${name}: the output is incomplete (${outputError}); make room or print elsewhere\n`);
   return code === 0 ? 1 : code;

@@ -203,6 +203,15 @@ loads:
     );
     expect(await readdir(folder)).toEqual(['house.yaml']);
   });
+
+  it('ends in order when its terminal closes', async () => {
+    const { folder, file } = await writeHouse();
+    const { child, ended } = start(`try --config ${file}`);
+    child.stdout?.once('data', () => child.kill('SIGHUP'));
+    expect((await ended()).out).toMatch(/gridtide has stopped/);
+    expect(child.signalCode).toBe('SIGHUP');
+    expect(await readdir(folder)).toEqual(['house.yaml']);
+  });
 });
 
 describe('Ctrl-C', () => {

@@ -14,7 +14,7 @@ export interface Terminal {
   /** The configuration and the state directory of the installed unit. */
   readonly installed?: { readonly config: string; readonly state: string };
   readonly columns: number;
-  /** Aborted at SIGINT and SIGTERM. */
+  /** Aborted at SIGINT, at SIGTERM, and at SIGHUP: a terminal that closes ends an agent in order. */
   readonly stop: AbortSignal;
   /** Calls `report` with an uncaught error right before the process ends with 1; absent: Node writes it to stderr. */
   readonly onCrash?: (report: (error: unknown) => void) => void;
