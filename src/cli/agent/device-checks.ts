@@ -151,12 +151,14 @@ export const checkState: Check = async ({ config: { state }, isInstalled }) => {
   return [ok('state', isInstalled ? `${state} belongs to the installed agent` : `${state} is writable`)];
 };
 
-export const checkClock: Check = async () => {
-  const { trusted } = createSystemClock().now();
-  const text = trusted
-    ? 'synchronised'
-    : 'not synchronised (no time service, no battery clock): loads stay at their fail-safe level until the service has answered with its time';
-  return [trusted ? ok('clock', text) : note('clock', text)];
+export const checkClock: Check = async ({ config: { service } }) => {
+  if (createSystemClock().now().trusted) return [ok('clock', 'synchronised')];
+  const cure =
+    service.url === undefined
+      ? 'the clock is synchronised; turn on systemd-timesyncd or fit a battery clock: an agent without an account gets no time of the service'
+      : 'the service has answered with its time';
+  const text = `not synchronised (no time service, no battery clock): loads stay at their fail-safe level until ${cure}`;
+  return [note('clock', text)];
 };
 
 const listGpioLines = ({ loads }: LocatedConfig) =>
