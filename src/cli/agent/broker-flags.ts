@@ -35,3 +35,15 @@ export async function resolveBrokerOptions(flags: BrokerFlags, terminal: Termina
     );
   return { url: mqtt.url, clientId, ...createBrokerCredentials({ mqtt }, secrets) };
 }
+
+/** The cause of a failed connection with the flags of a command for the settings of an agent; `prefix` begins those of the files. */
+export const nameBrokerFlags = (cause: string, prefix: '--' | '--mqtt-'): string =>
+  cause
+    .replace(/: MQTT is off( until one does)?;/, ';')
+    .replace('mqtt.url', '--broker')
+    .replace('mqtt.ca', `${prefix}ca`)
+    .replace(/mqtt\.usernameFile and mqtt\.passwordFile.*/, `${prefix}username-file and ${prefix}password-file`)
+    .replace(
+      /a file named under mqtt (.*);.*/,
+      `a file that an option names $1; check ${prefix}username-file, ${prefix}password-file and ${prefix}ca`,
+    );

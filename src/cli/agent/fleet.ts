@@ -8,7 +8,7 @@ import { buildClientId, FLEET_END, FLEET_FILTERS, parseTopic } from '../../mqtt/
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { formatColumns } from '../shared/table.ts';
-import { resolveBrokerOptions } from './broker-flags.ts';
+import { nameBrokerFlags, resolveBrokerOptions } from './broker-flags.ts';
 import { type BrokerLink, connectBroker } from './broker-link.ts';
 import { describeRefusal } from './broker-rights.ts';
 
@@ -43,18 +43,6 @@ export const spec: CommandSpec<Row> = {
   },
   notes: ['The user needs the right to read gridtide/#.'],
 };
-
-/** The cause of a failed connection with the options of this command for the settings of an agent. */
-const nameFleetOptions = (cause: string): string =>
-  cause
-    .replace(/: MQTT is off( until one does)?;/, ';')
-    .replace('mqtt.url', '--broker')
-    .replace('mqtt.ca', '--ca')
-    .replace(/mqtt\.usernameFile and mqtt\.passwordFile.*/, '--username-file and --password-file')
-    .replace(
-      /a file named under mqtt (.*);.*/,
-      'a file that an option names $1; check --username-file, --password-file and --ca',
-    );
 
 const resolveBroker = (args: Arguments<Row>, terminal: Terminal): Promise<BrokerOptions> =>
   resolveBrokerOptions(
@@ -217,7 +205,7 @@ async function watchChanges(
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   if (args.flag('json') && args.flag('metrics')) throw new UsageError('--json and --metrics: expected one of them');
   const link = await connectBroker(await resolveBroker(args, terminal), terminal.stop);
-  const explain = (cause: string) => (args.text('broker') === undefined ? cause : nameFleetOptions(cause));
+  const explain = (cause: string) => (args.text('broker') === undefined ? cause : nameBrokerFlags(cause, '--'));
   if (typeof link === 'string') throw new JobError(explain(link));
   try {
     const view = createFleetView();

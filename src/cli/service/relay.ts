@@ -16,7 +16,7 @@ import { type MapPublisherParts, startMapPublisher } from '../../relay/map-publi
 import { type SignalPublisherParts, startSignalPublisher } from '../../relay/signal-publisher.ts';
 import { createSigningKey, formatPublicKey, parsePublicKey, parseSigningKey } from '../../relay/signing-key.ts';
 import type { SignalQuery } from '../../service/api/query-types.ts';
-import { resolveBrokerOptions } from '../agent/broker-flags.ts';
+import { nameBrokerFlags, resolveBrokerOptions } from '../agent/broker-flags.ts';
 import { createNamedBroker } from '../agent/broker-link.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
 import { openService, type ServiceRow, serviceOptions } from '../shared/service-access.ts';
@@ -119,10 +119,10 @@ function parsePeerKeys(args: Arguments<Row>) {
 }
 
 const createBrokerLog =
-  (log: Log) =>
+  (log: Log, explain: (cause: string) => string) =>
   (state: BrokerState): void => {
     const problem = formatBrokerProblem(state);
-    if (problem !== undefined) log('warn', problem);
+    if (problem !== undefined) log('warn', explain(problem).replace('the agent', 'the relay'));
     else if (state.kind === 'online') log('info', 'connected to the broker');
   };
 
@@ -165,7 +165,8 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     await close();
     throw new UsageError('a relay needs an account; give --username-file and --password-file, or --config');
   }
-  broker.watchState(createBrokerLog(log));
+  const explain = (cause: string) => (flags.url === undefined ? cause : nameBrokerFlags(cause, '--mqtt-'));
+  broker.watchState(createBrokerLog(log, explain));
   const publicKeys = [signingKey, ...peerKeys];
   const random = createSystemRandom();
   const parts = { service, broker, clock, random, log, signingKey, publicKeys };
