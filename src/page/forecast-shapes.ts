@@ -59,7 +59,7 @@ export const buildEvccForecast = (document: unknown) =>
     value,
   }));
 
-/** `/power-saver.json`: `priceData` of each hour. Its newest release plans by the minute and reads the `end` of the last. */
+/** `/power-saver.json`: `priceData` of each hour. Its planning by the minute reads the `end` of the last. */
 export const buildPowerSaverForecast = (document: unknown) => ({
   priceData: computeMeans(document, HOUR).map(({ start, end, value }) => ({
     value,

@@ -3,7 +3,9 @@ import {
   buildSentence,
   createClockFormat,
   findExpectedRuns,
+  findHold,
   type House,
+  isNight,
   type LoadDocument,
   listTimeSpans,
 } from '../../src/page/browser/house-model.ts';
@@ -69,6 +71,38 @@ describe('what the house will do', () => {
   it.each(rows)('%s %j: %s', (name, document, sentence) => {
     const house = buildHouse({ [name]: load(document) }, PLAN);
     expect(buildSentence(house, { now: NOW, format })).toBe(sentence);
+  });
+});
+
+describe('the night', () => {
+  //  place                       UTC           sun
+  const rows = [
+    ['Sacramento', 38.5, -122, '2026-03-20T13:30:00Z', 'down'],
+    ['Sacramento', 38.5, -122, '2026-03-20T15:00:00Z', 'up'],
+    ['Sacramento', 38.5, -122, '2026-03-21T01:30:00Z', 'up'],
+    ['Sacramento', 38.5, -122, '2026-03-21T03:00:00Z', 'down'],
+    ['Tromsø in June', 69.6, 19, '2026-06-21T23:00:00Z', 'up'],
+    ['Tromsø in December', 69.6, 19, '2026-12-21T11:00:00Z', 'down'],
+    ['Hobart in January', -42.9, 147.3, '2026-01-01T09:00:00Z', 'up'],
+  ] as const;
+  it.each(rows)('%s (%d, %d) at %s: the sun is %s', (_, latitude, longitude, time, sun) =>
+    expect(isNight(Date.parse(time), { latitude, longitude })).toBe(sun === 'down'),
+  );
+});
+
+describe('a load that is held', () => {
+  //  document                                                          until
+  const rows: readonly (readonly [Parameters<typeof load>[0], number | undefined])[] = [
+    [{ override: 'off', why: 'override', until: at(2) }, 2],
+    [{ why: 'min-off', wantedWhy: 'clean', until: at(1) }, 1],
+    [{ level: 'block', until: at(1) }, 1],
+    [{ why: 'dirty', until: at(1) }, undefined],
+    [{ why: 'min-off', wantedWhy: 'clean', until: at(-1) }, undefined],
+    [{ why: 'power-budget', wantedWhy: 'clean' }, undefined],
+  ];
+  it.each(rows)('%j: for %s hours', (document, hours) => {
+    const hold = findHold(buildHouse({ tank: load(document) }), 'tank', NOW);
+    expect(hold).toEqual(hours === undefined ? undefined : { from: NOW, to: NOW + hours * HOUR });
   });
 });
 

@@ -22,6 +22,8 @@ export interface LoadDocument {
   readonly available: boolean | null;
   readonly running: boolean;
   readonly why: string;
+  /** What the rules want while a limit decides. */
+  readonly wantedWhy?: string | null;
   readonly text: string;
   readonly override: string;
   /** Absent from a document of an older agent. */
@@ -58,12 +60,18 @@ interface Sum {
   readonly bill?: { readonly currency: string; readonly paid: number; readonly saved: number } | null;
 }
 
+interface Coordinates {
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
 export interface House {
   page?: {
     readonly now: string;
     readonly version: string;
     readonly device: string;
     readonly timezone: string;
+    readonly place?: Coordinates;
     readonly link: string;
     readonly problem: string | null;
     readonly savedAsOf: string | null;
@@ -215,6 +223,29 @@ export const findExpectedRuns = (house: House, name: string, now: number): reado
     .map(({ start, end }) => ({ from: parse(start) ?? now, to: parse(end) ?? Number.POSITIVE_INFINITY }))
     .filter(({ to }) => to > now);
 
+/** Until when its owner, a minimum time or another limit keeps a load at its level, or a block lasts. */
+export function findHold(house: House, name: string, now: number): TimeSpan | undefined {
+  const load = getLoad(house, name);
+  const to = parse(load?.until);
+  if (load === undefined || to === undefined || to <= now) return undefined;
+  const isHeld = load.override !== 'auto' || (load.wantedWhy ?? null) !== null || load.level === 'block';
+  return isHeld ? { from: now, to } : undefined;
+}
+
+const DAY_MILLISECONDS = 24 * 3_600_000;
+
+/** Whether the sun is below the horizon, right to about a quarter of an hour. */
+export function isNight(at: number, { latitude, longitude }: Coordinates): boolean {
+  const toRadians = (degrees: number) => (degrees * Math.PI) / 180;
+  const days = at / DAY_MILLISECONDS;
+  const declination = toRadians(-23.44 * Math.cos((2 * Math.PI * (days + 10)) / 365.2422));
+  const hourAngle = toRadians(360 * (days % 1) - 180 + longitude);
+  const height =
+    Math.sin(toRadians(latitude)) * Math.sin(declination) +
+    Math.cos(toRadians(latitude)) * Math.cos(declination) * Math.cos(hourAngle);
+  return height < Math.sin(toRadians(-0.83));
+}
+
 /** What one load does next, as part of the sentence. */
 function describeNext(house: House, config: Load, load: LoadDocument, moment: Moment): string {
   const { now, format } = moment;
@@ -300,12 +331,11 @@ export interface Timeline {
   readonly profileFrom: number;
 }
 
-const POOL_MILLISECONDS = 24 * 3_600_000;
 const LEAST_SHARE = 0.75;
 
 /** The rank of each value among those of the 24 hours from it on, where enough of them are known. */
 function rankValues(values: readonly (number | null)[], period: number): (number | null)[] {
-  const pool = Math.round(POOL_MILLISECONDS / period);
+  const pool = Math.round(DAY_MILLISECONDS / period);
   return values.map((value, i) => {
     if (value === null) return null;
     let [below, equal, known] = [0, 0, 0];

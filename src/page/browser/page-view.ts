@@ -8,6 +8,7 @@ import {
   createClockFormat,
   describeHealth,
   findExpectedRuns,
+  findHold,
   findThresholds,
   findTrouble,
   formatMoney,
@@ -93,6 +94,7 @@ function updateLegend(): void {
   setText('price-unit', `price, ${house.prices?.currency ?? ''}/kWh (right)`);
   find('own-key').hidden = !Number.isFinite(timeline.profileFrom);
   find('deadline-key').hidden = !loads.some(({ name }) => getLoad(house, name)?.job);
+  find('held-key').hidden = !loads.some(({ name }) => findHold(house, name, getNow()) !== undefined);
   find('expected-key').hidden = !loads.some(({ name }) => findExpectedRuns(house, name, getNow()).length > 0);
   const [low, high] = findThresholds(house);
   const limits = `Clean is at or below ${low}, dirty at or above ${high}.`;

@@ -4,10 +4,12 @@ import 'uplot/dist/uPlot.min.css';
 import uPlot from 'uplot';
 import {
   findExpectedRuns,
+  findHold,
   findThresholds,
   getLoad,
   getPlannedRuns,
   type House,
+  isNight,
   type Load,
   type Timeline,
   type TimeSpan,
@@ -32,8 +34,8 @@ const HOUR = 3_600;
 
 const readColour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** A fill of diagonal lines: planned runs, and what is told by more than colour. */
-function createHatch(colour: string): CanvasPattern | string {
+/** A fill of diagonal lines, crossed or not: planned runs, and what is told by more than colour. */
+function createHatch(colour: string, isCrossed = false): CanvasPattern | string {
   const tile = document.createElement('canvas');
   tile.width = tile.height = 8;
   const pen = tile.getContext('2d');
@@ -44,6 +46,10 @@ function createHatch(colour: string): CanvasPattern | string {
     pen.beginPath();
     pen.moveTo(shift, 8);
     pen.lineTo(shift + 8, 0);
+    if (isCrossed) {
+      pen.moveTo(shift, 0);
+      pen.lineTo(shift + 8, 8);
+    }
     pen.stroke();
   }
   return pen.createPattern(tile, 'repeat') ?? colour;
@@ -62,6 +68,25 @@ function drawTints(plot: uPlot, view: ChartView): void {
     if (end <= x) continue;
     ctx.fillStyle = readColour(value <= low ? '--clean-tint' : '--dirty-tint');
     ctx.fillRect(x, bbox.top, end - x, bbox.height);
+  }
+}
+
+/** Behind the time axis and the lanes, where no tint says how clean an hour is. */
+function drawNights(plot: uPlot, { house, timeline }: ChartView, bottom: number): void {
+  const { ctx, bbox } = plot;
+  const place = house.page?.place;
+  if (place === undefined) return;
+  ctx.fillStyle = readColour('--night');
+  const clamp = (at: number) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(at, 'x', true)));
+  let dusk: number | undefined;
+  for (const [i, at] of timeline.at.entries()) {
+    const isDark = isNight(at * 1_000, place) && i < timeline.at.length - 1;
+    if (isDark) dusk ??= at;
+    else if (dusk !== undefined) {
+      const top = bbox.top + bbox.height;
+      ctx.fillRect(clamp(dusk), top, clamp(at) - clamp(dusk), bottom - top);
+      dusk = undefined;
+    }
   }
 }
 
@@ -101,7 +126,7 @@ interface Lane {
   readonly height: number;
 }
 
-/** Ran (filled), planned (hatched), runs by the forecast (outlined), deadline (a flag). */
+/** Ran (filled), planned (hatched), runs by the forecast (outlined), held (cross-hatched), deadline (a flag). */
 function drawLane(plot: uPlot, view: ChartView, load: Load, { top, height }: Lane): void {
   const { ctx, bbox } = plot;
   const clean = readColour('--clean');
@@ -124,6 +149,8 @@ function drawLane(plot: uPlot, view: ChartView, load: Load, { top, height }: Lan
   ctx.strokeRect(bbox.left, top, bbox.width, height);
   drawAhead(findExpectedRuns(view.house, load.name, view.now), readColour('--clean-tint'), [3, 3]);
   drawAhead(getPlannedRuns(view.house, load.name), createHatch(clean), []);
+  const hold = findHold(view.house, load.name, view.now);
+  if (hold !== undefined) drawAhead([hold], createHatch(readColour('--quiet'), true), []);
   ctx.fillStyle = clean;
   for (const { from, to } of view.house.runs?.[load.name] ?? []) {
     const [start, end] = [clamp(from), clamp(to ?? view.now)];
@@ -146,7 +173,11 @@ function drawLanes(plot: uPlot, view: ChartView): void {
   for (const [i, load] of (view.house.info?.loads ?? []).entries()) {
     const labelTop = bbox.top + bbox.height + (AXIS_HEIGHT + i * LANE_HEIGHT) * devicePixelRatio;
     ctx.fillStyle = readColour('--ink');
-    ctx.fillText(toTitle(load.name), bbox.left, labelTop + (LABEL_HEIGHT / 2) * devicePixelRatio);
+    ctx.fillText(
+      toTitle(load.name),
+      bbox.left + 4 * devicePixelRatio,
+      labelTop + (LABEL_HEIGHT / 2) * devicePixelRatio,
+    );
     drawLane(plot, view, load, { top: labelTop + LABEL_HEIGHT * devicePixelRatio, height });
   }
 }
@@ -189,6 +220,9 @@ function createTimeLabels(timezone: string) {
     });
 }
 
+const findBottom = ({ bbox }: uPlot, lanes: number) =>
+  bbox.top + bbox.height + (AXIS_HEIGHT + lanes * LANE_HEIGHT) * devicePixelRatio;
+
 function buildOptions(
   element: HTMLElement,
   getView: () => ChartView,
@@ -224,14 +258,18 @@ function buildOptions(
     ],
     series: [{}, line('--ink', []), line('--ink', [6, 4]), line('--quiet', [2, 4]), priceLine],
     hooks: {
-      drawClear: [(plot) => drawTints(plot, getView())],
+      drawClear: [
+        (plot) => {
+          drawTints(plot, getView());
+          drawNights(plot, getView(), findBottom(plot, lanes));
+        },
+      ],
       draw: [
         (plot) => {
           const view = getView();
-          const bottom = plot.bbox.top + plot.bbox.height + (AXIS_HEIGHT + lanes * LANE_HEIGHT) * devicePixelRatio;
           drawThresholds(plot, view);
           drawLanes(plot, view);
-          drawNow(plot, view, bottom);
+          drawNow(plot, view, findBottom(plot, lanes));
         },
       ],
       setCursor: [
