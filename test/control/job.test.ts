@@ -117,6 +117,14 @@ describe('an electric car, 4 h by 07:00', () => {
     expect(shortly(bench)[0]).toBe('23:00 on planned');
   });
 
+  it('is not forced before the time from which it may run, though its need fills the rest of the night', () => {
+    const bench = plugged(NIGHT_HOURS, {
+      goal: { need: { kind: 'time', time: hours(8) }, by: daily(420), from: 23 * 60, armedBy: 'schedule' },
+    });
+    bench.runUntil(DEADLINE);
+    expect(shortly(bench)[0]).toMatch(/^23:00 on /);
+  });
+
   it('plans anew for each forecast and only then', () => {
     const bench = plugged();
     const first = bench.state.loads[0]?.plan;

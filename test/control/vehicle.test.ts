@@ -121,3 +121,15 @@ describe('a goal armed by the plug', () => {
     expect(bench.decision('car').job).toMatchObject({ need: hours(4), done: 0 });
   });
 });
+
+it('a charger without a goal goes by the index, whatever its vehicle does', () => {
+  const { goal: _, ...charger } = carLoad();
+  const bench = new ControlBench(buildSite(charger), EVENING);
+  bench.send({ kind: 'confirmed', load: 'car', level: 'off' });
+  for (const vehicle of ['connected', 'away', 'full'] as const) {
+    bench.send({ kind: 'vehicle', load: 'car', vehicle });
+    bench.index(5);
+    bench.runFor(minutes(6));
+    expect(bench.decision('car').wanted).toBe('on');
+  }
+});
