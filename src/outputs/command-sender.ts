@@ -32,9 +32,16 @@ export interface CommandSenderParts {
   readonly maxSends?: number;
 }
 
+export interface SendOptions {
+  /** It is confirmed by a new report only. */
+  readonly isAgain?: boolean;
+  /** The device has not confirmed it lately: it is sent once more, not in a round. */
+  readonly hasFailed?: boolean;
+}
+
 export interface CommandSender {
-  /** Resolves when the device has confirmed the command as far as it can; `isAgain`: by a new report. A later command ends it. */
-  send(command: DeviceCommand, options?: { readonly isAgain?: boolean }): Promise<OutputFailure | undefined>;
+  /** Resolves when the device has confirmed the command as far as it can. A later command ends it. */
+  send(command: DeviceCommand, options?: SendOptions): Promise<OutputFailure | undefined>;
   isSending(): boolean;
   /** Ends the command under way. */
   cancel(): void;
@@ -50,7 +57,7 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
     { level, current }: DeviceCommand,
     isFirst: boolean,
     isCurrent: () => boolean,
-    sends: number,
+    sends: number | undefined,
   ) => {
     const lowered = config.lowerCurrents?.find(({ amps }) => amps === current?.amps);
     const { payload, before } = getMessages(parts, level, lowered);
@@ -77,15 +84,17 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
   };
 
   return {
-    async send(command, { isAgain = false } = {}) {
+    async send(command, { isAgain = false, hasFailed = false } = {}) {
+      const mostSends = hasFailed ? 1 : maxSends;
       commandNumber += 1;
       const ownNumber = commandNumber;
       sendsUnderWay += 1;
       let failure: OutputFailure | undefined;
       try {
-        for (let sends = 1; sends <= maxSends; sends += 1) {
+        for (let sends = 1; sends <= mostSends; sends += 1) {
           const reportsBefore = link.reportCount();
-          failure = await sendOnce(command, sends === 1 && !isAgain, () => ownNumber === commandNumber, sends);
+          const isFirst = sends === 1 && !isAgain && !hasFailed;
+          failure = await sendOnce(command, isFirst, () => ownNumber === commandNumber, hasFailed ? undefined : sends);
           if (link.reportCount() > reportsBefore) failure = addAnswer(parts, command, failure, link.reading());
           if (!maySendAgain(failure)) return failure;
         }
@@ -136,7 +145,7 @@ function getMessages({ load, config }: CommandSenderParts, level: Level | undefi
 
 function buildDisagreementFailure(
   level: Level,
-  sends: number,
+  sends: number | undefined,
   { stateTopic, reading }: { readonly stateTopic: string; readonly reading: DeviceReading | undefined },
 ): OutputFailure {
   const answer = reading === undefined ? 'reports nothing' : `reports ${formatReading(reading)}`;
@@ -157,8 +166,9 @@ const OFFLINE = buildFailure(
 const isDenied = ({ state }: Broker, topic: string) =>
   state.kind === 'online' && state.denied.some((action) => action.endsWith(` ${topic}`));
 
-/** For people. */
-export const formatTimes = (count: number) => (count === 1 ? 'once' : `${count} times`);
+/** For people; undefined: once more. */
+export const formatTimes = (count: number | undefined) =>
+  count === undefined ? 'again' : count === 1 ? 'once' : `${count} times`;
 
 /** A refusal by the broker and a missing acknowledgement have different cures. */
 const buildRefusedFailure = (topic: string, isDeniedTopic: boolean) =>

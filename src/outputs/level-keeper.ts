@@ -87,9 +87,11 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
   return {
     async apply(next) {
       reassertion.cancel();
+      const isRepeated = sent.command?.level === next?.level && sent.command?.current?.amps === next?.current?.amps;
+      const hasFailed = isRepeated && late?.level === next?.level && clock.now().uptime < (late?.until ?? 0);
       sent.command = next;
       if (next === undefined) return undefined;
-      const failure = await sender.send(next);
+      const failure = await sender.send(next, { hasFailed });
       beQuiet(COMMAND_QUIET);
       if (next.level !== undefined && failure !== undefined && failure.kind !== 'offline')
         late = { level: next.level, until: addDuration(clock.now().uptime, REASSERT_WINDOW) };

@@ -34,7 +34,7 @@ export function createPolledSender(parts: PolledSenderParts): CommandSender {
   const { device, poller, maxSends = MAX_COMMAND_SENDS } = parts;
   let underWay: AbortController | undefined;
 
-  const sendUntilConfirmed = async (command: DeviceCommand, signal: AbortSignal) => {
+  const sendUntilConfirmed = async (command: DeviceCommand, signal: AbortSignal, hasFailed: boolean) => {
     const { level } = command;
     for (let sends = 1; ; sends += 1) {
       const failure = await device.send(command, AbortSignal.any([signal, poller.signal]));
@@ -45,18 +45,19 @@ export function createPolledSender(parts: PolledSenderParts): CommandSender {
       if (isOutputFailure(answer)) return answer;
       if (answer?.reading === level) return undefined;
       if (answer?.available === false) return buildUnavailableFailure(device);
-      const unconfirmed = addAnswer(parts, command, buildUnconfirmedFailure(parts, level, sends), answer?.reading);
-      if (sends >= maxSends || unconfirmed?.answer !== undefined) return unconfirmed;
+      const failed = buildUnconfirmedFailure(parts, level, hasFailed ? undefined : sends);
+      const unconfirmed = addAnswer(parts, command, failed, answer?.reading);
+      if (hasFailed || sends >= maxSends || unconfirmed?.answer !== undefined) return unconfirmed;
     }
   };
 
   return {
-    async send(command) {
+    async send(command, { hasFailed = false } = {}) {
       underWay?.abort();
       const own = new AbortController();
       underWay = own;
       try {
-        return await sendUntilConfirmed(command, own.signal);
+        return await sendUntilConfirmed(command, own.signal, hasFailed);
       } finally {
         if (underWay === own) underWay = undefined;
       }
@@ -91,7 +92,7 @@ export const buildUnavailableFailure = ({ stateSource }: PolledDevice): OutputFa
 function buildUnconfirmedFailure(
   { device, poller }: PolledSenderParts,
   level: Level | undefined,
-  sends: number,
+  sends: number | undefined,
 ): OutputFailure {
   const reading = poller.state()?.reading;
   const answer = reading === undefined ? 'tells no state' : `reports ${formatReading(reading)}`;

@@ -155,6 +155,32 @@ describe('an MQTT device', () => {
     expect(device.commands).toEqual(['ON', 'ON', 'ON', 'ON']);
   });
 
+  it('that is silent is told once more each time the core tries again, and in a round of four ten minutes later', async () => {
+    const { fixture, device } = await buildKnown();
+    device.answersCommands = false;
+    const under = createTestOutput(
+      buildLoad({ ...fixture.tasmota, query: { topic: 'cmnd/car/STATE', payload: '' } }),
+      fixture,
+    );
+    await under.open();
+    const applyInVain = async (sends: number) => {
+      const before = device.commands.length;
+      const applied = under.apply('on');
+      for (let send = 1; send <= sends; send += 1) {
+        await device.whenCommands(before + send);
+        while (fixture.clock.waiting().length === 0) await new Promise((turn) => setImmediate(turn));
+        await fixture.pass(seconds(5));
+      }
+      expect((await applied)?.detail).toContain(sends === 1 ? 'sent on again and reports off' : 'sent on 4 times');
+      expect(device.commands.length - before).toBe(sends);
+    };
+    await applyInVain(4);
+    await applyInVain(1);
+    await applyInVain(1);
+    await fixture.pass(minutes(10));
+    await applyInVain(4);
+  });
+
   it('is told again when it leaves its level by itself, without a word to the core but that it is back', async () => {
     const { fixture, device } = await buildKnown();
     const under = createTestOutput(buildLoad(fixture.tasmota), fixture);
