@@ -53,12 +53,8 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
   let commandNumber = 0;
   let sendsUnderWay = 0;
 
-  const sendOnce = async (
-    { level, current }: DeviceCommand,
-    isFirst: boolean,
-    isCurrent: () => boolean,
-    sends: number | undefined,
-  ) => {
+  const sendOnce = async (command: DeviceCommand, isFirst: boolean, isCurrent: () => boolean, sends?: number) => {
+    const { level, current } = command;
     const lowered = config.lowerCurrents?.find(({ amps }) => amps === current?.amps);
     const { payload, before } = getMessages(parts, level, lowered);
     const obstacle = findObstacle(parts);
