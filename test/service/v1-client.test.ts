@@ -104,6 +104,11 @@ describe('pages', () => {
     expect(await read(service.v1.datapointPages({}))).toEqual([1, 1]);
   });
 
+  it('a later page that is refused is no end of the list', async () => {
+    const { service } = await start(paged(2, scriptedJson({ detail: 'Invalid query.' }, 400)));
+    expect(await read(service.v1.datapointPages({}))).toEqual([1, 1, 'rejected']);
+  });
+
   it('a first page that is not there is told', async () => {
     const { service } = await start(paged(2, scriptedJson({ detail: 'Invalid page.' }, 404)));
     expect(await read(service.v1.datapointPages({ page: 9 }))).toEqual(['rejected']);
