@@ -243,9 +243,9 @@ async function measureWhole(cluster: NatsCluster, relays: TimedRelays, publicKey
   for (const one of cluster.nodes) await one.kill();
   for (const one of cluster.nodes) await one.start();
   const back = await measureUntil(() => whole.count(0).online === WHOLE_SESSIONS && hasNow(), 300);
-  const { older } = whole.count(0);
+  const { older, online, fresh } = whole.count(clock.now().wall - 2 * ROUND);
   console.log(
-    `all nodes begun again: every session and its forecast back after ${formatSeconds(back)}; ${older} took something older`,
+    `all nodes begun again: every session and its forecast back after ${formatSeconds(back)} (${online} online, ${fresh} with a forecast of now); ${older} took something older`,
   );
   bars.push([
     `${WHOLE_SESSIONS} sessions at QoS 1 are back after a restart of all nodes, and take nothing older`,
