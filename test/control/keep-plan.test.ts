@@ -74,6 +74,7 @@ describe('a plan kept against a newer one', () => {
     const { decision, plan } = bench.state.loads[0] ?? {};
     // 7.2 kW for 5 minutes at 2,000 in place of 400 lb/MWh.
     expect(plan?.refused).toEqual({ at: at(20), starts: 1, kg: expect.closeTo(0.6 * 1.6 * 0.45359237, 9) });
+    expect(bench.decisions.at(-1)?.refused).toEqual(plan?.refused);
     expect(decision && explainDecision(decision, ZONE)).toBe(
       'planned for the cleanest hours before Thu 07:00; runs until 23:00; 40 min of 2 h by Thu 07:00; ' +
         'keeps its plan, a newer one starts once more and saves 0.44 kg CO2',

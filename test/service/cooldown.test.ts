@@ -42,9 +42,12 @@ it('an answer to a request that went out after it begins anew', async () => {
   cooldowns.recordThrottled('data', clock.now().uptime, seconds(30));
   await pass(31);
   expect(cooldowns.remaining('data')).toBe(0);
-  cooldowns.recordAnswered('data', clock.now().uptime);
-  const failure = cooldowns.recordThrottled('data', clock.now().uptime, seconds(30));
-  expect(failure).toMatchObject({ kind: 'throttled', retryAfter: seconds(30) });
+
+  const growing = createCooldowns({ clock, random: { fraction: () => 0.999 }, log: () => {} });
+  const first = growing.recordThrottled('data', clock.now().uptime, undefined);
+  await pass(3_600);
+  growing.recordAnswered('data', clock.now().uptime);
+  expect(growing.recordThrottled('data', clock.now().uptime, undefined)).toEqual(first);
 });
 
 it('groups are silent apart from each other', () => {
