@@ -21,6 +21,8 @@ it('the saved state of a house is loads, plans, forecast, history, totals, runs 
     text: expect.stringContaining('may run from 18:00'),
   });
   expect(documents['loads/car/plan']).toMatchObject({ needMinutes: 240, by: '2026-03-02T15:00:00+00:00' });
+  expect((documents['loads/water/plan'] as { expected: readonly unknown[] }).expected.length).toBeGreaterThan(0);
+  expect(documents['loads/water']).toMatchObject({ nextIsExpected: true });
   expect(documents.forecast).toMatchObject({ units: 'lb/MWh', region: 'CAISO_NORTH' });
   expect(documents.history).toMatchObject({ units: 'lb/MWh', from: '2026-02-28T08:00:00+00:00' });
   expect((documents.totals as { today: { energyKwh: number } }).today.energyKwh).toBeGreaterThan(1);
