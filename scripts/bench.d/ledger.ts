@@ -117,16 +117,15 @@ for (const [name, { megabytes, seconds }] of runs)
   console.log(
     `${name}, ${YEARS} years: ${(megabytes - bare.megabytes).toFixed(0)} MB and ${(seconds - bare.seconds).toFixed(2)} s of processor time over bare Node`,
   );
-console.log(`tune --days 14 with the last two months alone: ${trying.toFixed(2)} s of processor time over bare Node`);
+console.log(
+  `tune --days 14 with the last two months alone: ${trying.toFixed(2)} s of processor time over bare Node: a signal of 24 days, and 7 settings of three loads planned each half hour of 16 days`,
+);
 
 judge([
   [`a young year at most ${MOST_YOUNG_YEAR / 1e6} MB`, young <= MOST_YOUNG_YEAR],
   [`an old year at most ${MOST_OLD_YEAR / 1e6} MB`, old <= MOST_OLD_YEAR],
   ...runs.flatMap(([name, { megabytes, seconds }]) => [
     [`${name}: at most ${MOST_MEGABYTES} MB over bare Node`, megabytes - bare.megabytes <= MOST_MEGABYTES] as const,
-    [
-      `${name}: at most ${MOST_SECONDS} s of processor time for the years`,
-      seconds - bare.seconds - (name.startsWith('tune') ? trying : 0) <= MOST_SECONDS,
-    ] as const,
+    [`${name}: at most ${MOST_SECONDS} s of processor time`, seconds - bare.seconds <= MOST_SECONDS] as const,
   ]),
 ]);
