@@ -61,15 +61,19 @@ function checkGrowth(
 const explainUnit = (powerKw: Kilowatt) =>
   `and its powerKw is ${powerKw}: the meter counts in another unit or powerKw is wrong, so it is not counted; correct energyUnit or powerKw`;
 
+/** Each of the two is named until it reports a value that can be. */
 function checkValues({ name, powerKw }: LoadConfig, { power, energy }: MeterReading, problems: Problems): boolean {
-  const subject = `outputs:${name} meter`;
-  const isTooStrong = power !== undefined && power > powerKw * MAX_POWER_FACTOR;
-  const isTooMuch = energy !== undefined && energy > MAX_KWH;
-  if (!isTooStrong && !isTooMuch) {
-    if (power !== undefined) problems.resolve(subject);
-    return true;
-  }
-  const reported = isTooStrong ? `${Math.round(power)} kW` : `${Math.round(energy ?? 0)} kWh`;
-  problems.raise(subject, `load ${name}: its meter reports ${reported}, ${explainUnit(powerKw)}`, 'meter');
-  return false;
+  const checks = [
+    { subject: `outputs:${name} meter`, value: power, most: powerKw * MAX_POWER_FACTOR, unit: 'kW' },
+    { subject: `outputs:${name} count`, value: energy, most: MAX_KWH, unit: 'kWh' },
+  ];
+  const failed = checks.filter(({ value, most }) => value !== undefined && value > most);
+  for (const check of checks) if (check.value !== undefined && !failed.includes(check)) problems.resolve(check.subject);
+  for (const { subject, value = 0, unit } of failed)
+    problems.raise(
+      subject,
+      `load ${name}: its meter reports ${Math.round(value)} ${unit}, ${explainUnit(powerKw)}`,
+      'meter',
+    );
+  return failed.length === 0;
 }

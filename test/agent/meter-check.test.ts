@@ -39,8 +39,14 @@ it.each(rows)('%j beside 7.2 kW', (reading, isCounted) => {
   expect(problems.list().map(({ sentence }) => /counts in another unit or powerKw is wrong/.test(sentence))).toEqual(
     isCounted ? [] : [true],
   );
-  check(kw(6.8));
+  check({ ...kw(6.8), ...kwh(12_345) });
   expect(problems.list()).toEqual([]);
+});
+
+it('a counter without a power beside it is named until it reports what a house can have used', () => {
+  const { problems, check } = createChecked();
+  expect([check(kwh(1e305)), problems.list().length]).toEqual([false, 1]);
+  expect([check(kwh(1_000)), problems.list()]).toEqual([true, []]);
 });
 
 it('a counter that grows by more than the load can draw is named until it grows by less', async () => {
