@@ -32,7 +32,7 @@ export interface CommandSenderParts {
   readonly maxSends?: number;
 }
 
-export interface SendOptions {
+interface SendOptions {
   /** It is confirmed by a new report only. */
   readonly isAgain?: boolean;
   /** The device has not confirmed it lately: it is sent once more, not in a round. */
