@@ -32,6 +32,12 @@ export const findWebDevice = (output: OutputConfig): WebOutputConfig | undefined
 export const commandsDevice = (output: OutputConfig): boolean =>
   listMqttDevices(output).length > 0 || findWebDevice(output) !== undefined;
 
+/** Whether the device has rules of its own, to which the agent hands the decision back at a stop. */
+export const hasRelease = (output: OutputConfig): boolean =>
+  (output.kind === 'mqtt' && output.releasePayload !== undefined) ||
+  (output.kind === 'http' && output.release !== undefined) ||
+  (output.kind === 'home-assistant' && output.releaseState !== undefined);
+
 /** The topics of its devices that the agent reads. */
 export const listReadTopics = (output: OutputConfig): readonly string[] =>
   listMqttDevices(output).flatMap(({ stateTopic, current, availability, meter, vehicle = [] }) =>

@@ -4,6 +4,7 @@ import { formatDuration } from '../domain/duration-text.ts';
 import type { DeviceCurrent, Level, LoadCurrent, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker } from '../domain/ports.ts';
 import { milliseconds, seconds } from '../domain/units.ts';
+import { addAnswer } from './compressor-rest.ts';
 import type { DeviceLink } from './device-link.ts';
 import type { DeviceLease, DeviceReading, OutputFailure } from './output.ts';
 
@@ -116,17 +117,6 @@ function findObstacle({ config, lease, link }: CommandSenderParts): OutputFailur
 
 const maySendAgain = (failure: OutputFailure | undefined): boolean =>
   failure?.answer === undefined && (failure?.kind === 'unconfirmed' || failure?.kind === 'forbidden');
-
-/** Notes in the failure that the device of a compressor answered "on" with "off": sent again, it might start once more. */
-export function addAnswer(
-  { restsAfterStop }: Pick<CommandSenderParts, 'restsAfterStop'>,
-  { level }: DeviceCommand,
-  failure: OutputFailure | undefined,
-  reading: DeviceReading | undefined,
-): OutputFailure | undefined {
-  const isAnswered = restsAfterStop && level === 'on' && reading === 'off';
-  return isAnswered && failure?.kind === 'unconfirmed' ? { ...failure, answer: reading } : failure;
-}
 
 /** Some devices answer an empty command as a question (Tasmota), and a broker forgets what it stored. */
 function getMessages({ load, config }: CommandSenderParts, level: Level | undefined, lowered?: DeviceCurrent) {

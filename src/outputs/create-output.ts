@@ -2,6 +2,7 @@
 
 import type { LoadConfig, MqttOutputConfig, SgReadySwitches } from '../domain/load-types.ts';
 import type { Broker, BrokerWill, Clock, GpioLines, Http, Log, Secrets } from '../domain/ports.ts';
+import { hasCompressor, isStoppedUnseen } from './compressor-rest.ts';
 import { createPolledDevice } from './devices/create-polled-device.ts';
 import { createDryRunOutput } from './dry-run-output.ts';
 import { createMqttOutput, type MqttOutputParts } from './mqtt-output.ts';
@@ -58,9 +59,6 @@ export function createOutput(load: LoadConfig, parts: CreateOutputParts): Output
   }
 }
 
-/** Behind SG-Ready contacts the heat pump protects its own. */
-const hasCompressor = ({ type, output }: LoadConfig) => type === 'heat-pump' && output.kind !== 'sg-ready';
-
 function createDeviceOutput(load: LoadConfig, config: MqttOutputConfig, parts: CreateOutputParts): Output {
   const { broker, clock, log, maxSends } = parts;
   if (broker === undefined)
@@ -100,8 +98,10 @@ function buildRelease(
   if (createReleaseBroker === undefined || onStop === 'hold') return {};
   const payload = config.releasePayload ?? (failSafe === 'on' ? config.onPayload : config.offPayload);
   const will = { topic: config.commandTopic, payload, delaySeconds: RELEASE_DELAY_SECONDS, retain: false } as const;
-  const stopsUnseen = hasCompressor(load) && config.stateTopic === undefined && payload !== config.onPayload;
-  return { createReleaseBroker: () => createReleaseBroker(name, will), stopsUnseen };
+  return {
+    createReleaseBroker: () => createReleaseBroker(name, will),
+    stopsUnseen: isStoppedUnseen(load, config, payload),
+  };
 }
 
 const SOLE_LEASE: DeviceLease = {

@@ -4,6 +4,7 @@ import type { Level } from '../domain/load-types.ts';
 import type { Cancel, Clock, Log } from '../domain/ports.ts';
 import { addDuration, type Duration, minutes, seconds, subtractDuration, type Uptime } from '../domain/units.ts';
 import { type CommandSender, type DeviceCommand, formatReading } from './command-sender.ts';
+import { mayHaveStopped } from './compressor-rest.ts';
 import type { DeviceLink } from './device-link.ts';
 import type { DeviceReading, OutputFailure } from './output.ts';
 
@@ -128,7 +129,7 @@ export function createLevelKeeper(parts: LevelKeeperParts): LevelKeeper {
         return reassertion.resend();
       }
       const { command } = sent;
-      if (mayHaveStopped(parts, sent)) return reassertion.start();
+      if (isStopPossible(parts, sent)) return reassertion.start();
       if (command !== undefined && link.reading() !== command.level && !sender.isSending()) await reassertion.resend();
     },
     expectReport() {
@@ -158,13 +159,8 @@ interface SentCommand {
 const leaveToCore = (sent: SentCommand, reading: Level): void =>
   void Object.assign(sent, { command: undefined, confirmed: reading });
 
-/** A compressor that is off or silent may have stopped: another "on" would be a start that the core did not allow. */
-function mayHaveStopped({ link, restsAfterStop }: LevelKeeperParts, { command, confirmed }: SentCommand): boolean {
-  const reading = link.reading();
-  return (
-    restsAfterStop && confirmed === 'on' && command?.level === 'on' && (reading === 'off' || reading === undefined)
-  );
-}
+const isStopPossible = (parts: LevelKeeperParts, { command, confirmed }: SentCommand): boolean =>
+  mayHaveStopped(parts, { sent: command?.level, confirmed, reading: parts.link.reading() });
 
 /** Sends the last command again to a device that left its level. */
 function createReassertion(parts: LevelKeeperParts, sent: SentCommand, limit: ReassertionLimit) {
@@ -193,7 +189,7 @@ function createReassertion(parts: LevelKeeperParts, sent: SentCommand, limit: Re
       retryAfter(REASSERT_WINDOW);
       return;
     }
-    if (mayHaveStopped(parts, sent)) {
+    if (isStopPossible(parts, sent)) {
       leaveAlone(reading);
       return;
     }

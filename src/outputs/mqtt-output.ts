@@ -1,5 +1,6 @@
 /** The output of a load behind an MQTT device: commands, reported level and release. */
 
+import { hasRelease } from '../domain/levels.ts';
 import type { Level, MqttOutputConfig } from '../domain/load-types.ts';
 import type { Broker, Clock, Log } from '../domain/ports.ts';
 import { seconds } from '../domain/units.ts';
@@ -130,7 +131,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
       report = listener;
     },
     async release() {
-      const canRelease = config.releasePayload !== undefined;
+      const canRelease = hasRelease(config);
       return (await applyCommand(canRelease ? {} : undefined)) ?? canRelease;
     },
     async close() {

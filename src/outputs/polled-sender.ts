@@ -5,7 +5,6 @@ import type { Level } from '../domain/load-types.ts';
 import type { Clock } from '../domain/ports.ts';
 import { addDuration, type Duration, seconds } from '../domain/units.ts';
 import {
-  addAnswer,
   type CommandSender,
   type DeviceCommand,
   formatReading,
@@ -13,6 +12,7 @@ import {
   MAX_COMMAND_SENDS,
   OVERTAKEN,
 } from './command-sender.ts';
+import { addAnswer } from './compressor-rest.ts';
 import type { PolledDevice, PolledState } from './devices/polled-device.ts';
 import { isOutputFailure, type OutputFailure } from './output.ts';
 import type { StatePoller } from './state-poller.ts';

@@ -7,6 +7,7 @@ import type { LocatedConfig } from '../../config/config-paths.ts';
 import { explainDecision } from '../../control/explain.ts';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
 import { parseInstant } from '../../domain/iso-time.ts';
+import { hasRelease } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { formatClockTime } from '../../domain/local-time.ts';
 import type { BrokerMessage } from '../../domain/ports.ts';
@@ -108,15 +109,10 @@ function formatDocumentTime(text: unknown, timezone: string, now: Instant): stri
   return at === undefined ? String(text) : formatClockTime(timezone, at, now);
 }
 
-const hasRelease = ({ output }: LoadConfig): boolean =>
-  (output.kind === 'mqtt' && output.releasePayload !== undefined) ||
-  (output.kind === 'http' && output.release !== undefined) ||
-  (output.kind === 'home-assistant' && output.releaseState !== undefined);
-
 /** The last decision is from before the stop, which may set another level. */
 function describeStop(load: LoadConfig): string {
   if (load.observeOnly || load.onStop === 'hold') return 'a stop leaves the load at its last level';
-  return hasRelease(load)
+  return hasRelease(load.output)
     ? 'a stop leaves the device to its own rules'
     : `a stop sets the load to its fail-safe level, ${load.failSafe}`;
 }

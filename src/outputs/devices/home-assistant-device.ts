@@ -1,6 +1,7 @@
 /** An entity of Home Assistant by its REST API: switches, selects and numbers, their state, and sensors beside them. */
 
 import { MIN_AMPS } from '../../domain/currents.ts';
+import { hasRelease } from '../../domain/levels.ts';
 import type { HomeAssistantOutputConfig, HttpCall, Level } from '../../domain/load-types.ts';
 import { toSafeText } from '../../domain/text-format.ts';
 import { seconds } from '../../domain/units.ts';
@@ -28,7 +29,7 @@ export function createHomeAssistantDevice(
   config: HomeAssistantOutputConfig,
   parts: Pick<DeviceHttpParts, 'http' | 'secrets' | 'clock'>,
 ): PolledDevice {
-  const { url, entity, releaseState, powerEntity, energyEntity, plugEntity } = config;
+  const { url, entity, powerEntity, energyEntity, plugEntity } = config;
   const http = createDeviceHttp({
     ...parts,
     access: config,
@@ -44,7 +45,7 @@ export function createHomeAssistantDevice(
   let { onState } = config;
 
   return {
-    canRelease: releaseState !== undefined,
+    canRelease: hasRelease(config),
     stateSource: `${entity} of ${url}`,
     confirmTimeout: CONFIRM_TIMEOUT,
     async send({ level, current }, signal) {

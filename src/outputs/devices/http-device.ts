@@ -1,5 +1,6 @@
 /** A device behind addresses of its own: one request for each level, and one that reads its state. */
 
+import { hasRelease } from '../../domain/levels.ts';
 import type { HttpOutputConfig, HttpState } from '../../domain/load-types.ts';
 import { seconds } from '../../domain/units.ts';
 import { buildMeterReading, isOutputFailure } from '../output.ts';
@@ -23,7 +24,7 @@ export function createHttpDevice(
     tokenHeader,
   });
   return {
-    canRelease: config.release !== undefined,
+    canRelease: hasRelease(config),
     stateSource: state === undefined ? '' : new URL(state.url).origin,
     confirmTimeout: CONFIRM_TIMEOUT,
     async send({ level }, signal) {
