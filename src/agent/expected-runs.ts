@@ -63,7 +63,7 @@ export function createExpectedRuns(ties: TieRule) {
   };
 }
 
-interface Course {
+interface RunConditions {
   readonly horizon: Horizon;
   readonly ranks: readonly number[];
   readonly thresholds: ReturnType<typeof getThresholds>;
@@ -73,12 +73,12 @@ interface Course {
   readonly forcedAt: Instant | undefined;
 }
 
-/** The present interval is decided already. */
-function listRuns(load: LoadConfig, course: Course): readonly ExpectedRun[] {
-  const { horizon, ranks, thresholds } = course;
+/** The present period is decided already. */
+function listRuns(load: LoadConfig, conditions: RunConditions): readonly ExpectedRun[] {
+  const { horizon, ranks, thresholds } = conditions;
   const runs: ExpectedRun[] = [];
-  let { freeFrom, forcedAt = Number.POSITIVE_INFINITY } = course;
-  let run: Pick<ExpectedRun, 'from'> | undefined = course.isRunning ? {} : undefined;
+  let { freeFrom, forcedAt = Number.POSITIVE_INFINITY } = conditions;
+  let run: Pick<ExpectedRun, 'from'> | undefined = conditions.isRunning ? {} : undefined;
   for (const [i, rank] of ranks.entries()) {
     if (runs.length === MOST_EXPECTED) return runs;
     const slot = addDuration(horizon.from, (i * horizon.period) as Duration);

@@ -61,7 +61,7 @@ function checkGrowth(
 const explainUnit = (powerKw: Kilowatt) =>
   `and its powerKw is ${powerKw}: the meter counts in another unit or powerKw is wrong, so it is not counted; correct energyUnit or powerKw`;
 
-/** Each of the two is named until it reports a value that can be. */
+/** Power and count have a problem each, until a possible value is reported. */
 function checkValues({ name, powerKw }: LoadConfig, { power, energy }: MeterReading, problems: Problems): boolean {
   const checks = [
     { subject: `outputs:${name} meter`, value: power, most: powerKw * MAX_POWER_FACTOR, unit: 'kW' },

@@ -38,7 +38,7 @@ export interface Settlement {
   stop(): void;
 }
 
-const SETTLEMENT_PERIOD = days(1);
+const SETTLEMENT_INTERVAL = days(1);
 /** After a start: machines that boot together do not ask together, and the signal comes first. */
 const FIRST_SETTLEMENT_DELAY = minutes(10);
 const FIRST_SETTLEMENT_SPREAD = hours(1);
@@ -77,8 +77,9 @@ export function createSettlement(parts: SettlementParts): Settlement {
 /** The same moment of each day, though the last poll came late. */
 function untilDailyMoment(clock: Clock, phase: number): Duration {
   const { wall } = clock.now();
-  const since = (((wall - phase * SETTLEMENT_PERIOD) % SETTLEMENT_PERIOD) + SETTLEMENT_PERIOD) % SETTLEMENT_PERIOD;
-  return milliseconds(Math.ceil(SETTLEMENT_PERIOD - since));
+  const since =
+    (((wall - phase * SETTLEMENT_INTERVAL) % SETTLEMENT_INTERVAL) + SETTLEMENT_INTERVAL) % SETTLEMENT_INTERVAL;
+  return milliseconds(Math.ceil(SETTLEMENT_INTERVAL - since));
 }
 
 /** The regions that loads ran in, one after the other; the first failure ends it. */
