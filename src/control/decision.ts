@@ -6,7 +6,7 @@ import { computeEnergy, type Duration, RATE_UNITS } from '../domain/units.ts';
 import type { Basis } from '../signal/signal-view.ts';
 import type { Decision, DecisionMoney, RulePriority } from './control-types.ts';
 import type { Permitted } from './rules/interlocks.ts';
-import { computeShortfall } from './rules/jobs.ts';
+import { computeShortfall } from './rules/shortfall.ts';
 import { getValidPrices, minimumTimeEnd, type StepContext, toWallTime } from './rules/step-context.ts';
 import type { LoadState } from './state/control-state.ts';
 
@@ -78,12 +78,12 @@ function presentLevelUntil(context: StepContext, load: LoadConfig, state: LoadSt
   return end === undefined || end <= context.now.uptime ? undefined : toWallTime(context, end);
 }
 
-/** The present values of the signal for people: only valid ones, of one interval, and only on a trusted clock. */
+/** The present values of the signal for people: only valid ones, of one period, and only on a trusted clock. */
 function citeSignal({ view, now }: StepContext): Pick<Decision, 'index' | 'rate'> {
   if (view === undefined || !now.trusted) return {};
   const { index, rate } = view;
   const isIndexValid = index !== undefined && now.wall < index.validUntil;
-  // The live index holds until its successor arrives; the rate of the next interval is not the one it ranks.
+  // The live index holds until its successor arrives; the rate of the next period is not the one it ranks.
   const isRateValid =
     rate !== undefined && now.wall < rate.until && !(isIndexValid && (index.at < rate.at || index.at >= rate.until));
   return {

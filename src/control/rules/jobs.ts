@@ -13,7 +13,6 @@ import { startAllowedFrom } from './start-budget.ts';
 import {
   DEFAULT_SLOT,
   effectiveMinOff,
-  presentCurrent,
   presentLevel,
   runningSince,
   type StepContext,
@@ -94,7 +93,7 @@ function armBySchedule(context: StepContext, load: LoadConfig, state: LoadState)
 }
 
 /** How long a start must wait for the interlocks; for a load that runs, how long it would have to after a stop. */
-function computeStartWait(context: StepContext, load: LoadConfig, state: LoadState): number {
+export function computeStartWait(context: StepContext, load: LoadConfig, state: LoadState): number {
   const { uptime } = context.now;
   const running = isRunning(presentLevel(state));
   const pauseEnds = (running ? uptime : runningSince(state)) + effectiveMinOff(load);
@@ -142,15 +141,6 @@ export function listJobMoments(context: StepContext, load: LoadConfig, state: Lo
     moments.push(latestStart(context, load, state, job) + wait);
   }
   return moments as Instant[];
-}
-
-/** What will be missing at the deadline, even if the load runs from now on. */
-export function computeShortfall(context: StepContext, load: LoadConfig, state: LoadState, job: Job): Duration {
-  if (!context.now.trusted) return 0 as Duration;
-  const { wall } = context.now;
-  const start = isRunning(presentLevel(state)) ? wall : wall + computeStartWait(context, load, state);
-  const portion = getPowerPortion(presentCurrent(state));
-  return Math.max(0, remainingNeed(job) - portion * Math.max(0, job.by - Math.max(job.from, start))) as Duration;
 }
 
 /** Confirmed running, with no stop pending. */
