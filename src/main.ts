@@ -160,7 +160,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   // A stream reports its failure a tick after the write.
   await new Promise((resume) => setImmediate(resume));
-  // Node aborts in an exit of its own without its terminal.
+  // Without its terminal Node would abort when it exits by itself.
   if (isHungUp) process.kill(process.pid, 'SIGHUP');
   if (outputError === undefined || outputError === 'EPIPE') return code;
   terminal.err(`gridtide ${name}: the output is incomplete (${outputError}); make room or print elsewhere\n`);

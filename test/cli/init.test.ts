@@ -83,7 +83,7 @@ describe('without questions', () => {
   });
   it('says where it cannot write', async () =>
     await expect(init(['--yes', '--output', join(directory, 'none', 'x.yaml')])).rejects.toThrow(
-      'cannot be written (ENOENT); choose another file with --output',
+      'cannot be written: its directory does not exist; choose another file with --output',
     ));
 });
 

@@ -36,7 +36,7 @@ export async function resolveBrokerOptions(flags: BrokerFlags, terminal: Termina
   return { url: mqtt.url, clientId, ...createBrokerCredentials({ mqtt }, secrets) };
 }
 
-/** The cause of a failed connection with the flags of a command for the settings of an agent; `prefix` begins those of the files. */
+/** Names the flags of a command in place of the settings of an agent in why a connection failed; `prefix` begins those of files. */
 export const nameBrokerFlags = (cause: string, prefix: '--' | '--mqtt-'): string =>
   cause
     .replace(/: MQTT is off( until one does)?;/, ';')

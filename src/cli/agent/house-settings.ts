@@ -2,7 +2,14 @@
 
 import { access, chmod, copyFile, mkdir, rename } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { type Arguments, fileErrorText, JobError, type Terminal, UsageError } from '../shared/command.ts';
+import {
+  type Arguments,
+  explainWriteError,
+  fileErrorText,
+  JobError,
+  type Terminal,
+  UsageError,
+} from '../shared/command.ts';
 import { findConfigFile, LOCAL_FILE } from '../shared/config-file.ts';
 import { listConfiguredFiles, loadConfigWithPaths } from '../shared/load-configuration.ts';
 
@@ -14,7 +21,7 @@ export type SettingsPaths = Readonly<Record<string, string>>;
 
 const isInside = (path: string) => path !== '' && !isAbsolute(path) && path.split('/').every((part) => part !== '..');
 
-/** Copies them into a directory. One that lies elsewhere or is not there yet is named and left out. */
+/** Copies them into a directory. A file that lies elsewhere or does not exist is named and left out. */
 export async function copySettings(
   args: Arguments<'config' | 'state'>,
   terminal: Terminal,
@@ -42,13 +49,13 @@ export async function copySettings(
       await add(from, path).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'ENOENT')
           throw new JobError(`${from}: ${fileErrorText(error)}; run this as a user who may read it`);
-        terminal.err(`${from} is not there, so the file has none\n`);
+        terminal.err(`${from} does not exist: the export lacks it\n`);
       });
   }
   return paths;
 }
 
-/** Refuses before anything is written: a path that leads elsewhere, and files that are there, unless they are to be replaced. */
+/** Where each file goes. Refuses before anything is written: a path that leads elsewhere, and without `--force` a file that exists. */
 export async function planSettings(
   settings: SettingsPaths,
   args: Arguments<'config' | 'force'>,
@@ -58,7 +65,9 @@ export async function planSettings(
   const targets = new Map<string, string>();
   for (const [name, path] of Object.entries(settings)) {
     if (!isInside(path))
-      throw new JobError(`the archive names "${path}" as a file of the settings, which lies elsewhere`);
+      throw new JobError(
+        `the archive names "${path}" as a file of the settings; expected one inside their directory: export it again`,
+      );
     const target = path === CONFIG_PATH ? file : join(dirname(file), path);
     const isPresent = await access(target).then(
       () => true,
@@ -81,7 +90,9 @@ export async function writeSettings(targets: ReadonlyMap<string, string>, direct
       await chmod(`${target}.new`, 0o600);
       await rename(`${target}.new`, target);
     } catch (error) {
-      throw new JobError(`${target} cannot be written: ${fileErrorText(error)}`);
+      throw new JobError(
+        `${target} cannot be written: ${explainWriteError(error)}; name a configuration in a directory that this user may write with --config`,
+      );
     }
   }
 }

@@ -9,7 +9,15 @@ import { buildOptionReference } from '../../config/option-reference.ts';
 import { parseConfig } from '../../config/parse-config.ts';
 import { formatTopicReference } from '../../mqtt/topics.ts';
 import { failureText } from '../../service/failure-text.ts';
-import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
+import {
+  type Arguments,
+  type CommandSpec,
+  explainWriteError,
+  JobError,
+  readErrorCode,
+  type Terminal,
+  UsageError,
+} from '../shared/command.ts';
 import { locateProgramFile } from '../shared/program-files.ts';
 import { interview } from '../shared/prompt.ts';
 import { askHouse, fileExists, type Interview, type SecretFile } from './interview.ts';
@@ -34,7 +42,6 @@ export const spec = {
 
 type Row = keyof typeof spec.options;
 
-const readErrorCode = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '');
 const fileExistsError = (file: string) =>
   new UsageError(`${file} exists; choose another --output, or overwrite it with --force`);
 
@@ -43,7 +50,7 @@ async function writeConfigFile(file: string, text: string, overwrite: boolean): 
     await writeFile(file, text, { flag: overwrite ? 'w' : 'wx' });
   } catch (error) {
     if (readErrorCode(error) === 'EEXIST') throw fileExistsError(file);
-    throw new JobError(`${file} cannot be written (${readErrorCode(error)}); choose another file with --output`);
+    throw new JobError(`${file} cannot be written: ${explainWriteError(error)}; choose another file with --output`);
   }
 }
 
@@ -61,7 +68,7 @@ async function writeSecrets(secrets: readonly SecretFile[], directory: string, {
     try {
       await writeFile(file, `${content}\n`, { mode: 0o600, flag: 'wx' });
     } catch (error) {
-      throw new JobError(`${file} cannot be written (${readErrorCode(error)}); write it yourself, with mode 600`);
+      throw new JobError(`${file} cannot be written: ${explainWriteError(error)}; write it yourself, with mode 600`);
     }
     out(`wrote ${file}\n`);
   }

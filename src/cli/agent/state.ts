@@ -16,6 +16,7 @@ import {
   type Arguments,
   type CommandSpec,
   errorMessage,
+  explainWriteError,
   fileErrorText,
   JobError,
   selectAction,
@@ -139,7 +140,9 @@ async function exportState(args: Arguments<Row>, terminal: Terminal): Promise<nu
     } catch (error) {
       await rm(unfinished, { force: true });
       if (error instanceof JobError) throw error;
-      throw new JobError(`${target} cannot be written: ${fileErrorText(error)}; name a file in a directory of yours`);
+      throw new JobError(
+        `${target} cannot be written: ${explainWriteError(error)}; name a file in a directory of yours`,
+      );
     }
     const more = args.flag('secrets') ? ` and ${formatCount(Object.keys(settings).length, 'file')} of settings` : '';
     terminal.out(`${count} of ${state}${more} in ${target}\n`);

@@ -40,7 +40,7 @@ import type { BacktestTariff } from '../../simulation/backtest/signal-feeds.ts';
 import {
   type Arguments,
   type CommandSpec,
-  fileErrorText,
+  explainWriteError,
   JobError,
   type Terminal,
   UsageError,
@@ -151,7 +151,7 @@ async function writeJobs(file: string, jobs: readonly JobRecord[]): Promise<void
   try {
     await writeFile(file, formatCsv(JOB_COLUMNS, jobs));
   } catch (error) {
-    throw new JobError(`--jobs ${file}: cannot be written: ${fileErrorText(error)}`);
+    throw new JobError(`--jobs ${file}: it cannot be written: ${explainWriteError(error)}; name another file`);
   }
 }
 

@@ -79,13 +79,28 @@ export class UsageError extends Error {
   }
 }
 
+export const readErrorCode = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
 /** Why a file could not be read, for people. */
 export function fileErrorText(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = readErrorCode(error);
   if (code === 'ENOENT') return 'there is no such file';
   if (code === 'EISDIR') return 'it is a directory';
   return code === 'EACCES' ? 'this user may not read it' : 'it cannot be read';
 }
+
+const WRITE_CAUSES: Readonly<Record<string, string>> = {
+  ENOENT: 'its directory does not exist',
+  ENOTDIR: 'its directory is a file',
+  EISDIR: 'it is a directory',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'the file system is mounted read-only',
+  ENOSPC: 'no space is left',
+};
+
+/** Why a file could not be written, for people. */
+export const explainWriteError = (error: unknown): string => WRITE_CAUSES[readErrorCode(error)] ?? errorMessage(error);
 
 export const errorMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
