@@ -42,7 +42,7 @@ export interface SavingsAccounting {
   listCarried(): readonly CarriedEntry[];
 }
 
-/** Mean rate of an interval, each slot by its part; undefined when one is not known. */
+/** Mean rate of a span, each slot by its part; undefined when one is not known. */
 function computeMeanRate(rates: Rates, from: number, to: number): LbsPerMwh | undefined {
   let sum = 0;
   for (let at = from; at < to; ) {

@@ -41,7 +41,7 @@ export const TOPICS = {
     'signal',
     'expiring',
     'every five minutes',
-    'the signal now: `index` (0 cleanest to 100 dirtiest of the next 24 hours), `rate`, the starts of their intervals (`indexTime`, `rateTime`: a new rate may be known minutes before its index), `units`, `basis`, `validUntil`',
+    'the signal now: `index` (0 cleanest to 100 dirtiest of the next 24 hours), `rate`, the starts of their periods (`indexTime`, `rateTime`: a new rate may be known minutes before its index), `units`, `basis`, `validUntil`',
   ),
   forecast: row(
     'forecast',

@@ -4,7 +4,7 @@ import { hashFraction } from '../domain/hash-fraction.ts';
 import { addDuration, type Duration, days, durationBetween, hours, type Instant } from '../domain/units.ts';
 
 /** Below a month, so that a day without network does not make it more. */
-const REFRESH_PERIOD = days(28);
+const REFRESH_INTERVAL = days(28);
 /** Devices with the same answer at the same moment spread their next check over this. */
 const EARLY_SPREAD = hours(1);
 /** An early check without a change is not repeated sooner. */
@@ -34,9 +34,9 @@ export interface ScheduledRefresh {
 
 /** The first instant after `from` on the device's own grid of periods, the same after any restart. */
 function findNextPeriod(device: string, from: Instant): Instant {
-  const offset = hashFraction(device) * REFRESH_PERIOD;
-  const turns = Math.floor((from - offset) / REFRESH_PERIOD) + 1;
-  return Math.round(offset + turns * REFRESH_PERIOD) as Instant;
+  const offset = hashFraction(device) * REFRESH_INTERVAL;
+  const turns = Math.floor((from - offset) / REFRESH_INTERVAL) + 1;
+  return Math.round(offset + turns * REFRESH_INTERVAL) as Instant;
 }
 
 const laterOf = (a: Instant, b: Instant) => (a > b ? a : b);

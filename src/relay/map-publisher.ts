@@ -42,7 +42,7 @@ function createStoredMap(parts: MapPublisherParts, signalType: string, onOnline:
   const all = buildMapTopic(signalType, '+');
   /** The announcement and the pieces, by topic. */
   const headers = new Map<string, MapHeader>();
-  let messages = 0;
+  let messageCount = 0;
   let isFollowed = false;
   let isOnline = broker.state.kind === 'online';
   const unwatch = broker.watchState(({ kind }) => {
@@ -55,7 +55,7 @@ function createStoredMap(parts: MapPublisherParts, signalType: string, onOnline:
     headers.clear();
   });
   const receive = ({ topic, payload }: BrokerMessage) => {
-    messages += 1;
+    messageCount += 1;
     const message = decodeMapMessage(payload, publicKeys);
     const header = typeof message === 'string' ? undefined : message.header;
     if (header !== undefined && topic === buildMapTopic(header.signalType, header.piece ?? 'info'))
@@ -77,8 +77,8 @@ function createStoredMap(parts: MapPublisherParts, signalType: string, onOnline:
     async follow(signal: AbortSignal): Promise<boolean> {
       if (isFollowed) return true;
       isFollowed = await broker.subscribe(all, receive, { wantsRetained: true, allowsLoss: true });
-      for (let before = -1; isFollowed && messages > before && !signal.aborted; ) {
-        before = messages;
+      for (let before = -1; isFollowed && messageCount > before && !signal.aborted; ) {
+        before = messageCount;
         await waitAbortable({ clock, wait: STORED_MESSAGE_WAIT, name: all, signal });
       }
       return isFollowed;

@@ -55,9 +55,9 @@ const DENIED_WAIT = seconds(10);
 type Inbox<Kind extends SignalKind> = Pick<SignalChannel<Kind>, 'newestIssuedAt' | 'latest' | 'lastPublishedAt'> & {
   receive(message: BrokerMessage): void;
   /** When a valid message came last. */
-  heardAt(): Uptime | undefined;
+  receivedAt(): Uptime | undefined;
   /** Whether a valid message has come since, the stored one counts too. */
-  hasHeardSince(start: Instant): boolean;
+  hasReceivedSince(start: Instant): boolean;
   /** Resolves at the next valid message. */
   awaitMessage(signal: AbortSignal): Promise<unknown>;
   /** Why the last message was refused, while no valid one has come after it. */
@@ -71,7 +71,7 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
   let newest: (Omit<RelayedSignal, 'answer'> & { readonly payload: Uint8Array }) | undefined;
   /** The newest decoded, until its memory is needed: at first several questions follow each other. */
   let decodedNewest: WeakRef<RelayedSignal<Kind>> | undefined;
-  let heardAt: Uptime | undefined;
+  let receivedAt: Uptime | undefined;
   let publishedAt: Uptime | undefined;
   let refusal: string | undefined;
   let finishWait: ((answer: 'came') => void) | undefined;
@@ -82,8 +82,8 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
   };
   const accept = (signal: RelayedSignal<Kind>, { payload, retained }: BrokerMessage): void => {
     const { issuedAt, validUntil } = signal;
-    heardAt = clock.now().uptime;
-    if (!retained) publishedAt = heardAt;
+    receivedAt = clock.now().uptime;
+    if (!retained) publishedAt = receivedAt;
     const wasRefused = refusal !== undefined;
     refusal = undefined;
     const isNewer = newest === undefined || issuedAt > newest.issuedAt;
@@ -112,16 +112,16 @@ function createInbox<Kind extends SignalKind>(parts: SignalChannelParts<Kind>): 
       return decoded?.ok ? decoded.signal : undefined;
     },
     newestIssuedAt: () => (newest !== undefined && clock.now().wall < newest.validUntil ? newest.issuedAt : undefined),
-    hasHeardSince(start) {
+    hasReceivedSince(start) {
       const { wall, uptime } = clock.now();
-      return heardAt !== undefined && uptime - heardAt <= wall - start;
+      return receivedAt !== undefined && uptime - receivedAt <= wall - start;
     },
     awaitMessage: (signal) =>
       waitAbortable<'came'>({ clock, wait: STORED_MESSAGE_WAIT, name: 'relay', signal }, (finish) => {
         finishWait = finish;
       }),
     lastPublishedAt: () => publishedAt,
-    heardAt: () => heardAt,
+    receivedAt: () => receivedAt,
     refusal: () => refusal,
   };
 }
@@ -159,9 +159,9 @@ export function createSignalChannel<Kind extends SignalKind>(parts: SignalChanne
     newestIssuedAt: inbox.newestIssuedAt,
     latest: inbox.latest,
     lastPublishedAt: inbox.lastPublishedAt,
-    isStored: () => (inbox.heardAt() ?? -1) >= linkedAt,
+    isStored: () => (inbox.receivedAt() ?? -1) >= linkedAt,
     async read(round) {
-      if (!inbox.hasHeardSince(findRoundStart(clock.now().wall, round))) {
+      if (!inbox.hasReceivedSince(findRoundStart(clock.now().wall, round))) {
         askAgain();
         if (broker.state.kind !== 'offline') await inbox.awaitMessage(poller.signal);
       }
@@ -173,7 +173,7 @@ export function createSignalChannel<Kind extends SignalKind>(parts: SignalChanne
       if (broker.state.kind !== 'online')
         return { cause: 'there is no link to the broker that the relay publishes to' };
       if (isDenied) return { cause: `the broker denies reading ${topic}: let this user read it` };
-      return inbox.hasHeardSince(0 as Instant)
+      return inbox.hasReceivedSince(0 as Instant)
         ? { cause: `no relay has published ${topic} lately: check that the relay runs` }
         : { cause: `no relay has published ${topic}: check the region, and that the relay runs`, isAbsent: true };
     },

@@ -47,10 +47,10 @@ export interface SignalPublisherParts {
 
 const HORIZON_HOURS = 72;
 const HISTORY_LENGTH = days(8);
-const HISTORY_PERIOD = hours(6);
+const HISTORY_ROUND = hours(6);
 const HISTORY_VALID = days(2);
-const ASSUMED_PERIOD = minutes(5);
-/** As for an agent with an account of its own: published values are there a little after their period begins. */
+const ASSUMED_ROUND = minutes(5);
+/** As for an agent with an account of its own: published values are there a little after their round begins. */
 const PUBLICATION_DELAY = seconds(5);
 /** Each relay waits a part of this, anew each time: the other one's message arrives meanwhile. */
 const TURN_SPREAD = seconds(30);
@@ -60,14 +60,15 @@ const PUBLISH_RETRY = seconds(10);
 
 interface Stream<Kind extends SignalKind> {
   readonly ask: (query: SignalQuery, now: Instant) => Promise<Outcome<RelayedAnswers[Kind]>>;
-  readonly period: (answer: RelayedAnswers[Kind]) => Duration;
+  /** How often the service has a new answer. */
+  readonly round: (answer: RelayedAnswers[Kind]) => Duration;
   readonly describe: (answer: RelayedAnswers[Kind], now: Instant) => Omit<RelayedSignal, 'answer'>;
 }
 
 const createStreams = (service: SignalPublisherParts['service']): { [Kind in SignalKind]: Stream<Kind> } => ({
   index: {
     ask: (query) => service.signalIndex(query),
-    period: ({ period }) => period,
+    round: ({ period }) => period,
     describe: ({ point: { at }, period }) => ({
       issuedAt: at,
       validUntil: addDuration(at, (2 * period) as Duration),
@@ -75,35 +76,35 @@ const createStreams = (service: SignalPublisherParts['service']): { [Kind in Sig
   },
   forecast: {
     ask: (query) => service.forecast({ ...query, horizonHours: HORIZON_HOURS }),
-    period: ({ generatedPeriod }) => generatedPeriod,
+    round: ({ generatedPeriod }) => generatedPeriod,
     describe: (forecast) => ({ issuedAt: forecast.generatedAt, validUntil: freshUntil(forecast) }),
   },
   history: {
     ask: (query, now) =>
       service.history({ ...query, start: subtractDuration(now, HISTORY_LENGTH), end: now, includeImputedMarker: true }),
-    period: () => HISTORY_PERIOD,
+    round: () => HISTORY_ROUND,
     describe: (_, now) => ({ issuedAt: now, validUntil: addDuration(now, HISTORY_VALID) }),
   },
 });
 
-/** The start of the period whose values are published by now. */
-const findIssueRound = (now: Instant, period: Duration) => floorTo(subtractDuration(now, PUBLICATION_DELAY), period);
+/** The start of the round whose values are published by now. */
+const findIssueStart = (now: Instant, round: Duration) => floorTo(subtractDuration(now, PUBLICATION_DELAY), round);
 
-const readPeriod = <Kind extends SignalKind>(stream: Stream<Kind>, answer: RelayedAnswers[Kind]): Duration =>
-  milliseconds(Math.max(minutes(1), stream.period(answer)));
+const readRound = <Kind extends SignalKind>(stream: Stream<Kind>, answer: RelayedAnswers[Kind]): Duration =>
+  milliseconds(Math.max(minutes(1), stream.round(answer)));
 
 const getTurn = (random: Random, spread: Duration) => milliseconds(Math.floor(random.fraction() * spread));
 
-function computeWaitForNextRound({ clock, random }: SignalPublisherParts, period: Duration): Duration {
+function computeWaitForNextRound({ clock, random }: SignalPublisherParts, round: Duration): Duration {
   const { wall } = clock.now();
-  const next = findIssueRound(wall, period) + period + PUBLICATION_DELAY;
+  const next = findIssueStart(wall, round) + round + PUBLICATION_DELAY;
   return milliseconds(next + getTurn(random, TURN_SPREAD) - wall);
 }
 
 /** A relay has published since the round began, or what is stored is of this round. */
-function isRoundDone<Kind extends SignalKind>(channel: SignalChannel<Kind>, clock: Clock, period: Duration): boolean {
+function isRoundDone<Kind extends SignalKind>(channel: SignalChannel<Kind>, clock: Clock, round: Duration): boolean {
   const { wall, uptime } = clock.now();
-  const start = findIssueRound(wall, period);
+  const start = findIssueStart(wall, round);
   const publishedAt = channel.lastPublishedAt();
   const isPublished = publishedAt !== undefined && uptime - publishedAt < wall - start;
   return isPublished || (channel.newestIssuedAt() ?? 0) >= start;
@@ -159,14 +160,14 @@ interface FollowedSignal<Kind extends SignalKind> {
   readonly topic: string;
   readonly kind: Kind;
   readonly query: SignalQuery;
-  readonly getPeriod: () => Duration;
+  readonly getRound: () => Duration;
   readonly onRefusal: (sentence: string) => void;
 }
 
 /** A signal of the present round that the broker has come back without is published again: the next history is hours away. */
 function followSignal<Kind extends SignalKind>(
   parts: SignalPublisherParts,
-  { topic, kind, query, getPeriod, onRefusal }: FollowedSignal<Kind>,
+  { topic, kind, query, getRound, onRefusal }: FollowedSignal<Kind>,
 ): SignalChannel<Kind> {
   const { broker, clock, random, publicKeys: keys } = parts;
   const decode = (payload: Uint8Array) => decodeRelayMessage(payload, { kind, query, keys, now: clock.now().wall });
@@ -175,7 +176,7 @@ function followSignal<Kind extends SignalKind>(
     name: topic,
     async poll() {
       const mayBeLost = broker.state.kind === 'online' && !channel.isStored();
-      const signal = mayBeLost && isRoundDone(channel, clock, getPeriod()) ? channel.latest() : undefined;
+      const signal = mayBeLost && isRoundDone(channel, clock, getRound()) ? channel.latest() : undefined;
       if (signal === undefined) return undefined;
       const { isDone } = await publishMessage(parts, { topic, kind, signal, storedIssuedAt: undefined });
       return isDone ? undefined : PUBLISH_RETRY;
@@ -198,12 +199,12 @@ function followSignal<Kind extends SignalKind>(
 /** What the broker has not taken yet, and the round in which it was asked for. */
 interface Unpublished<Kind extends SignalKind> {
   readonly signal: RelayedSignal<Kind>;
-  readonly round: Instant;
+  readonly roundStart: Instant;
 }
 
 /** In a later round the service has a newer one. */
-const isOfRound = <Kind extends SignalKind>({ signal, round }: Unpublished<Kind>, present: Instant) =>
-  Math.max(round, signal.issuedAt) >= present;
+const isOfRound = <Kind extends SignalKind>({ signal, roundStart }: Unpublished<Kind>, present: Instant) =>
+  Math.max(roundStart, signal.issuedAt) >= present;
 
 function startStream<Kind extends SignalKind>(
   parts: SignalPublisherParts,
@@ -212,12 +213,12 @@ function startStream<Kind extends SignalKind>(
   const { clock, random, log } = parts;
   const topic = buildSignalTopic(query.region, query.signalType, kind);
   const report = createTopicReports(log, topic);
-  let period = kind === 'history' ? HISTORY_PERIOD : ASSUMED_PERIOD;
-  const channel = followSignal(parts, { topic, kind, query, getPeriod: () => period, onRefusal: report });
+  let round = kind === 'history' ? HISTORY_ROUND : ASSUMED_ROUND;
+  const channel = followSignal(parts, { topic, kind, query, getRound: () => round, onRefusal: report });
   let unpublished: Unpublished<Kind> | undefined;
   let failures = 0;
 
-  const getWaitForNextRound = () => computeWaitForNextRound(parts, period);
+  const getWaitForNextRound = () => computeWaitForNextRound(parts, round);
 
   /** Returns the wait until the next try. */
   const publish = async (one: Unpublished<Kind>): Promise<Duration> => {
@@ -232,7 +233,7 @@ function startStream<Kind extends SignalKind>(
   const followOtherRelay = (): Duration => {
     unpublished = undefined;
     const signal = channel.latest();
-    if (signal !== undefined) period = readPeriod(stream, signal.answer);
+    if (signal !== undefined) round = readRound(stream, signal.answer);
     return getWaitForNextRound();
   };
 
@@ -240,23 +241,23 @@ function startStream<Kind extends SignalKind>(
     clock,
     name: topic,
     async poll() {
-      if (isRoundDone(channel, clock, period)) return followOtherRelay();
+      if (isRoundDone(channel, clock, round)) return followOtherRelay();
       const now = clock.now().wall;
-      const round = findIssueRound(now, period);
-      if (unpublished !== undefined && isOfRound(unpublished, round)) return publish(unpublished);
+      const roundStart = findIssueStart(now, round);
+      if (unpublished !== undefined && isOfRound(unpublished, roundStart)) return publish(unpublished);
       const outcome = await stream.ask(query, now);
       if (poller.signal.aborted) return undefined;
       failures = outcome.ok ? 0 : failures + 1;
       if (outcome.ok) {
-        period = readPeriod(stream, outcome.value);
-        return publish({ signal: { answer: outcome.value, ...stream.describe(outcome.value, now) }, round });
+        round = readRound(stream, outcome.value);
+        return publish({ signal: { answer: outcome.value, ...stream.describe(outcome.value, now) }, roundStart });
       }
       report(failureText(outcome.failure));
       return computeRetryDelay(outcome.failure, failures, random.fraction());
     },
   });
   // The stored signal comes first.
-  void channel.read(ASSUMED_PERIOD).then(() => poller.pollAfter(getTurn(random, FIRST_TURN_SPREAD)));
+  void channel.read(ASSUMED_ROUND).then(() => poller.pollAfter(getTurn(random, FIRST_TURN_SPREAD)));
   return {
     stop() {
       poller.stop();

@@ -90,7 +90,7 @@ function createStatusRecorder(now: () => Instant, onEvent: (event: DemoEvent) =>
     index = signal.index ?? undefined;
     const hour = Math.floor(now() / 3_600_000);
     if (index === undefined || signal.rate === null || hour === lastSignalHour) return;
-    // The rate of a new interval is known before the index that ranks it.
+    // The rate of a new period is known before the index that ranks it.
     if (signal.indexTime !== signal.rateTime) return;
     lastSignalHour = hour;
     onEvent({ event: 'signal', at: formatNow(), index, rate: signal.rate, basis: signal.basis });

@@ -150,11 +150,11 @@ function measureThresholds(
 ): ThresholdTrial {
   const to = timeOfRow(record, record.rows - 1);
   let [time, weight] = [0, 0];
-  for (const interval of track?.runIntervals ?? []) {
-    const start = Math.max(interval.from, from);
-    if (start >= interval.to) continue;
-    time += interval.to - start;
-    weight += sumWeight(record, start, interval.to);
+  for (const span of track?.runSpans ?? []) {
+    const start = Math.max(span.from, from);
+    if (start >= span.to) continue;
+    time += span.to - start;
+    weight += sumWeight(record, start, span.to);
   }
   const hours = time / 3_600_000;
   const evenMean = sumWeight(record, from, to) / ((to - from) / 3_600_000);

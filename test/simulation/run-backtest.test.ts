@@ -184,7 +184,7 @@ it('a load that starts two days before what is measured runs there as one that r
   const feed = () => createBacktestFeed('forecast', record);
   const simulate = (all: typeof sites) =>
     simulateSites({ sites: all, record, feed: feed(), faults: combineBacktestFaults([], START as Instant) }).map(
-      ([track]) => (track?.runIntervals ?? []).filter(({ to }) => to > measureFrom),
+      ([track]) => (track?.runSpans ?? []).filter(({ to }) => to > measureFrom),
     );
   const short = simulate(sites);
   expect(short).toEqual(simulate(sites.map(({ site }) => ({ site, measureFrom }))));

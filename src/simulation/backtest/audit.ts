@@ -74,9 +74,9 @@ export function findBudgetViolations(
 ): readonly FoundViolation[] {
   if (budget === undefined) return [];
   const changes = tracks
-    .flatMap(({ runIntervals }, i) => {
+    .flatMap(({ runSpans }, i) => {
       const power = loads[i]?.powerKw ?? 0;
-      return runIntervals.flatMap(({ from, to }) => [
+      return runSpans.flatMap(({ from, to }) => [
         { at: from, by: power },
         { at: to, by: -power },
       ]);

@@ -14,7 +14,7 @@ import {
 } from '../../domain/units.ts';
 import type { BacktestJob } from './backtest-loads.ts';
 import { type RecordedSeries, SLOT, sumWeight } from './recorded-series.ts';
-import type { RunInterval } from './simulate.ts';
+import type { RunSpan } from './simulate.ts';
 
 /** Kilograms of a weight in lb/MWh h at a power. */
 export const computeKilograms = (load: LoadConfig, weight: number): Kilogram =>
@@ -150,23 +150,23 @@ export interface RunTotals {
 /** `stretches` are ascending; `cursor` remembers where the last job's ended. */
 export function sumRuns(
   job: BacktestJob,
-  runIntervals: readonly RunInterval[],
+  runSpans: readonly RunSpan[],
   { record, pricesAt }: CounterfactualWorld,
   cursor: { at: number },
 ): RunTotals {
   const spans = pricesAt?.(job.from) ?? [];
   let [time, weight, bill, unplannedTime, unplannedWeight] = [0, 0, 0, 0, 0];
-  while ((runIntervals[cursor.at]?.to ?? Number.POSITIVE_INFINITY) <= job.from) cursor.at++;
-  for (let i = cursor.at; i < runIntervals.length; i++) {
-    const interval = runIntervals[i];
-    if (interval === undefined || interval.from >= job.by) break;
-    const from = Math.max(interval.from, job.from);
-    const to = Math.min(interval.to, job.by);
+  while ((runSpans[cursor.at]?.to ?? Number.POSITIVE_INFINITY) <= job.from) cursor.at++;
+  for (let i = cursor.at; i < runSpans.length; i++) {
+    const span = runSpans[i];
+    if (span === undefined || span.from >= job.by) break;
+    const from = Math.max(span.from, job.from);
+    const to = Math.min(span.to, job.by);
     const cost = sumWeight(record, from, to);
     time += to - from;
     weight += cost;
     bill += sumPrice(spans, from as Instant, to as Instant);
-    if (interval.planned) continue;
+    if (span.planned) continue;
     unplannedTime += to - from;
     unplannedWeight += cost;
   }

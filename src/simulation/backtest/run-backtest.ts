@@ -153,7 +153,7 @@ export function runBacktest(test: BacktestOptions, policy: Policy): readonly Bac
  * A trial plans each half hour, an agent after each forecast: a sixth of the plans. On the last 14 days of three recorded months the proposals
  * for the built-in loads were the same, and the kilograms of a job within 8 %.
  */
-const TRIAL_PLAN_PERIOD = minutes(30);
+const TRIAL_PLAN_INTERVAL = minutes(30);
 
 export interface TrialOptions extends Pick<BacktestOptions, 'record' | 'timezone' | 'faults'> {
   /** Alone in its house. */
@@ -177,7 +177,7 @@ export function runTrials({ trials, onProgress, ...shared }: TrialOptions): read
       startShortlyBefore(buildBacktestSite(test, test.loads), findFirstStart(jobs[i] ?? [])),
     ),
     record,
-    feed: createBacktestFeed('forecast', record, TRIAL_PLAN_PERIOD),
+    feed: createBacktestFeed('forecast', record, TRIAL_PLAN_INTERVAL),
     faults,
     onProgress: (rows) => onProgress?.(rows / record.rows),
   });
@@ -192,7 +192,7 @@ function measureTrial(
 ): TrialResult {
   if (track === undefined) throw new Error(`load ${load.name} was not driven`);
   const cursor = { at: 0 };
-  const totals = jobs.map((job) => ({ job, ...sumRuns(job, track.runIntervals, { record, timezone }, cursor) }));
+  const totals = jobs.map((job) => ({ job, ...sumRuns(job, track.runSpans, { record, timezone }, cursor) }));
   const met = totals.filter(isJobMet).length;
   return {
     kg: computeKilograms(
@@ -221,10 +221,10 @@ function measurePolicy(
     const done = (jobs[i] ?? []).map((job) => ({
       job,
       bounds: computeCounterfactual(load, job, world),
-      ...sumRuns(job, track.runIntervals, world, cursor),
+      ...sumRuns(job, track.runSpans, world, cursor),
       starts: countStarts(job, track, origin),
     }));
-    reportJobs(test, { load, policy, runs: track.runIntervals }, done);
+    reportJobs(test, { load, policy, runs: track.runSpans }, done);
     const violations = [
       ...findLoadViolations(load, track, origin),
       ...findJobViolations(load, done),

@@ -13,7 +13,7 @@ import { findRowFrom, type RecordedSeries, timeOfRow } from './recorded-series.t
 import type { BacktestFeed } from './signal-feeds.ts';
 
 /** One stretch of running for one reason. */
-export interface RunInterval {
+export interface RunSpan {
   readonly from: Instant;
   readonly to: Instant;
   readonly planned: boolean;
@@ -26,7 +26,7 @@ export interface Transition {
 }
 
 export interface SimulatedTrack {
-  readonly runIntervals: readonly RunInterval[];
+  readonly runSpans: readonly RunSpan[];
   readonly transitions: readonly Transition[];
   /** Since what is measured began. */
   readonly minutesByBasis: { readonly [Name in Basis]?: number };
@@ -168,7 +168,7 @@ interface TrackRecorder {
 
 function createTrackRecorder({ loads }: Site, origin: Instant, measureFrom: Instant): TrackRecorder {
   const tracks = loads.map(() => ({
-    runIntervals: [] as RunInterval[],
+    runSpans: [] as RunSpan[],
     transitions: [] as Transition[],
     minutesByBasis: {} as { [Name in Basis]?: number },
     repeatedCommands: 0,
@@ -180,11 +180,11 @@ function createTrackRecorder({ loads }: Site, origin: Instant, measureFrom: Inst
     recordRunTime(state, at) {
       if (at <= recordedUntil) return;
       const length = Math.max(0, at - Math.max(recordedUntil, measureFrom));
-      tracks.forEach(({ runIntervals, minutesByBasis }, i) => {
+      tracks.forEach(({ runSpans, minutesByBasis }, i) => {
         const { level, decision } = state.loads[i] ?? {};
         const basis = decision?.basis ?? 'fail-safe';
         if (length > 0) minutesByBasis[basis] = (minutesByBasis[basis] ?? 0) + length / 60_000;
-        if (isRunning(level)) appendRunInterval(runIntervals, recordedUntil, at, decision?.priority === 7);
+        if (isRunning(level)) appendRunInterval(runSpans, recordedUntil, at, decision?.priority === 7);
       });
       recordedUntil = at;
     },
@@ -198,9 +198,9 @@ function createTrackRecorder({ loads }: Site, origin: Instant, measureFrom: Inst
   };
 }
 
-function appendRunInterval(runIntervals: RunInterval[], from: number, to: number, planned: boolean): void {
-  const previous = runIntervals.at(-1);
+function appendRunInterval(runSpans: RunSpan[], from: number, to: number, planned: boolean): void {
+  const previous = runSpans.at(-1);
   if (previous !== undefined && previous.to === from && previous.planned === planned)
-    runIntervals[runIntervals.length - 1] = { ...previous, to: to as Instant };
-  else runIntervals.push({ from: from as Instant, to: to as Instant, planned });
+    runSpans[runSpans.length - 1] = { ...previous, to: to as Instant };
+  else runSpans.push({ from: from as Instant, to: to as Instant, planned });
 }
