@@ -196,7 +196,9 @@ loads: {car: {type: ev, output: {kind: dry-run}}}
   it('names why the file of an export cannot be written', async () =>
     expect(await run('export', join(folder, 'none', 'house.tar.gz'), '--state', from)).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/cannot be written: its directory does not exist; name a file in a directory of yours$/),
+      err: expect.stringMatching(
+        /cannot be written: its directory does not exist; name a file in a directory of yours$/,
+      ),
     }));
 
   it('a directory without a state has nothing to export', async () =>

@@ -10,13 +10,7 @@ import { type Duration, days, hours, type Instant } from '../../domain/units.ts'
 import { settleBill } from '../planning/job-pricing.ts';
 import type { Job, LoadState } from '../state/control-state.ts';
 import { startAllowedFrom } from './start-budget.ts';
-import {
-  DEFAULT_SLOT,
-  effectiveMinOff,
-  presentLevel,
-  runningSince,
-  type StepContext,
-} from './step-context.ts';
+import { DEFAULT_SLOT, effectiveMinOff, presentLevel, runningSince, type StepContext } from './step-context.ts';
 
 /** Room for a load that runs slower than it should. */
 export const DEADLINE_MARGIN = 1.05;
