@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import type { ControlEvent, Site } from '../../src/control/control-types.ts';
 import { planSlots } from '../../src/control/planning/planner.ts';
 import type { SlotPlanRequest } from '../../src/control/planning/slot-plan.ts';
-import { initialState, step } from '../../src/control/step.ts';
+import { createInitialState, step } from '../../src/control/step.ts';
 import type { ClockReading } from '../../src/domain/ports.ts';
 import { hours, type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
 import { findBestSchedule } from '../../test/control/brute-force.ts';
@@ -121,7 +121,7 @@ function rolling(name: string, site: Site, days: number) {
   const random = createSeededFractions(5);
   const start = instantFrom('2026-01-05T08:00:00Z');
   const truth = drawRates(random, (days + 2) * 288);
-  let state = initialState(site, undefined, false);
+  let state = createInitialState(site, undefined, false);
   const found: ControlEvent = {
     kind: 'found',
     levels: Object.fromEntries(site.loads.map(({ name: load }) => [load, 'off'])),

@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util';
 import { days, formatCount, type Instant } from '../../src/domain/units.ts';
 import type { BacktestFaultName } from '../../src/simulation/backtest/backtest-faults.ts';
-import { SLOT, SLOTS_PER_DAY, TEACHING_DAYS, timeOfRow } from '../../src/simulation/backtest/recorded-series.ts';
+import { getRowTime, SLOT, SLOTS_PER_DAY, TEACHING_DAYS } from '../../src/simulation/backtest/recorded-series.ts';
 import type { BacktestResult, JobRecord } from '../../src/simulation/backtest/run-backtest.ts';
 import { measurePlans, PLAN_SIZES } from './control/plan-times.ts';
 import { createFaults, type Replay, type ReplayOptions, readRecord, replay, splice } from './value/replay.ts';
@@ -180,7 +180,7 @@ function measureOffline() {
   };
   const bars = perLoad(0.92, 0.91, 0.82);
   const outageOf = ({ from }: JobRecord) =>
-    Math.floor((from - timeOfRow(record, 0) - days(TEACHING_DAYS)) / OUTAGE_CYCLE);
+    Math.floor((from - getRowTime(record, 0) - days(TEACHING_DAYS)) / OUTAGE_CYCLE);
   for (const load of LOADS) {
     const jobs = outage.jobs.filter((job) => job.load === load && isOffline(job));
     const ratios = [...new Set(jobs.map(outageOf))].map((one) => ratioOf(jobs.filter((job) => outageOf(job) === one)));
@@ -217,7 +217,7 @@ function measureShift() {
       if (i === j) continue;
       const from = second.from;
       const spliced = splice(record, { from: first.from, to: first.from + before }, { from, to: from + before });
-      const [start, end] = [before, before + 7 * SLOTS_PER_DAY].map((at) => timeOfRow(spliced, at));
+      const [start, end] = [before, before + 7 * SLOTS_PER_DAY].map((at) => getRowTime(spliced, at));
       const { jobs } = replay(spliced, 'plan-rolling');
       for (const load of LOADS) {
         const sum = sums.get(load);

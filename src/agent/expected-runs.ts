@@ -1,7 +1,7 @@
 /** When a load without a goal will run if the rates come as forecast: its thresholds, minimum times and maximum time off, applied to the index ahead. */
 
 import type { Decision, DecisionReason } from '../control/control-types.ts';
-import { effectiveMinOff, effectiveMinOn, maxOffEnd } from '../control/rules/step-context.ts';
+import { findMaxOffEnd, getEffectiveMinOff, getEffectiveMinOn } from '../control/rules/step-context.ts';
 import type { ControlState } from '../control/state/control-state.ts';
 import { isRunning } from '../domain/levels.ts';
 import type { LoadConfig } from '../domain/load-types.ts';
@@ -50,7 +50,7 @@ export function createExpectedRuns(ties: TieRule) {
     const freeFrom = findFreeFrom(state.decision);
     if (freeFrom === undefined || horizon === undefined || horizon.basis === 'own-profile') return [];
     if (ranked?.horizon !== horizon) ranked = { horizon, ranks: rankAhead(horizon.values, horizon.period, ties) };
-    const forcedAt = maxOffEnd(load, state);
+    const forcedAt = findMaxOffEnd(load, state);
     const before = found.get(load.name);
     const runs = listRuns(load, {
       ...{ horizon, ranks: ranked.ranks, freeFrom, thresholds: getThresholds(load, state.thresholds) },
@@ -86,11 +86,11 @@ function listRuns(load: LoadConfig, conditions: RunConditions): readonly Expecte
     if (i === 0 || at >= slot + horizon.period) continue;
     if (run === undefined && (rank <= thresholds.onBelow || at >= forcedAt)) {
       run = { from: at };
-      freeFrom = addDuration(at, effectiveMinOn(load));
+      freeFrom = addDuration(at, getEffectiveMinOn(load));
     } else if (run !== undefined && rank >= thresholds.offAbove && rank > thresholds.onBelow) {
       if (run.from === undefined || at - run.from >= LEAST_EXPECTED) runs.push({ ...run, to: at });
       run = undefined;
-      freeFrom = addDuration(at, effectiveMinOff(load));
+      freeFrom = addDuration(at, getEffectiveMinOff(load));
       forcedAt = load.maxOff === undefined ? Number.POSITIVE_INFINITY : addDuration(at, load.maxOff);
     }
   }

@@ -1,7 +1,7 @@
 /** The loads under control: their outputs, the control loop and their MQTT commands. */
 
 import type { ControlEvent, Decision, Site } from '../control/control-types.ts';
-import { type ControlState, initialState, step } from '../control/step.ts';
+import { type ControlState, createInitialState, step } from '../control/step.ts';
 import { waitAtMost } from '../domain/abortable-wait.ts';
 import type { Broker } from '../domain/ports.ts';
 import { type Duration, milliseconds, seconds } from '../domain/units.ts';
@@ -58,7 +58,7 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
     const isSameBoot = saved !== undefined && world.bootId !== undefined && saved.boot === world.bootId;
     const found = outputs.found();
     for (const [load, level] of Object.entries(found.levels)) ledger.recordLevel(load, level, clock.now());
-    controlLoop.start(initialState(site, saved?.state, isSameBoot), found);
+    controlLoop.start(createInitialState(site, saved?.state, isSameBoot), found);
     outputs.reportVehicles();
   };
   /** A device that does not answer delays neither the others nor the stop. */

@@ -4,7 +4,7 @@ import type { ClockReading, Random } from '../domain/ports.ts';
 import { type Duration, days } from '../domain/units.ts';
 import type { Failure } from '../service/failure.ts';
 import { computeRetryDelay } from '../service/limits/retry-delay.ts';
-import { type LastPoll, nextPoll } from '../signal/poll-schedule.ts';
+import { type LastPoll, scheduleNextPoll } from '../signal/poll-schedule.ts';
 import type { SignalData } from '../signal/signal-store.ts';
 
 export const SIGNAL_SOURCES = ['live-index', 'forecast'] as const;
@@ -31,7 +31,7 @@ export function createPollState(random: Random, phase: number): PollState {
   const failures = new Map<SignalSource, number>();
   const closed = new Set<SignalSource>();
   return {
-    getWait: (source, data, now) => nextPoll(source, data, last.get(source), now, phase),
+    getWait: (source, data, now) => scheduleNextPoll(source, data, last.get(source), now, phase),
     recordRequest: (source, at) => void last.set(source, { at }),
     recordAnswer(source, failure, at) {
       const inARow = failure === undefined ? 0 : (failures.get(source) ?? 0) + 1;

@@ -4,7 +4,7 @@ import { isRunning } from '../domain/levels.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { ClockReading } from '../domain/ports.ts';
 import { type Duration, type KilowattHour, minutes } from '../domain/units.ts';
-import { type CounterMeter, causeOf, changeCause, readCounter, startCounter } from '../ledger/counter-meter.ts';
+import { type CounterMeter, changeCause, findCause, readCounter, startCounter } from '../ledger/counter-meter.ts';
 import type { SlotEntry } from '../ledger/entries.ts';
 import { advanceMeter, type Meter, type RunCause, startMeter } from '../ledger/run-meter.ts';
 
@@ -86,4 +86,4 @@ export function createRunMeters(
 /** An estimate by running time, or a counter from its first reading on. */
 type AnyMeter = Meter | CounterMeter;
 
-const getCause = (meter: AnyMeter): RunCause => ('spans' in meter ? causeOf(meter) : meter.cause);
+const getCause = (meter: AnyMeter): RunCause => ('spans' in meter ? findCause(meter) : meter.cause);

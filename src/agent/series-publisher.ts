@@ -15,7 +15,7 @@ import type { Monitor } from '../mqtt/monitor.ts';
 import type { SeenValues } from '../mqtt/watcher-payloads.ts';
 import type { SignalData } from '../signal/signal-store.ts';
 import type { SignalView } from '../signal/signal-view.ts';
-import { seenValueAt, toSlot } from '../signal/value-history.ts';
+import { getSeenValue, toSlot } from '../signal/value-history.ts';
 import type { AgentContext } from './agent-context.ts';
 
 export interface SeriesPublisherParts {
@@ -67,7 +67,7 @@ export function collectSeenValues(data: SignalData | undefined, from: Instant, n
   if (data?.rates === undefined) return undefined;
   const { history, units } = data.rates;
   const [first, last] = [toSlot(history, from), toSlot(history, now)];
-  const values = Array.from({ length: last - first + 1 }, (_, i) => seenValueAt(history, first + i));
+  const values = Array.from({ length: last - first + 1 }, (_, i) => getSeenValue(history, first + i));
   return {
     region: data.region,
     units,

@@ -4,9 +4,9 @@ import type { Prices } from '../domain/tariff.ts';
 import { type Duration, type Instant, milliseconds } from '../domain/units.ts';
 import type { History } from '../service/api/response-types.ts';
 import type { Failure } from '../service/failure.ts';
-import { buildSignalView, coveredUntil } from '../signal/freshness.ts';
+import { buildSignalView, computeCoveredUntil } from '../signal/freshness.ts';
 import type { TieRule } from '../signal/percentile-index.ts';
-import { emptySignalData, type SignalData, type SignalNote, withHistory, withRegion } from '../signal/signal-store.ts';
+import { createSignalData, type SignalData, type SignalNote, withHistory, withRegion } from '../signal/signal-store.ts';
 import type { SignalView } from '../signal/signal-view.ts';
 import type { SignalSource } from './poll-state.ts';
 import { createSignalPoller, type SignalPoller, type SignalPollerParts } from './signal-poller.ts';
@@ -53,7 +53,7 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
   let region: string | undefined;
   let isFirstRound = true;
 
-  const getData = () => saved ?? emptySignalData(region ?? '', signalType);
+  const getData = () => saved ?? createSignalData(region ?? '', signalType);
   const buildView = (): SignalView | undefined => {
     if (region === undefined) return undefined;
     const view = buildSignalView(getData(), clock.now(), { ties, ownRegion: region });
@@ -117,5 +117,5 @@ function addPrices({ clock, pricesAt }: SignalLoopParts, view: SignalView): Sign
 
 function hasValidForecast({ forecast }: SignalData, clock: SignalLoopParts['clock']): boolean {
   const { wall, trusted } = clock.now();
-  return trusted && forecast !== undefined && wall < coveredUntil(forecast);
+  return trusted && forecast !== undefined && wall < computeCoveredUntil(forecast);
 }

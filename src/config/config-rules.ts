@@ -5,7 +5,7 @@ import { listInputs, listMqttDevices, listOutputLines, listReadTopics } from '..
 import type { Goal, OutputConfig } from '../domain/load-types.ts';
 import { countMinutesUntil, formatLocalTime } from '../domain/text-format.ts';
 import { type Duration, hours, inHours, minutes } from '../domain/units.ts';
-import { type ConfigValues, type LoadDraft, levelSetOf } from './options.ts';
+import { type ConfigValues, getLevelSet, type LoadDraft } from './options.ts';
 import type { ReportMistake } from './value-type.ts';
 
 type ConfigDraft = Partial<ConfigValues>;
@@ -20,14 +20,14 @@ function checkThresholds(
     report(`${blockAbove} is below offAbove ${offAbove}; it must be at or above`, 'blockAbove');
   if (forceBelow !== undefined && onBelow !== undefined && forceBelow > onBelow)
     report(`${forceBelow} is above onBelow ${onBelow}; it must be at or below`, 'forceBelow');
-  if (output === undefined || levelSetOf(output) === 'sg-ready') return;
+  if (output === undefined || getLevelSet(output) === 'sg-ready') return;
   for (const [key, value] of Object.entries({ blockAbove, forceBelow }))
     if (value !== undefined) report(`${value} needs an output of kind sg-ready; remove it`, key);
 }
 
 function checkLevels({ output, failSafe, initialLevel }: LoadDraft, report: ReportMistake): void {
   if (output === undefined) return;
-  const known = levelSetOf(output) === 'sg-ready' ? ['normal', 'recommend'] : ['off', 'on'];
+  const known = getLevelSet(output) === 'sg-ready' ? ['normal', 'recommend'] : ['off', 'on'];
   for (const [key, level] of Object.entries({ failSafe, initialLevel }))
     if (level !== undefined && !known.includes(level))
       report(`"${level}" is not a safe level of an output of kind ${output.kind}; expected ${known.join(' or ')}`, key);
@@ -49,7 +49,12 @@ function checkTimes(
         'minOn',
       );
   }
-  if (output !== undefined && levelSetOf(output) === 'sg-ready' && minStateTime !== undefined && maxBlock !== undefined)
+  if (
+    output !== undefined &&
+    getLevelSet(output) === 'sg-ready' &&
+    minStateTime !== undefined &&
+    maxBlock !== undefined
+  )
     if (minStateTime > maxBlock)
       report(
         `${formatDuration(minStateTime)} is longer than maxBlock ${formatDuration(maxBlock)}; a block could not end: shorten it`,

@@ -322,7 +322,7 @@ export const LOAD = {
 type LoadValues = SectionValues<typeof LOAD>;
 export type LoadDraft = Partial<LoadValues> & { readonly name: string };
 
-export const levelSetOf = (output: OutputConfig): DefaultContext['levelSet'] =>
+export const getLevelSet = (output: OutputConfig): DefaultContext['levelSet'] =>
   output.kind === 'sg-ready' || (output.kind === 'dry-run' && output.as === 'sg-ready') ? 'sg-ready' : 'relay';
 
 const ignoreMistake: ReportMistake = () => {};
@@ -335,7 +335,7 @@ function buildDefaultContext(raw: ReadonlyMap<string, RawValue>): DefaultContext
     : undefined;
   return {
     type: LOAD.type.valueType.read(raw.get('type'), ignoreMistake) ?? 'generic',
-    levelSet: kind === 'sg-ready' ? 'sg-ready' : outputConfig === undefined ? 'relay' : levelSetOf(outputConfig),
+    levelSet: kind === 'sg-ready' ? 'sg-ready' : outputConfig === undefined ? 'relay' : getLevelSet(outputConfig),
     onBelow: percentileType.read(raw.get('onBelow'), ignoreMistake) ?? 33,
   };
 }

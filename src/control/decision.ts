@@ -7,7 +7,7 @@ import type { Basis } from '../signal/signal-view.ts';
 import type { Decision, DecisionMoney, RulePriority } from './control-types.ts';
 import type { Permitted } from './rules/interlocks.ts';
 import { computeShortfall } from './rules/shortfall.ts';
-import { getValidPrices, minimumTimeEnd, type StepContext, toWallTime } from './rules/step-context.ts';
+import { findMinimumTimeEnd, getValidPrices, type StepContext, toWallTime } from './rules/step-context.ts';
 import type { LoadState } from './state/control-state.ts';
 
 export function buildDecision(
@@ -17,7 +17,7 @@ export function buildDecision(
   permitted: Permitted,
 ): Decision {
   const { request, level, interlock, current } = permitted;
-  const until = permitted.until ?? request.until ?? presentLevelUntil(context, load, state);
+  const until = permitted.until ?? request.until ?? findPresentLevelEnd(context, load, state);
   const { index, rate } = citeSignal(context);
   const { job } = state;
   const money = citeMoney(context, load, state);
@@ -28,7 +28,7 @@ export function buildDecision(
     level,
     wanted: request.level,
     why: interlock ?? request.why,
-    priority: interlock === undefined ? request.priority : interlockPriority(interlock),
+    priority: interlock === undefined ? request.priority : getInterlockPriority(interlock),
     basis: request.basis,
     ...(current === undefined ? {} : { current }),
     ...(interlock === undefined ? {} : { wantedWhy: request.why }),
@@ -69,12 +69,12 @@ function citeMoney(context: StepContext, load: LoadConfig, { job, plan }: LoadSt
   };
 }
 
-const interlockPriority = (interlock: Decision['why']): RulePriority =>
+const getInterlockPriority = (interlock: Decision['why']): RulePriority =>
   interlock === 'power-budget' ? 3 : interlock === 'ageing' ? 8 : 2;
 
 /** Until when the least time of the present level lasts, while it does. */
-function presentLevelUntil(context: StepContext, load: LoadConfig, state: LoadState) {
-  const end = minimumTimeEnd(load, state);
+function findPresentLevelEnd(context: StepContext, load: LoadConfig, state: LoadState) {
+  const end = findMinimumTimeEnd(load, state);
   return end === undefined || end <= context.now.uptime ? undefined : toWallTime(context, end);
 }
 

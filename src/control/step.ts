@@ -177,5 +177,5 @@ function buildResult(
   return { state, commands, decisions, wakeAt: findWakeUp(context, loads, permitted) };
 }
 
-export { fillControlState, initialState } from './state/control-state.ts';
+export { createInitialState, fillControlState } from './state/control-state.ts';
 export type { ControlState, LoadState };

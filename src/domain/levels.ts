@@ -52,10 +52,10 @@ export const listReadTopics = (output: OutputConfig): readonly string[] =>
   );
 
 /** The level of a load that is left alone. */
-export const idleLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'normal' : 'off');
+export const getIdleLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'normal' : 'off');
 
 /** The level with which a load runs. */
-export const runLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'recommend' : 'on');
+export const getRunLevel = (load: LoadConfig): Level => (isSgReady(load) ? 'recommend' : 'on');
 
 export const isRunning = (level: Level | undefined) => level === 'on' || level === 'recommend' || level === 'force';
 
@@ -66,5 +66,5 @@ export const formatMayRun = (level: Level) => (isRunning(level) ? `${level}: it 
 export function toSupportedLevel(load: LoadConfig, level: Level): Level {
   const isSupported = isSgReady(load) ? level !== 'on' && level !== 'off' : level === 'on' || level === 'off';
   if (isSupported) return level;
-  return isRunning(level) ? runLevel(load) : idleLevel(load);
+  return isRunning(level) ? getRunLevel(load) : getIdleLevel(load);
 }

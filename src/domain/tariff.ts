@@ -66,7 +66,7 @@ export function listDayParts({ rates, otherwise }: TariffTable, weekday: number,
   });
 }
 
-const monthOfDay = (day: number) => new Date(day * days(1)).getUTCMonth() + 1;
+const getMonthOfDay = (day: number) => new Date(day * days(1)).getUTCMonth() + 1;
 
 /** The prices of a table over a stretch of time; equal neighbours are one span. */
 export function listTablePrices(
@@ -82,7 +82,7 @@ export function listTablePrices(
     else spans.push(span);
   };
   for (let day = toLocalDay(timezone, from); toInstant(timezone, day, 0) < to; day++)
-    for (const part of listDayParts(table, toWeekday(day), monthOfDay(day))) {
+    for (const part of listDayParts(table, toWeekday(day), getMonthOfDay(day))) {
       const [price] = part.prices;
       if (price === undefined) continue;
       const end = part.to === MINUTES_PER_DAY ? toInstant(timezone, day + 1, 0) : toInstant(timezone, day, part.to);

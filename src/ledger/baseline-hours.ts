@@ -39,7 +39,7 @@ export function listBaselineHours(
 }
 
 /** The mean of a value that each stretch has one of, by their lengths; undefined where one is not known. */
-export function meanOverStretches(
+export function computeMeanOverStretches(
   stretches: readonly Stretch[],
   meanOf: (from: number, to: number) => number | undefined,
 ): number | undefined {

@@ -47,11 +47,11 @@ export const startCounter = (
   now: ClockReading,
 ): CounterMeter => ({ ...load, energy, spans: [{ from: now, cause }] });
 
-export const causeOf = ({ spans }: CounterMeter): RunCause => (spans.at(-1) ?? spans[0]).cause;
+export const findCause = ({ spans }: CounterMeter): RunCause => (spans.at(-1) ?? spans[0]).cause;
 
 /** From `now` on the load has this cause. */
 export function changeCause(meter: CounterMeter, cause: RunCause, now: ClockReading): CounterMeter {
-  if (isSameCause(causeOf(meter), cause)) return meter;
+  if (isSameCause(findCause(meter), cause)) return meter;
   const [first, ...later] = meter.spans;
   return { ...meter, spans: [first, ...later.slice(-MAX_SPANS), { from: now, cause }] };
 }
@@ -63,7 +63,7 @@ export function readCounter(
   now: ClockReading,
 ): { readonly meter: CounterMeter; readonly entries: readonly SlotEntry[] } {
   const drawn = energy - meter.energy;
-  const rebased: CounterMeter = { ...meter, energy, spans: [{ from: now, cause: causeOf(meter) }] };
+  const rebased: CounterMeter = { ...meter, energy, spans: [{ from: now, cause: findCause(meter) }] };
   // A counter that starts anew has counted nothing since, and one that leaps nothing that the load drew.
   const time = (now.uptime - meter.spans[0].from.uptime) as Duration;
   if (drawn < 0 || exceedsPower(meter.powerKw, drawn, time)) return { meter: rebased, entries: [] };

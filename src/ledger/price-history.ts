@@ -4,7 +4,7 @@ import type { DayFormatter } from '../domain/local-day.ts';
 import { findDayStart, findNextDayStart } from '../domain/local-day.ts';
 import { findPriceSpan, type PriceSpan, sumPrice } from '../domain/tariff.ts';
 import type { Instant } from '../domain/units.ts';
-import { meanOverStretches, type Stretch } from './baseline-hours.ts';
+import { computeMeanOverStretches, type Stretch } from './baseline-hours.ts';
 import type { PriceEntry, SlotEntry } from './entries.ts';
 
 /** What a running time cost, and what the same energy would have cost instead. */
@@ -67,7 +67,7 @@ export function createPriceHistory(dayOf: DayFormatter, formatDay: DayFormatter)
       const price = findPriceSpan(spans, at)?.price;
       if (price === undefined) return undefined;
       const instead =
-        hours === undefined ? meanOfDay(at) : meanOverStretches(hours, (from, to) => meanPrice(from, to, true));
+        hours === undefined ? meanOfDay(at) : computeMeanOverStretches(hours, (from, to) => meanPrice(from, to, true));
       return instead === undefined ? undefined : { paid: price * energy, instead: instead * energy, currency };
     },
   };

@@ -2,7 +2,7 @@
 
 import { createDayFormatter, type DayFormatter, findDayStart, findNextDayStart } from '../domain/local-day.ts';
 import { floorTo, type Instant, type KilowattHour, type LbsPerMwh } from '../domain/units.ts';
-import { listBaselineHours, meanOverStretches, type Stretch, type TimerWindow } from './baseline-hours.ts';
+import { computeMeanOverStretches, listBaselineHours, type Stretch, type TimerWindow } from './baseline-hours.ts';
 import type { CarriedEntry, DayEntry, Entry, JobEntry, SlotEntry, TotalSums } from './entries.ts';
 import { createLoadSums, type LoadSums, type Pricing } from './load-sums.ts';
 import { createPriceHistory } from './price-history.ts';
@@ -171,7 +171,7 @@ export function createSavingsAccounting(options: AccountingOptions): SavingsAcco
     const instead =
       hours === undefined
         ? findDayRate(row.region, rates, row.at)
-        : meanOverStretches(hours, (from, to) => computeMeanRate(rates, from, to));
+        : computeMeanOverStretches(hours, (from, to) => computeMeanRate(rates, from, to));
     if (record === undefined || instead === undefined) return undefined;
     const ofJob = options.timers?.has(row.load) ? 'timer' : 'at-once';
     return { record, instead: instead as LbsPerMwh, baseline: hours === undefined ? 'even-day' : ofJob };

@@ -7,7 +7,7 @@ import type { Failure, Outcome } from '../service/failure.ts';
 import { readHome, saveHome } from './home-store.ts';
 import type { MapOutcome } from './import-map.ts';
 import { readIndexHeader, readMapInfo } from './index/index-reader.ts';
-import { damagedError, toMapFailure } from './map-failure.ts';
+import { buildDamagedError, toMapFailure } from './map-failure.ts';
 import { readMapVersion, saveMapVersion } from './map-version.ts';
 import type {
   FoundRegion,
@@ -127,7 +127,7 @@ async function keepHomeMap(options: Omit<ImportOptions, 'chunks'>): Promise<Impo
   const { disk, signalType, homePlace: place } = options;
   try {
     const info = await readMapInfo(disk, signalType);
-    if (info === undefined || 'kind' in info) throw damagedError('the stored map is missing; try again');
+    if (info === undefined || 'kind' in info) throw buildDamagedError('the stored map is missing; try again');
     options.log?.(
       'info',
       `the service has no newer map than that of ${formatInstant(info.lastUpdated ?? info.importedAt)}`,

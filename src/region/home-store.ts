@@ -5,7 +5,7 @@ import { type Instant, type Place, toLatitude, toLongitude } from '../domain/uni
 import { readIndexHeader } from './index/index-reader.ts';
 import type { HomeRegion, RegionName } from './region-types.ts';
 
-const homeFileName = (signalType: string) => `place.${signalType}.json`;
+const buildHomeFileName = (signalType: string) => `place.${signalType}.json`;
 
 export interface StoredHome {
   readonly home: HomeRegion;
@@ -50,7 +50,7 @@ function parseStoredHome(bytes: Uint8Array): StoredHome | undefined {
 
 /** The stored region of this very place. Rejects with `DiskError`. */
 export async function readHome(disk: Disk, signalType: string, place: Place): Promise<StoredHome | undefined> {
-  const bytes = await disk.read(homeFileName(signalType));
+  const bytes = await disk.read(buildHomeFileName(signalType));
   const stored = bytes === undefined ? undefined : parseStoredHome(bytes);
   if (stored === undefined) return undefined;
   const { latitude, longitude } = stored.home.place;
@@ -63,6 +63,7 @@ export async function saveHome(disk: Disk, signalType: string, home: HomeRegion)
   const map = home.source === 'map' ? (await readIndexHeader(disk, signalType))?.identity : undefined;
   const text = JSON.stringify({ ...place, ...rest, ...(map === undefined ? {} : { map }) });
   const bytes = new TextEncoder().encode(`${text}\n`);
-  const stored = await disk.read(homeFileName(signalType));
-  if (stored === undefined || Buffer.compare(stored, bytes) !== 0) await disk.replace(homeFileName(signalType), bytes);
+  const stored = await disk.read(buildHomeFileName(signalType));
+  if (stored === undefined || Buffer.compare(stored, bytes) !== 0)
+    await disk.replace(buildHomeFileName(signalType), bytes);
 }

@@ -6,10 +6,10 @@ import { formatCount, formatInstant, type Instant } from '../domain/units.ts';
 import { createGeoJsonReader, type GeoJsonReader } from './geojson/geojson-reader.ts';
 import { createHomeProbe, type HomeProbe } from './home-probe.ts';
 import { createSalt } from './index/checksum.ts';
-import { indexFileName, isIndexIntact, readMapInfo } from './index/index-reader.ts';
+import { buildIndexFileName, isIndexIntact, readMapInfo } from './index/index-reader.ts';
 import { createIndexWriter, type IndexWriter } from './index/index-writer.ts';
 import { createSplitter } from './index/split-polygon.ts';
-import { MapError, tooLargeError } from './map-failure.ts';
+import { buildMapTooLargeError, MapError } from './map-failure.ts';
 import type { FoundRegion, ImportedMap, ImportLimits, ImportOptions, MapInfo } from './region-types.ts';
 
 /** Far above any grid map: real ones have some hundreds of regions and tens of megabytes. */
@@ -44,7 +44,7 @@ async function* readChunks({ chunks, stop }: ImportOptions, maxBytes: number): A
       if (stop?.aborted) throw new MapError({ kind: 'stopped', message: 'the import was stopped' });
       if (next.done) return;
       bytes += next.value.length;
-      if (bytes > maxBytes) throw tooLargeError(`the map is larger than ${maxBytes} bytes`);
+      if (bytes > maxBytes) throw buildMapTooLargeError(`the map is larger than ${maxBytes} bytes`);
       yield next.value;
     }
   } finally {
@@ -111,7 +111,7 @@ async function checkMeta(run: ImportRun): Promise<void> {
 
 async function openWriter(run: ImportRun): Promise<IndexWriter> {
   const { disk, signalType } = run.options;
-  run.file ??= await disk.create(indexFileName(signalType));
+  run.file ??= await disk.create(buildIndexFileName(signalType));
   run.writer ??= await createIndexWriter(run.file, run.limits, createSalt(run.options.now));
   return run.writer;
 }

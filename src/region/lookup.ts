@@ -18,7 +18,7 @@ import { type IndexFile, type NamePair, openIndex, readNameBlock, toMapInfo } fr
 import { createPartReader } from './index/part-reader.ts';
 import { createPointTest } from './index/point-test.ts';
 import { createVertexDecoder } from './index/vertex-codec.ts';
-import { damagedError, toMapFailure } from './map-failure.ts';
+import { buildDamagedError, toMapFailure } from './map-failure.ts';
 import type { MapFailure, RegionMap, RegionMatch } from './region-types.ts';
 
 /** Calls `onRow` with the position of each of `count` rows from `at` on whose box holds the point. */
@@ -86,7 +86,7 @@ function createNameLookup(index: IndexFile): (feature: number) => NamePair {
     const block = Math.floor(feature / NAMES_PER_BLOCK);
     for (const [i, name] of readNameBlock(index, block).entries()) names[block * NAMES_PER_BLOCK + i] = name;
     const name = names[feature];
-    if (name === undefined) throw damagedError('a feature of the map index has no name');
+    if (name === undefined) throw buildDamagedError('a feature of the map index has no name');
     return name;
   };
 }

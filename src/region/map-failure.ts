@@ -17,8 +17,8 @@ export class MalformedError extends Error {
   override readonly name = 'Malformed';
 }
 
-export const tooLargeError = (message: string) => new MapError({ kind: 'too-large', message });
-export const damagedError = (message: string) => new MapError({ kind: 'damaged', message });
+export const buildMapTooLargeError = (message: string) => new MapError({ kind: 'too-large', message });
+export const buildDamagedError = (message: string) => new MapError({ kind: 'damaged', message });
 
 /** The failure of a known error; throws any other error on. */
 export function toMapFailure(error: unknown): MapFailure {

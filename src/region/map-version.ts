@@ -3,7 +3,7 @@
 import { type Disk, DiskError } from '../domain/ports.ts';
 import { isIndexIntact, readIndexHeader } from './index/index-reader.ts';
 
-const versionFileName = (signalType: string) => `map.${signalType}.version.json`;
+const buildVersionFileName = (signalType: string) => `map.${signalType}.version.json`;
 /** Longer ones are not worth their place. */
 const MAX_VERSION_LENGTH = 1_000;
 
@@ -24,7 +24,7 @@ function parseStoredVersion(bytes: Uint8Array): Partial<StoredVersion> {
 
 /** Undefined unless the index of this version is there and undamaged. Rejects with `DiskError`. */
 export async function readMapVersion(disk: Disk, signalType: string): Promise<string | undefined> {
-  const bytes = await disk.read(versionFileName(signalType));
+  const bytes = await disk.read(buildVersionFileName(signalType));
   if (bytes === undefined) return undefined;
   const { version, indexIdentity } = parseStoredVersion(bytes);
   if (typeof version !== 'string') return undefined;
@@ -40,9 +40,9 @@ export async function saveMapVersion(disk: Disk, signalType: string, version: st
     const header = await readIndexHeader(disk, signalType);
     if (header === undefined) return;
     const bytes = new TextEncoder().encode(`${JSON.stringify({ version, indexIdentity: header.identity })}\n`);
-    const stored = await disk.read(versionFileName(signalType));
+    const stored = await disk.read(buildVersionFileName(signalType));
     if (stored === undefined || Buffer.compare(stored, bytes) !== 0)
-      await disk.replace(versionFileName(signalType), bytes);
+      await disk.replace(buildVersionFileName(signalType), bytes);
   } catch (error) {
     if (!(error instanceof DiskError)) throw error;
   }

@@ -39,7 +39,7 @@ function findNextPeriod(device: string, from: Instant): Instant {
   return Math.round(offset + turns * REFRESH_INTERVAL) as Instant;
 }
 
-const laterOf = (a: Instant, b: Instant) => (a > b ? a : b);
+const chooseLater = (a: Instant, b: Instant) => (a > b ? a : b);
 
 const computeRetryDelay = (failures: number): Duration =>
   Math.min(FIRST_RETRY_DELAY * 2 ** Math.min(failures - 1, 10), MAX_RETRY_DELAY) as Duration;
@@ -55,7 +55,7 @@ export function scheduleMapRefresh(state: RefreshState): ScheduledRefresh {
     if (checkedAt === undefined) return { at: now, why: 'first' };
     const regular = findNextPeriod(device, checkedAt);
     if (early === undefined || early.since < checkedAt) return { at: regular, why: 'regular' };
-    const soon = laterOf(addDuration(early.since, spread), addDuration(checkedAt, EARLY_INTERVAL));
+    const soon = chooseLater(addDuration(early.since, spread), addDuration(checkedAt, EARLY_INTERVAL));
     return soon < regular ? { at: soon, why: early.why } : { at: regular, why: 'regular' };
   })();
 

@@ -22,7 +22,7 @@ import type { ServiceClient } from '../service/client.ts';
 import type { Outcome } from '../service/failure.ts';
 import { failureText } from '../service/failure-text.ts';
 import { computeRetryDelay } from '../service/limits/retry-delay.ts';
-import { freshUntil } from '../signal/freshness.ts';
+import { computeFreshUntil } from '../signal/freshness.ts';
 import {
   decodeRelayMessage,
   encodeRelayMessage,
@@ -77,7 +77,7 @@ const createStreams = (service: SignalPublisherParts['service']): { [Kind in Sig
   forecast: {
     ask: (query) => service.forecast({ ...query, horizonHours: HORIZON_HOURS }),
     round: ({ generatedPeriod }) => generatedPeriod,
-    describe: (forecast) => ({ issuedAt: forecast.generatedAt, validUntil: freshUntil(forecast) }),
+    describe: (forecast) => ({ issuedAt: forecast.generatedAt, validUntil: computeFreshUntil(forecast) }),
   },
   history: {
     ask: (query, now) =>

@@ -31,7 +31,7 @@ const TYPICAL: ProfileShape = { fading: 0.96, power: 0.5, days: 28 };
 const MAX_SCALE = 3;
 
 /** The fading mean of the values seen at the same time of day up to two weeks before; NaN when none was. */
-export const profileValueAt = (history: ValueHistory, slot: number): number =>
+export const getProfileValue = (history: ValueHistory, slot: number): number =>
   computeProfileValue(history, slot, RECENT_MEAN);
 
 function computeProfileValue(history: ValueHistory, slot: number, shape: ProfileShape): number {
@@ -70,7 +70,7 @@ export function buildTypicalDay(history: ValueHistory, slot: number): Float64Arr
     day[i] = value;
     if (Number.isNaN(value)) continue;
     typical += value;
-    recent += profileValueAt(history, slot + i);
+    recent += getProfileValue(history, slot + i);
   }
   const scale = recent / typical;
   return scale > 0 && scale < MAX_SCALE ? day.map((value) => value * scale) : day;
@@ -83,12 +83,12 @@ export function buildDailyProfile(
   count = countSlotsPerDay(history),
 ): Float64Array {
   const day = new Float64Array(count);
-  for (let i = 0; i < day.length; i++) day[i] = profileValueAt(history, slot + i);
+  for (let i = 0; i < day.length; i++) day[i] = getProfileValue(history, slot + i);
   return day;
 }
 
 /** Until when the archive may foretell, from three days of values on; undefined when it may not at `now`. */
-export function profileUsableUntil(history: ValueHistory, now: Instant): Instant | undefined {
+export function findProfileEnd(history: ValueHistory, now: Instant): Instant | undefined {
   const until = ((history.newestSlot + 1) * history.period + MAX_PROFILE_AGE) as Instant;
   if (history.newestSlot < 0 || until <= now || !hasCoverage(history, MAX_PROFILE_AGE, LEAST_COVERAGE))
     return undefined;

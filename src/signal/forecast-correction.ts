@@ -57,7 +57,7 @@ const rangeOfLead = Uint8Array.from({ length: MAX_LEAD }, (_, lead) => LEAD_RANG
 /** First, middle and last lead of a stretch take turns as the one learned from. */
 const turnsOfLeads = LEAD_RANGES.map(([from, to]) => [from, (from + to) >> 1, to - 1] as const);
 const learnedLeads = turnsOfLeads.map((turns) => [...new Set(turns)]);
-const leadToLearn = (range: number, slot: number): number => turnsOfLeads[range]?.[slot % 3] ?? 0;
+const getLeadToLearn = (range: number, slot: number): number => turnsOfLeads[range]?.[slot % 3] ?? 0;
 
 /** How many values ahead the features look at. */
 export const FEATURE_LEADS = 36;
@@ -98,31 +98,31 @@ const CLEARLY_WORSE = 2;
 const CARRIED_SHARE = 0.3;
 const FADING = 72;
 const SOON = 84;
-const carriedDayShares = (lead: number) =>
+const computeCarriedDayShares = (lead: number) =>
   lead < SOON ? { halfDay: 0, wholeDay: 0.25 } : { halfDay: 0.3, wholeDay: 0.1 };
 
-const blockAt = (kind: number, range: number) => kind * LEAD_RANGES.length + range;
-const ridgeOf = (block: number) => RIDGES[block < LEAD_RANGES.length ? 0 : 1];
+const getBlockStart = (kind: number, range: number) => kind * LEAD_RANGES.length + range;
+const getRidge = (block: number) => RIDGES[block < LEAD_RANGES.length ? 0 : 1];
 
-function priorWeights(kind: number, range: number): Float64Array {
+function buildPriorWeights(kind: number, range: number): Float64Array {
   const weights = new Float64Array(ROW_WIDTH);
   const [from, to] = LEAD_RANGES[range] ?? [0, 1];
   if (kind === 0) {
     weights[FORECAST_EXCESS] = 1;
     return weights;
   }
-  const { halfDay, wholeDay } = carriedDayShares(from);
+  const { halfDay, wholeDay } = computeCarriedDayShares(from);
   weights[FAR] = CARRIED_SHARE * Math.exp(-Math.max(0, (from + to) / 2 - 35) / FADING);
   weights[HALF_DAY] = halfDay;
   weights[WHOLE_DAY] = wholeDay;
   return weights;
 }
 
-function allPriorWeights(): Float64Array {
+function buildAllPriorWeights(): Float64Array {
   const all = new Float64Array(KINDS * LEAD_RANGES.length * ROW_WIDTH);
   for (let kind = 0; kind < KINDS; kind++)
     for (let range = 0; range < LEAD_RANGES.length; range++)
-      all.set(priorWeights(kind, range), blockAt(kind, range) * ROW_WIDTH);
+      all.set(buildPriorWeights(kind, range), getBlockStart(kind, range) * ROW_WIDTH);
   return all;
 }
 
@@ -130,7 +130,7 @@ export const createForecastCorrection = (): ForecastCorrection => ({
   origins: [],
   learnedToSlot: -1,
   sums: new Float64Array(KINDS * LEAD_RANGES.length * BLOCK),
-  weights: allPriorWeights(),
+  weights: buildAllPriorWeights(),
   deviations: new Float64Array(OWN * LEAD_RANGES.length),
   scores: new Float64Array(2 * OWN * LEAD_RANGES.length),
 });
@@ -143,7 +143,7 @@ interface ForecastIssue {
   readonly profile: Float64Array;
 }
 
-function meanExcess(forecastValues: ArrayLike<number>, profile: Float64Array, from: number, to: number): number {
+function computeMeanExcess(forecastValues: ArrayLike<number>, profile: Float64Array, from: number, to: number): number {
   let sum = 0;
   let count = 0;
   for (let i = from; i < Math.min(to, forecastValues.length); i++) {
@@ -156,7 +156,7 @@ function meanExcess(forecastValues: ArrayLike<number>, profile: Float64Array, fr
 }
 
 /** Means of how the values seen in the last hours stood out when they were new. */
-function recentExcessMeans(origins: readonly ForecastOrigin[], slot: number): number[] {
+function computeRecentExcess(origins: readonly ForecastOrigin[], slot: number): number[] {
   let i = origins.findLastIndex((origin) => origin.slot < slot);
   let sum = 0;
   let count = 0;
@@ -174,11 +174,12 @@ function buildOrigin(
   { slot, forecastValues, profile }: ForecastIssue,
 ): ForecastOrigin {
   const features = new Float64Array(FEATURES);
-  for (const [i, [from, to]] of LEAD_FEATURES.entries()) features[i] = meanExcess(forecastValues, profile, from, to);
-  features.set(recentExcessMeans(origins, slot), LEAD_FEATURES.length);
+  for (const [i, [from, to]] of LEAD_FEATURES.entries())
+    features[i] = computeMeanExcess(forecastValues, profile, from, to);
+  features.set(computeRecentExcess(origins, slot), LEAD_FEATURES.length);
   const learnedValues = new Float64Array(LEAD_RANGES.length);
   for (let range = 0; range < learnedValues.length; range++)
-    learnedValues[range] = forecastValues[leadToLearn(range, slot)] ?? Number.NaN;
+    learnedValues[range] = forecastValues[getLeadToLearn(range, slot)] ?? Number.NaN;
   return { slot, features, forecastValues: learnedValues };
 }
 
@@ -205,7 +206,7 @@ function addSample(sums: Float64Array, block: number, row: Float64Array, above: 
 }
 
 /** The row as the agent knows it without the forecast: of the values ahead the first alone. */
-function withoutForecast(row: Float64Array, own = new Float64Array(ROW_WIDTH)): Float64Array {
+function removeForecast(row: Float64Array, own = new Float64Array(ROW_WIDTH)): Float64Array {
   own.set(row);
   own.fill(0, 1, FAR + 1);
   own[1] = row[0] ?? 0;
@@ -241,13 +242,13 @@ function solveLinearSystem(matrix: Float64Array, side: Float64Array): Float64Arr
 }
 
 function solveWeights(sums: Float64Array, variance: number): Float64Array {
-  const all = allPriorWeights();
+  const all = buildAllPriorWeights();
   for (let block = 0; block < KINDS * LEAD_RANGES.length; block++) {
     const start = block * BLOCK;
     const matrix = sums.slice(start, start + ROW_WIDTH * ROW_WIDTH);
     const side = sums.slice(start + ROW_WIDTH * ROW_WIDTH, start + SQUARES);
     for (let i = 0; i < ROW_WIDTH; i++) {
-      const ridge = ridgeOf(block) * (i === INTERCEPT ? 1 : variance);
+      const ridge = getRidge(block) * (i === INTERCEPT ? 1 : variance);
       matrix[i * ROW_WIDTH + i] = (matrix[i * ROW_WIDTH + i] ?? 0) + ridge;
       side[i] = (side[i] ?? 0) + ridge * (all[block * ROW_WIDTH + i] ?? 0);
     }
@@ -264,7 +265,7 @@ function solveWeights(sums: Float64Array, variance: number): Float64Array {
 function estimateDeviations(sums: Float64Array): Float64Array {
   return Float64Array.from({ length: OWN * LEAD_RANGES.length }, (_, block) => {
     const start = block * BLOCK;
-    return Math.sqrt((2 * (sums[start + SQUARES] ?? 0)) / ((sums[start + COUNT] ?? 0) + ridgeOf(block)));
+    return Math.sqrt((2 * (sums[start + SQUARES] ?? 0)) / ((sums[start + COUNT] ?? 0) + getRidge(block)));
   });
 }
 
@@ -295,21 +296,21 @@ function learnFromDay(correction: ForecastCorrection, past: LearningData, until:
     for (let range = 0; range < LEAD_RANGES.length; range++) {
       for (const lead of learnedLeads[range] ?? []) {
         const origin = bySlot.get(slot - lead);
-        if (origin === undefined || leadToLearn(range, origin.slot) !== lead) continue;
+        if (origin === undefined || getLeadToLearn(range, origin.slot) !== lead) continue;
         const forecastValue = origin.forecastValues[range] ?? Number.NaN;
         const kind = Number.isNaN(forecastValue) ? 1 : 0;
         fillRow(row, origin, profileValue - past.level, kind === 0 ? forecastValue - profileValue : 0);
-        const block = blockAt(kind, range);
+        const block = getBlockStart(kind, range);
         const error = computeError(correction.weights, block, row, above);
         addSample(sums, block, row, above);
         const squareSum = block * BLOCK + SQUARES;
         sums[squareSum] = (sums[squareSum] ?? 0) + Math.min(0, error) ** 2;
-        const ownBlock = blockAt(OWN, range);
-        withoutForecast(row, ownRow);
+        const ownBlock = getBlockStart(OWN, range);
+        removeForecast(row, ownRow);
         const ownError = computeError(correction.weights, ownBlock, ownRow, above);
         addSample(sums, ownBlock, ownRow, above);
         scores[block] = (scores[block] ?? 0) + error * error;
-        const ownScore = blockAt(OWN + kind, range);
+        const ownScore = getBlockStart(OWN + kind, range);
         scores[ownScore] = (scores[ownScore] ?? 0) + ownError * ownError;
       }
     }
@@ -362,7 +363,7 @@ export function estimateUncertainty({ deviations: spreads }: ForecastCorrection,
   const rounded = spreads.map((deviation) => Math.round(10 * deviation) / 10);
   const values: number[] = [];
   for (let lead = 0; lead <= last; lead++)
-    values.push(rounded[blockAt(lead < forecastCount ? 0 : 1, rangeOfLead[lead] ?? 0)] ?? 0);
+    values.push(rounded[getBlockStart(lead < forecastCount ? 0 : 1, rangeOfLead[lead] ?? 0)] ?? 0);
   return values;
 }
 
@@ -371,8 +372,8 @@ export function estimateUncertainty({ deviations: spreads }: ForecastCorrection,
  * months that served better than shares by the inverse squares. Else the better one counts alone, and the forecast before both have a score.
  */
 function computeOwnShare(scores: Float64Array, kind: number, range: number): number {
-  const score = scores[blockAt(kind, range)] ?? 0;
-  const ownScore = scores[blockAt(OWN + kind, range)] ?? 0;
+  const score = scores[getBlockStart(kind, range)] ?? 0;
+  const ownScore = scores[getBlockStart(OWN + kind, range)] ?? 0;
   if (score === 0 || ownScore >= CLEARLY_WORSE * score) return 0;
   return score >= CLEARLY_WORSE * ownScore ? 1 : 0.5;
 }
@@ -384,14 +385,14 @@ export function blendWithOwn(
 ): readonly number[] {
   const origin = origins.at(-1);
   if (origin === undefined || forecastCount < 2) return values;
-  const level = meanOfFirst(profile, SLOTS_PER_DAY);
-  const fixed = computeFixedTerms({ ...origin, features: withoutForecast(origin.features) }, weights);
+  const level = computeMeanOfFirst(profile, SLOTS_PER_DAY);
+  const fixed = computeFixedTerms({ ...origin, features: removeForecast(origin.features) }, weights);
   return values.map((value, lead) => {
     const range = rangeOfLead[lead] ?? 0;
     const share = lead < MAX_LEAD ? computeOwnShare(scores, lead < forecastCount ? 0 : 1, range) : 0;
     const profileValue = profile[lead] ?? Number.NaN;
     if (share === 0 || Number.isNaN(profileValue)) return value;
-    const block = blockAt(OWN, range);
+    const block = getBlockStart(OWN, range);
     const shape = (weights[block * ROW_WIDTH + PROFILE_SHAPE] ?? 0) * (profileValue - level);
     return value + share * (profileValue + shape + (fixed[block] ?? 0) - value);
   });
@@ -410,7 +411,7 @@ export function correctForecast(
   count: number,
 ): number[] {
   const origin = origins.at(-1);
-  const level = meanOfFirst(profile, SLOTS_PER_DAY);
+  const level = computeMeanOfFirst(profile, SLOTS_PER_DAY);
   const fixed = origin === undefined ? undefined : computeFixedTerms(origin, weights);
   const values: number[] = [];
   for (let lead = 0; lead < count; lead++) {
@@ -421,7 +422,7 @@ export function correctForecast(
       values.push(value);
       continue;
     }
-    const block = blockAt(isForecast ? 0 : 1, rangeOfLead[lead] ?? 0);
+    const block = getBlockStart(isForecast ? 0 : 1, rangeOfLead[lead] ?? 0);
     const shape = (weights[block * ROW_WIDTH + PROFILE_SHAPE] ?? 0) * (profileValue - level);
     const above = isForecast ? (weights[block * ROW_WIDTH + FORECAST_EXCESS] ?? 0) * (value - profileValue) : 0;
     values.push(profileValue + shape + above + (fixed[block] ?? 0));
@@ -429,7 +430,7 @@ export function correctForecast(
   return values;
 }
 
-export function meanOfFirst(values: ArrayLike<number>, count: number): number {
+export function computeMeanOfFirst(values: ArrayLike<number>, count: number): number {
   let sum = 0;
   let known = 0;
   for (let i = 0; i < Math.min(count, values.length); i++) {

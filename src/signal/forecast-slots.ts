@@ -22,7 +22,7 @@ export function readSlotValues({ points, period }: ForecastPoints, from: Instant
 }
 
 /** The value that holds at an instant. */
-export function forecastValueAt({ points, period }: ForecastPoints, at: Instant): number | undefined {
+export function getForecastValue({ points, period }: ForecastPoints, at: Instant): number | undefined {
   const slot = floorTo(at, period);
   const first = points[0];
   if (first === undefined) return undefined;

@@ -12,8 +12,8 @@ import {
   RATE_UNITS,
 } from '../domain/units.ts';
 import type { Forecast, LiveIndex } from '../service/api/response-types.ts';
-import { profileUsableUntil } from './daily-profile.ts';
-import { forecastValueAt, readSlotValues } from './forecast-slots.ts';
+import { findProfileEnd } from './daily-profile.ts';
+import { getForecastValue, readSlotValues } from './forecast-slots.ts';
 import { computeLocalIndex, type LocalIndex, type TieRule } from './percentile-index.ts';
 import { type ExpectedValues, HORIZON_LENGTH, predictValues, type SeriesModel } from './series-model.ts';
 import type { SignalData } from './signal-store.ts';
@@ -30,17 +30,17 @@ interface ViewOptions {
 const MAX_UNCHANGED = hours(24);
 
 /** A forecast is fresh for three of its issues, at least a quarter of an hour. */
-export const freshUntil = ({ generatedAt, generatedPeriod }: Forecast): Instant =>
+export const computeFreshUntil = ({ generatedAt, generatedPeriod }: Forecast): Instant =>
   addDuration(generatedAt, Math.max(3 * generatedPeriod, minutes(15)) as Duration);
 
 /** End of the last value. */
-export const coveredUntil = ({ points, period }: Forecast): Instant => {
+export const computeCoveredUntil = ({ points, period }: Forecast): Instant => {
   const last = points.at(-1);
   return last === undefined ? (0 as Instant) : addDuration(last.at, period);
 };
 
-const forecastBasis = (forecast: Forecast, now: Instant) =>
-  now < freshUntil(forecast) ? 'fresh-forecast' : 'ageing-forecast';
+const chooseForecastBasis = (forecast: Forecast, now: Instant) =>
+  now < computeFreshUntil(forecast) ? 'fresh-forecast' : 'ageing-forecast';
 
 /** What was said, corrected and continued where the archive allows it. */
 function continueForecast(
@@ -48,7 +48,7 @@ function continueForecast(
   forecastValues: readonly number[],
   now: Instant,
 ): ExpectedValues {
-  if (model === undefined || profileUsableUntil(model.history, now) === undefined) return { values: forecastValues };
+  if (model === undefined || findProfileEnd(model.history, now) === undefined) return { values: forecastValues };
   const slot = toSlot(model.history, now);
   const count = Math.max(forecastValues.length, Math.round(HORIZON_LENGTH / model.history.period));
   if (model.expected !== undefined) return predictValues(model, slot, count);
@@ -69,7 +69,7 @@ function buildForecastHorizon(signal: SignalData, forecast: Forecast, now: Insta
   // A gap at this moment stays one, whatever is expected: nothing is driven by what was not said.
   const values = continued.values.map((value, i) => (Number.isNaN(forecastValues[i] ?? 0) ? Number.NaN : value));
   return {
-    basis: forecastBasis(forecast, now),
+    basis: chooseForecastBasis(forecast, now),
     from,
     period,
     values,
@@ -80,14 +80,14 @@ function buildForecastHorizon(signal: SignalData, forecast: Forecast, now: Insta
     units,
     generatedAt,
     ...(model === undefined ? {} : { model }),
-    validUntil: coveredUntil(forecast),
+    validUntil: computeCoveredUntil(forecast),
   };
 }
 
 /** Rates where three days of them are known, else stretched percentiles: enough to order slots. */
 function buildProfileHorizon({ rates, indexes }: SignalData, now: Instant): Horizon | undefined {
   for (const model of [rates, indexes]) {
-    const validUntil = model === undefined ? undefined : profileUsableUntil(model.history, now);
+    const validUntil = model === undefined ? undefined : findProfileEnd(model.history, now);
     if (model === undefined || validUntil === undefined) continue;
     const { period, newestSlot: newest } = model.history;
     return {
@@ -104,14 +104,14 @@ function buildProfileHorizon({ rates, indexes }: SignalData, now: Instant): Hori
 }
 
 /** Valid for its period; one more period it may keep a level but start nothing. */
-function indexFromLive({ point, period }: LiveIndex, now: Instant, flat: boolean): CurrentIndex | undefined {
+function buildIndexFromLive({ point, period }: LiveIndex, now: Instant, flat: boolean): CurrentIndex | undefined {
   const startsUntil = addDuration(point.at, period);
   const validUntil = addDuration(startsUntil, period);
   if (now < point.at || now >= validUntil) return undefined;
   return { value: point.value, basis: 'live-index', at: point.at, startsUntil, validUntil, flat, quality: 'full' };
 }
 
-function indexFromForecast(
+function buildIndexFromForecast(
   local: LocalIndex,
   forecast: Forecast,
   ties: TieRule,
@@ -121,7 +121,7 @@ function indexFromForecast(
   if (value === undefined || local.quality === 'none') return undefined;
   const end = addDuration(local.pointTime, forecast.period);
   const { pointTime: at, flat, quality } = local;
-  return { value, basis: forecastBasis(forecast, now), at, startsUntil: end, validUntil: end, flat, quality };
+  return { value, basis: chooseForecastBasis(forecast, now), at, startsUntil: end, validUntil: end, flat, quality };
 }
 
 /** The live index goes before our own, and one that came in time holds one period more, until its successor has come: two sources never take turns. */
@@ -133,10 +133,10 @@ function chooseIndex(
 ): CurrentIndex | undefined {
   const local = forecast === undefined ? undefined : computeLocalIndex(forecast.points, forecast.period, now);
   const fromForecast =
-    forecast === undefined || local === undefined ? undefined : indexFromForecast(local, forecast, ties, now);
+    forecast === undefined || local === undefined ? undefined : buildIndexFromForecast(local, forecast, ties, now);
   // An old forecast does not know what the live index was counted among.
   const flat = fromForecast?.basis === 'fresh-forecast' && fromForecast.flat;
-  const fromService = liveIndex === undefined ? undefined : indexFromLive(liveIndex, now, flat);
+  const fromService = liveIndex === undefined ? undefined : buildIndexFromLive(liveIndex, now, flat);
   return liveIndex?.arrivedInTime === true ? (fromService ?? fromForecast) : (fromForecast ?? fromService);
 }
 
@@ -152,7 +152,7 @@ function findNextChange(signal: SignalData, view: Omit<SignalView, 'changesAt'>,
   add(view.index?.startsUntil);
   add(view.index?.validUntil);
   add(view.horizon?.validUntil);
-  if (forecast !== undefined) add(freshUntil(forecast));
+  if (forecast !== undefined) add(computeFreshUntil(forecast));
   if (signal.liveIndex !== undefined) add(signal.liveIndex.point.at);
   return Math.min(...candidates) as Instant;
 }
@@ -162,12 +162,13 @@ export function buildSignalView(signal: SignalData, now: ClockReading, { ties, o
   const at = now.wall;
   if (ownRegion === undefined || signal.region !== ownRegion || !now.trusted)
     return { ...(ownRegion === undefined ? {} : { region: ownRegion }), changesAt: addDuration(at, MAX_UNCHANGED) };
-  const forecast = signal.forecast !== undefined && at < coveredUntil(signal.forecast) ? signal.forecast : undefined;
+  const forecast =
+    signal.forecast !== undefined && at < computeCoveredUntil(signal.forecast) ? signal.forecast : undefined;
   const index = chooseIndex(signal, forecast, at, ties);
   const horizon =
     (forecast === undefined ? undefined : buildForecastHorizon(signal, forecast, at)) ??
     buildProfileHorizon(signal, at);
-  const rate = forecast?.units === RATE_UNITS ? forecastValueAt(forecast, at) : undefined;
+  const rate = forecast?.units === RATE_UNITS ? getForecastValue(forecast, at) : undefined;
   const view = {
     region: signal.region,
     ...(index === undefined ? {} : { index }),

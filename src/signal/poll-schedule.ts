@@ -20,13 +20,13 @@ const PHASE_SHARE = 0.5;
 
 type PollKind = 'forecast' | 'live-index';
 
-function pollPeriod(signal: SignalData, kind: PollKind): Duration {
+function getPollInterval(signal: SignalData, kind: PollKind): Duration {
   const period = kind === 'forecast' ? signal.forecast?.generatedPeriod : signal.liveIndex?.period;
   return period !== undefined && period >= minutes(1) ? period : ASSUMED_PERIOD;
 }
 
 /** From `now` to this agent's moment in the next period that has not been asked for. */
-function timeUntilNextIssue(period: Duration, polledAt: Instant, now: Instant, phase: number): Duration {
+function computeTimeUntilIssue(period: Duration, polledAt: Instant, now: Instant, phase: number): Duration {
   const offset = PUBLICATION_DELAY + phase * PHASE_SHARE * period;
   const next = floorTo((polledAt - offset) as Instant, period) + period + offset;
   return milliseconds(Math.max(0, next - now));
@@ -36,7 +36,7 @@ function timeUntilNextIssue(period: Duration, polledAt: Instant, now: Instant, p
  * How long from `now` until the next request of this kind; 0 means at once. `phase` in [0, 1) is the agent's own and stable.
  * Index and forecast of one period share their moment, so that one token of 30 minutes serves both: two logins an hour at most.
  */
-export function nextPoll(
+export function scheduleNextPoll(
   kind: PollKind,
   signal: SignalData,
   last: LastPoll | undefined,
@@ -46,8 +46,8 @@ export function nextPoll(
   if (last === undefined) return milliseconds(0);
   const since = now.uptime - last.at.uptime;
   if (last.wait !== undefined) return milliseconds(Math.max(0, last.wait - since));
-  const period = pollPeriod(signal, kind);
+  const period = getPollInterval(signal, kind);
   // The wall clock may have jumped since: what counts is when the request was by today's clock.
-  const next = timeUntilNextIssue(period, (now.wall - since) as Instant, now.wall, phase);
+  const next = computeTimeUntilIssue(period, (now.wall - since) as Instant, now.wall, phase);
   return milliseconds(Math.min(next, 2 * period));
 }

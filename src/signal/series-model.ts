@@ -5,12 +5,13 @@ import type { Point } from '../service/api/response-types.ts';
 import {
   buildDailyProfile,
   buildTypicalDay,
+  findProfileEnd,
+  getProfileValue,
   isProfileStale,
-  profileUsableUntil,
-  profileValueAt,
 } from './daily-profile.ts';
 import {
   blendWithOwn,
+  computeMeanOfFirst,
   correctForecast,
   createForecastCorrection,
   estimateUncertainty,
@@ -18,9 +19,8 @@ import {
   type ForecastCorrection,
   LEARNED_PERIOD,
   learn,
-  meanOfFirst,
 } from './forecast-correction.ts';
-import { createValueHistory, recordValues, seenValueAt, toSlot, type ValueHistory } from './value-history.ts';
+import { createValueHistory, getSeenValue, recordValues, toSlot, type ValueHistory } from './value-history.ts';
 
 export interface SeriesModel {
   readonly units: string;
@@ -70,16 +70,16 @@ function repeatDay(day: Float64Array, count: number): Float64Array {
 /** Takes up the values said from the slot of `now` on, where NaN is a gap; those of now and before are in the archive already. */
 export function withForecastValues(model: SeriesModel, forecastValues: readonly number[], now: Instant): SeriesModel {
   const { history, correction, expected: _, ...rest } = model;
-  if (profileUsableUntil(history, now) === undefined) return { ...rest, history, correction };
+  if (findProfileEnd(history, now) === undefined) return { ...rest, history, correction };
   const slot = toSlot(history, now);
   const profile = buildDailyProfile(history, slot, Math.min(FEATURE_LEADS, forecastValues.length));
   const learned =
     history.period !== LEARNED_PERIOD
       ? correction
       : learn(correction, { slot, forecastValues, profile }, () => ({
-          value: (at) => seenValueAt(history, at),
-          profile: (at) => profileValueAt(history, at),
-          level: meanOfFirst(buildDailyProfile(history, slot), Number.POSITIVE_INFINITY),
+          value: (at) => getSeenValue(history, at),
+          profile: (at) => getProfileValue(history, at),
+          level: computeMeanOfFirst(buildDailyProfile(history, slot), Number.POSITIVE_INFINITY),
         }));
   let known: ExpectedAhead | undefined;
   const expected = () => {

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import type { Duration, Instant } from '../domain/units.ts';
 import type { Forecast, Point } from '../service/api/response-types.ts';
 import type { SeriesModel } from './series-model.ts';
-import { emptySignalData, type SignalData } from './signal-store.ts';
+import { createSignalData, type SignalData } from './signal-store.ts';
 
 /*
  * Layout: magic (8 bytes), length of the header (u32), header (JSON), forecast times (f64), forecast values (f64),
@@ -168,7 +168,7 @@ function readSignalData(header: SignalHeader, body: Uint8Array): SignalData {
   const points = Array.from(times, (at, i) => ({ at: at as Instant, value: values[i] ?? Number.NaN }));
   const { count: _, ...envelope } = forecast ?? { count: 0 };
   return {
-    ...emptySignalData(header.region, header.signalType),
+    ...createSignalData(header.region, header.signalType),
     ...(forecast === undefined ? {} : { forecast: { ...(envelope as Omit<Forecast, 'points'>), points } }),
     ...(live === undefined ? {} : { liveIndex: live }),
     ...(rates === undefined ? {} : { rates: readSeriesModel(rates) }),

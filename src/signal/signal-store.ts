@@ -15,7 +15,7 @@ import type { Forecast, History, LiveIndex } from '../service/api/response-types
 import { MAX_FORECAST_LENGTH, readSlotValues } from './forecast-slots.ts';
 import { RANK_SCORE_UNITS, toRankScore } from './rank-score.ts';
 import { createSeriesModel, type SeriesModel, withForecastValues, withObserved } from './series-model.ts';
-import { seenValueAt } from './value-history.ts';
+import { getSeenValue } from './value-history.ts';
 
 export interface SignalData {
   readonly region: string;
@@ -50,11 +50,11 @@ export interface SignalUpdate {
 }
 
 /** Nothing known of the region yet. */
-export const emptySignalData = (region: string, signalType = 'co2_moer'): SignalData => ({ region, signalType });
+export const createSignalData = (region: string, signalType = 'co2_moer'): SignalData => ({ region, signalType });
 
 /** What is held, re-keyed at once: another region starts with nothing (specification 2.4). */
 export const withRegion = (signal: SignalData, region: string): SignalData =>
-  signal.region === region ? signal : emptySignalData(region, signal.signalType);
+  signal.region === region ? signal : createSignalData(region, signal.signalType);
 
 /** Histories and plans of shorter slots are more than a small machine holds and works out; no grid publishes any. */
 const MIN_PERIOD = minutes(1);
@@ -199,7 +199,7 @@ function anchorToNewest({ forecast }: SignalData, model: SeriesModel, now: Clock
   const last = forecast?.points.at(-1);
   const isCovered = forecast !== undefined && last !== undefined && now.wall < last.at + forecast.period;
   if (isCovered || now.wall - newest * period > days(1)) return model;
-  return withForecastValues(model, [seenValueAt(model.history, newest)], (newest * period) as Instant);
+  return withForecastValues(model, [getSeenValue(model.history, newest)], (newest * period) as Instant);
 }
 
 /** Measured values enter the archive and replace what a forecast had said of their slots (specification 4.4). */

@@ -24,7 +24,7 @@ export const createValueHistory = (period: Duration): ValueHistory => ({
 export const toSlot = ({ period }: { readonly period: Duration }, at: Instant) => Math.floor(at / period);
 
 /** The value seen for a slot, NaN when none is held. */
-export const seenValueAt = ({ ring, newestSlot: newest }: ValueHistory, slot: number): number =>
+export const getSeenValue = ({ ring, newestSlot: newest }: ValueHistory, slot: number): number =>
   slot > newest || slot <= newest - ring.length || slot < 0 ? Number.NaN : (ring[slot % ring.length] ?? Number.NaN);
 
 /** After a longer silence than this the days before it count as the last ones: last season's days are better than none. */

@@ -3,7 +3,7 @@
 import type { Goal, LoadConfig } from '../domain/load-types.ts';
 import { days, type Instant, type Percentile } from '../domain/units.ts';
 import { combineBacktestFaults } from './backtest/backtest-faults.ts';
-import { type RecordedSeries, sumWeight, timeOfRow } from './backtest/recorded-series.ts';
+import { getRowTime, type RecordedSeries, sumWeight } from './backtest/recorded-series.ts';
 import { runTrials } from './backtest/run-backtest.ts';
 import { createBacktestFeed } from './backtest/signal-feeds.ts';
 import { type SimulatedTrack, simulateSites, startShortlyBefore } from './backtest/simulate.ts';
@@ -129,7 +129,7 @@ function proposeThresholds({ load, now, tried }: LoadTrials<ThresholdTrial>): re
 function tryThresholds(tuning: TuningOptions, settings: readonly ThresholdSetting[]): readonly ThresholdTrial[] {
   if (settings.length === 0) return [];
   const { record, timezone, from, onProgress } = tuning;
-  const origin = timeOfRow(record, 0);
+  const origin = getRowTime(record, 0);
   const tracks = simulateSites({
     sites: settings.map(({ load, onBelow, offAbove }) => {
       const tried = { ...isolateLoad(load), onBelow: onBelow as Percentile, offAbove: offAbove as Percentile };
@@ -148,7 +148,7 @@ function measureThresholds(
   { onBelow, offAbove }: ThresholdSetting,
   track: SimulatedTrack | undefined,
 ): ThresholdTrial {
-  const to = timeOfRow(record, record.rows - 1);
+  const to = getRowTime(record, record.rows - 1);
   let [time, weight] = [0, 0];
   for (const span of track?.runSpans ?? []) {
     const start = Math.max(span.from, from);
@@ -160,7 +160,7 @@ function measureThresholds(
   const evenMean = sumWeight(record, from, to) / ((to - from) / 3_600_000);
   const mean = hours === 0 ? 0 : weight / hours;
   const span = (to - from) / days(1);
-  const origin = timeOfRow(record, 0);
+  const origin = getRowTime(record, 0);
   const starts = track?.transitions.filter(({ at, on }) => on && origin + at >= from).length ?? 0;
   return {
     onBelow,
@@ -226,11 +226,11 @@ function trySlacks(tuning: TuningOptions, settings: readonly SlackSetting[]): re
   if (settings.length === 0) return [];
   const { record, timezone, from, onProgress } = tuning;
   // Each width has the same days: its window moves the ends of what counts.
-  const end = timeOfRow(record, record.rows - 1) - 2 * MINUTES_PER_HOUR * 60_000;
+  const end = getRowTime(record, record.rows - 1) - 2 * MINUTES_PER_HOUR * 60_000;
   const results = runTrials({
     record,
     timezone,
-    faults: combineBacktestFaults([], timeOfRow(record, 0)),
+    faults: combineBacktestFaults([], getRowTime(record, 0)),
     trials: settings.map(({ load, earlier, later }) => ({
       load: isolateLoad(load),
       range: { from: (from - earlier * 60_000) as Instant, to: (end + later * 60_000) as Instant },

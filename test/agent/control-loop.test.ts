@@ -3,7 +3,7 @@ import { createControlLoop } from '../../src/agent/control-loop.ts';
 import { createLoadOutputs } from '../../src/agent/load-outputs.ts';
 import { createProblems } from '../../src/agent/problems.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
-import { type ControlState, initialState, step } from '../../src/control/step.ts';
+import { type ControlState, createInitialState, step } from '../../src/control/step.ts';
 import type { Level } from '../../src/domain/load-types.ts';
 import { addDuration, hours, type Instant, minutes, type Percentile, seconds } from '../../src/domain/units.ts';
 import type { Output, OutputFailure } from '../../src/outputs/output.ts';
@@ -53,7 +53,7 @@ loads:
     onOutputFault() {},
   });
   const start = (levels: Record<string, Level>) =>
-    loop.start(initialState(site, saved, saved !== undefined), { levels, amps: {} });
+    loop.start(createInitialState(site, saved, saved !== undefined), { levels, amps: {} });
   return {
     clock,
     loop,
@@ -165,7 +165,7 @@ loads:
     beforeTick() {},
   });
   await outputs.open();
-  loop.start(initialState(site, undefined, false), outputs.found());
+  loop.start(createInitialState(site, undefined, false), outputs.found());
   const end = addDuration(NOON, hours(9));
   const index = { value: 5 as Percentile, basis: 'live-index', at: NOON, startsUntil: end, validUntil: end } as const;
   loop.feed({ kind: 'signal', view: { changesAt: end, index: { ...index, flat: false, quality: 'full' } } });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { buildHealth } from '../../src/agent/health-report.ts';
 import type { Duration, Instant } from '../../src/domain/units.ts';
 import { buildHealthPayload } from '../../src/mqtt/health.ts';
-import { emptySignalData, type SignalData } from '../../src/signal/signal-store.ts';
+import { createSignalData, type SignalData } from '../../src/signal/signal-store.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
 const QUIET = {
@@ -14,7 +14,7 @@ const QUIET = {
 };
 
 const warned = (...messages: string[]): SignalData => ({
-  ...emptySignalData('PSCO'),
+  ...createSignalData('PSCO'),
   forecast: {
     region: 'PSCO',
     signalType: 'co2_moer',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createDocumentStore } from '../../src/agent/document-store.ts';
 import { createPersistence, loadSavedState } from '../../src/agent/persistence.ts';
-import { initialState } from '../../src/control/step.ts';
+import { createInitialState } from '../../src/control/step.ts';
 import { hours, type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
 import { createCrashableAgent } from '../faults/crashable-agent.ts';
@@ -20,7 +20,7 @@ function setUp() {
   };
   const store = createDocumentStore(slow, () => {});
   const persistence = createPersistence({ store, scratch: undefined, signalType: 'co2_moer', boot: 'one', note() {} });
-  const state = initialState({ device: 'cellar', timezone: 'UTC', loads: [] }, undefined, false);
+  const state = createInitialState({ device: 'cellar', timezone: 'UTC', loads: [] }, undefined, false);
   const save = () => persistence.saveControl(state, { now: NOW, jobs: {}, atMost: minutes(0) });
   return { memory, persistence, release, save };
 }

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, it } from 'vitest';
 import { createControlLoop } from '../../src/agent/control-loop.ts';
-import { type ControlState, initialState, step } from '../../src/control/step.ts';
+import { type ControlState, createInitialState, step } from '../../src/control/step.ts';
 import { type Kilowatt, minutes, seconds } from '../../src/domain/units.ts';
 import { buildCharger, buildIndex, buildSite, buildView, carLoad } from '../control/control-setup.ts';
 import { createAwaitableList } from '../doubles/awaitable-list.ts';
@@ -66,7 +66,7 @@ async function start(reportsAmps: boolean) {
     await Promise.all([...outputs.values()].map((output) => output.close()));
     await loop.stop();
   });
-  loop.start(initialState(site, undefined, false), { levels: { car: 'off', van: 'off' }, amps: {} });
+  loop.start(createInitialState(site, undefined, false), { levels: { car: 'off', van: 'off' }, amps: {} });
   const override = (level: 'on' | 'off') =>
     loop.feed({ kind: 'override', load: 'van', level, for: minutes(60), source: 'local' });
   await confirmed.whenCount(2);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeControlState, encodeControlState } from '../../src/agent/control-state-codec.ts';
-import { initialState } from '../../src/control/step.ts';
+import { createInitialState } from '../../src/control/step.ts';
 import { hours, minutes } from '../../src/domain/units.ts';
 import { buildHorizon, buildSite, ControlBench, carLoad, heatingLoad, instantFrom, tankLoad } from './control-setup.ts';
 
@@ -70,7 +70,7 @@ describe('the saved state', () => {
 
   it('a load that is new starts anew, one that is gone is forgotten', () => {
     const saved = livedThrough().state;
-    const state = initialState(buildSite(tankLoad(), tankLoad({ name: 'second' })), saved, true);
+    const state = createInitialState(buildSite(tankLoad(), tankLoad({ name: 'second' })), saved, true);
     expect(state.loads.map(({ name, level }) => [name, level])).toEqual([
       ['tank', 'on'],
       ['second', undefined],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeControlState, encodeControlState } from '../../src/agent/control-state-codec.ts';
 import type { ControlEvent } from '../../src/control/control-types.ts';
-import { type ControlState, initialState, step } from '../../src/control/step.ts';
+import { type ControlState, createInitialState, step } from '../../src/control/step.ts';
 import {
   type Duration,
   days,
@@ -69,7 +69,7 @@ describe('a command under way when the process ends', () => {
     const before = buildCommandedBench();
     const { site, state, now } = before;
     const later = { ...now, wall: (now.wall + 1_000) as Instant, uptime: (now.uptime + 1_000) as Uptime };
-    const woken = step(site, initialState(site, saved(state), true), { kind: 'found', levels: {} }, later);
+    const woken = step(site, createInitialState(site, saved(state), true), { kind: 'found', levels: {} }, later);
     expect(woken.commands).toEqual([]);
     const dirty: ControlEvent = {
       kind: 'signal',

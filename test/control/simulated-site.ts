@@ -2,7 +2,7 @@
 
 import { decodeControlState, encodeControlState } from '../../src/agent/control-state-codec.ts';
 import type { ControlEvent, Decision, Site, StepResult } from '../../src/control/control-types.ts';
-import { type ControlState, initialState, step } from '../../src/control/step.ts';
+import { type ControlState, createInitialState, step } from '../../src/control/step.ts';
 import { getPowerPortion } from '../../src/domain/currents.ts';
 import { isRunning } from '../../src/domain/levels.ts';
 import type { Level, LoadConfig, LoadCurrent } from '../../src/domain/load-types.ts';
@@ -105,7 +105,7 @@ export class SimulatedSite {
       failedLevel: undefined,
       pendingSwitch: undefined,
     }));
-    this.state = initialState(site, undefined, false);
+    this.state = createInitialState(site, undefined, false);
     this.savedText = '';
     this.sendFound();
   }
@@ -279,7 +279,7 @@ export class SimulatedSite {
     }
     const read = decodeControlState(this.savedText);
     if ('kind' in read) throw new Error(read.detail);
-    this.state = initialState(this.site, read, sameBoot);
+    this.state = createInitialState(this.site, read, sameBoot);
     this.sendFound();
   }
 

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { planJob } from '../../src/control/planning/schedule-job.ts';
 import { computeStartAllowance } from '../../src/control/rules/start-budget.ts';
-import { initialState } from '../../src/control/state/control-state.ts';
+import { createInitialState } from '../../src/control/state/control-state.ts';
 import { hours, type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
 import { buildHorizon, buildSite, heatingLoad, instantFrom } from './control-setup.ts';
 
@@ -13,7 +13,7 @@ const pump = heatingLoad({ maxStartsPerDay: 4 });
 const times = (list: readonly number[]) => list.map((hour) => (NOW + hour * hours(1)) as Uptime);
 
 function toPlan(past: readonly number[], pending = false) {
-  const [state] = initialState(buildSite(pump), undefined, false).loads;
+  const [state] = createInitialState(buildSite(pump), undefined, false).loads;
   if (state === undefined) throw new Error('no load');
   return computeStartAllowance(pump, { ...state, starts: times(past) }, NOW, pending);
 }

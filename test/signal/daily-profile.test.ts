@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { minutes } from '../../src/domain/units.ts';
-import { buildDailyProfile, profileUsableUntil, profileValueAt } from '../../src/signal/daily-profile.ts';
+import { buildDailyProfile, findProfileEnd, getProfileValue } from '../../src/signal/daily-profile.ts';
 import { createValueHistory, recordValues } from '../../src/signal/value-history.ts';
 import { atSampleHour, hourlyPoints } from './signal-samples.ts';
 
@@ -28,8 +28,8 @@ describe('the archive', () => {
   it('after two months of silence the days before it count as the last ones, each at its time of day', () => {
     const spring = archived(10, (_, hour) => 100 * hour);
     const summer = recordValues(spring, [{ at: atSampleHour(24 * 60 + 3), value: 7 }], atSampleHour(24 * 60 + 3));
-    expect(profileValueAt(summer, SLOT0 + 60 * 288 + 12 * 9)).toBeCloseTo(900, 9);
-    expect(profileUsableUntil(summer, atSampleHour(24 * 60 + 3))).toBeDefined();
+    expect(getProfileValue(summer, SLOT0 + 60 * 288 + 12 * 9)).toBeCloseTo(900, 9);
+    expect(findProfileEnd(summer, atSampleHour(24 * 60 + 3))).toBeDefined();
   });
   it('takes nothing of the future, nothing that is no number', () => {
     const empty = createValueHistory(FIVE);
@@ -63,11 +63,11 @@ describe('the profile', () => {
   it('the last days count most', () => {
     const [yesterday, before, sum] = [1, 0.85, 1 + 0.85 + 0.85 ** 2];
     const risen = archived(3, (day) => (day === -1 ? 100 : day === -2 ? 50 : 0));
-    expect(profileValueAt(risen, SLOT0)).toBeCloseTo((100 * yesterday + 50 * before) / sum, 4);
+    expect(getProfileValue(risen, SLOT0)).toBeCloseTo((100 * yesterday + 50 * before) / sum, 4);
   });
   it('beyond the next day it knows no more', () => {
     const week = archived(7, (day, hour) => 10 * hour + day);
-    expect(profileValueAt(week, SLOT0 + 288 + 40)).toBe(profileValueAt(week, SLOT0 + 40));
+    expect(getProfileValue(week, SLOT0 + 288 + 40)).toBe(getProfileValue(week, SLOT0 + 40));
   });
   //  days seen   asked after (days)   usable
   it.each([
@@ -78,7 +78,7 @@ describe('the profile', () => {
     [7, 14.1, false],
   ])('%s days seen, asked %s days later: %s', (seen, later, wanted) =>
     expect(
-      profileUsableUntil(
+      findProfileEnd(
         archived(seen, () => 1),
         atSampleHour(24 * later),
       ) !== undefined,

@@ -1,11 +1,11 @@
 /** What is learned from how forecasts turned out: a level carried on, a bias taken off, an exact forecast left alone. */
 
 import { describe, expect, it } from 'vitest';
-import { profileValueAt } from '../../src/signal/daily-profile.ts';
+import { getProfileValue } from '../../src/signal/daily-profile.ts';
 import { buildSignalView } from '../../src/signal/freshness.ts';
 import { decodeSignalData, encodeSignalData } from '../../src/signal/signal-codec.ts';
 import {
-  emptySignalData,
+  createSignalData,
   rebuildExpected,
   type SignalData,
   withForecast,
@@ -23,7 +23,7 @@ const truth = (hour: number) => {
 
 /** Three hours of forecast, issued each slot for so many days; `said` makes of the truth what the service says of the slots to come. */
 function learnDays(days: number, forecastAt: (hour: number, lead: number) => number, seen = truth): SignalData {
-  let data = emptySignalData('CAISO_NORTH');
+  let data = createSignalData('CAISO_NORTH');
   for (let slot = 0; slot <= days * 288; slot++) {
     const now = slot / 12;
     const points = Array.from({ length: 36 }, (_, k) => ({
@@ -37,7 +37,7 @@ function learnDays(days: number, forecastAt: (hour: number, lead: number) => num
 
 /** The same days by measured values alone, one each slot. */
 function measureDays(days: number): SignalData {
-  let data = emptySignalData('CAISO_NORTH');
+  let data = createSignalData('CAISO_NORTH');
   for (let slot = 0; slot <= days * 288; slot++)
     data = withHistory(data, buildHistory(slot / 12, [truth(slot / 12)]), momentAt(slot / 12)).signal;
   return data;
@@ -105,7 +105,7 @@ describe('the values ahead', () => {
       .slice(144, 216)
       .map(
         (value, i) =>
-          value - (archive === undefined ? Number.NaN : profileValueAt(archive, archive.newestSlot + 144 + i)),
+          value - (archive === undefined ? Number.NaN : getProfileValue(archive, archive.newestSlot + 144 + i)),
       );
     expect(above.reduce((sum, a) => sum + a / above.length, 0)).toBeGreaterThan(100);
   });

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildSignalView } from '../../src/signal/freshness.ts';
 import {
-  emptySignalData,
+  createSignalData,
   type SignalData,
   withForecast,
   withHistory,
@@ -12,7 +12,7 @@ import {
 import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, risingValues } from './signal-samples.ts';
 
 const OWN = { ties: 'mid', ownRegion: 'CAISO_NORTH' } as const;
-const empty = emptySignalData('CAISO_NORTH');
+const empty = createSignalData('CAISO_NORTH');
 const week = (data: SignalData, days: number) =>
   withHistory(
     data,

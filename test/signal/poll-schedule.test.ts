@@ -2,13 +2,13 @@
 
 import { describe, expect, it } from 'vitest';
 import { days, inMinutes, minutes } from '../../src/domain/units.ts';
-import { nextPoll } from '../../src/signal/poll-schedule.ts';
-import { emptySignalData, withForecast } from '../../src/signal/signal-store.ts';
+import { scheduleNextPoll } from '../../src/signal/poll-schedule.ts';
+import { createSignalData, withForecast } from '../../src/signal/signal-store.ts';
 import { buildForecast, momentAt, risingValues } from './signal-samples.ts';
 
-const data = withForecast(emptySignalData('CAISO_NORTH'), buildForecast(0, risingValues(24)), momentAt(0)).signal;
+const data = withForecast(createSignalData('CAISO_NORTH'), buildForecast(0, risingValues(24)), momentAt(0)).signal;
 const hourlyIssues = withForecast(
-  emptySignalData('CAISO_NORTH'),
+  createSignalData('CAISO_NORTH'),
   buildForecast(0, risingValues(24), { generatedPeriod: minutes(60) }),
   momentAt(0),
 ).signal;
@@ -27,19 +27,19 @@ describe('the next request', () => {
   ] as const;
   it.each(rows)('%s', (_, ask, data, askedAt, now, phase, wanted) => {
     const asked = askedAt === undefined ? undefined : { at: momentAt(askedAt) };
-    expect(inMinutes(nextPoll(ask, data, asked, momentAt(now), phase))).toBeCloseTo(wanted, 2);
+    expect(inMinutes(scheduleNextPoll(ask, data, asked, momentAt(now), phase))).toBeCloseTo(wanted, 2);
   });
 
   it('after a failure it keeps the wait given', () => {
     const asked = { at: momentAt(0), wait: minutes(30) };
-    expect(inMinutes(nextPoll('forecast', data, asked, momentAt(20 * minute), 0))).toBeCloseTo(10, 9);
-    expect(nextPoll('forecast', data, asked, momentAt(31 * minute), 0)).toBe(0);
+    expect(inMinutes(scheduleNextPoll('forecast', data, asked, momentAt(20 * minute), 0))).toBeCloseTo(10, 9);
+    expect(scheduleNextPoll('forecast', data, asked, momentAt(31 * minute), 0)).toBe(0);
   });
 
   it('a clock set back by a year does not silence it', () => {
     const jumped = { ...momentAt(minute), wall: (momentAt(minute).wall - days(365)) as typeof asked.at.wall };
     const asked = { at: momentAt(0) };
-    expect(inMinutes(nextPoll('forecast', data, asked, jumped, 0))).toBeLessThanOrEqual(5);
+    expect(inMinutes(scheduleNextPoll('forecast', data, asked, jumped, 0))).toBeLessThanOrEqual(5);
   });
 
   it('asks once a period, for a day, whatever the phase', () => {
@@ -47,7 +47,7 @@ describe('the next request', () => {
       let count = 0;
       let now = momentAt(0);
       for (; now.wall < momentAt(24).wall; count++) {
-        const wait = Math.max(1, nextPoll('forecast', data, { at: now }, now, phase));
+        const wait = Math.max(1, scheduleNextPoll('forecast', data, { at: now }, now, phase));
         now = { ...now, wall: (now.wall + wait) as typeof now.wall, uptime: (now.uptime + wait) as typeof now.uptime };
       }
       expect(Math.abs(count - 288)).toBeLessThanOrEqual(1);

@@ -6,7 +6,7 @@ import { type Instant, seconds } from '../../src/domain/units.ts';
 import type { SeriesModel } from '../../src/signal/series-model.ts';
 import { decodeSignalData, encodeSignalData } from '../../src/signal/signal-codec.ts';
 import {
-  emptySignalData,
+  createSignalData,
   type SignalData,
   withForecast,
   withHistory,
@@ -16,7 +16,7 @@ import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, ri
 
 /** Four days of forecasts, an index, and what was learned from them. */
 function seenForDays() {
-  let data = withHistory(emptySignalData('CAISO_NORTH'), buildHistory(-96, risingValues(96)), momentAt(0)).signal;
+  let data = withHistory(createSignalData('CAISO_NORTH'), buildHistory(-96, risingValues(96)), momentAt(0)).signal;
   for (let h = 0; h < 50; h++) data = withForecast(data, buildForecast(h, risingValues(72)), momentAt(h)).signal;
   return withLiveIndex(data, buildLiveIndex(50, 12.5), momentAt(50)).signal;
 }
@@ -33,7 +33,7 @@ const storedPart = ({ rates, indexes, ...rest }: SignalData) => {
 describe('stored signal data', () => {
   it.each([
     ['all of it', full],
-    ['nothing', emptySignalData('PSCO', 'co2_aoer')],
+    ['nothing', createSignalData('PSCO', 'co2_aoer')],
   ])('comes back as it was: %s', (_, data) => {
     expect(decodeSignalData(encodeSignalData(data))).toEqual({ ok: true, signal: storedPart(data) });
   });
@@ -54,7 +54,7 @@ describe('stored signal data', () => {
   );
   it('what is written can be read, and is small: whatever period the service names', () => {
     const check = (list: Parameters<Parameters<typeof answers.map>[0]>[0]) => {
-      let data = emptySignalData('CAISO_NORTH');
+      let data = createSignalData('CAISO_NORTH');
       for (const { kind, period, count, units, at } of list) {
         const start = atSampleHour(at);
         const points = Array.from({ length: count }, (_, i) => ({

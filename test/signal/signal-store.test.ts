@@ -2,20 +2,20 @@
 
 import { describe, expect, it } from 'vitest';
 import {
-  emptySignalData,
+  createSignalData,
   type SignalData,
   withForecast,
   withHistory,
   withLiveIndex,
   withRegion,
 } from '../../src/signal/signal-store.ts';
-import { seenValueAt, toSlot } from '../../src/signal/value-history.ts';
+import { getSeenValue, toSlot } from '../../src/signal/value-history.ts';
 import { atSampleHour, buildForecast, buildHistory, buildLiveIndex, momentAt, risingValues } from './signal-samples.ts';
 
-const empty = emptySignalData('CAISO_NORTH');
+const empty = createSignalData('CAISO_NORTH');
 const data = withForecast(empty, buildForecast(1, risingValues(24)), momentAt(1)).signal;
 const seen = ({ rates }: SignalData, hour: number) =>
-  rates === undefined ? undefined : seenValueAt(rates.history, toSlot(rates.history, atSampleHour(hour)));
+  rates === undefined ? undefined : getSeenValue(rates.history, toSlot(rates.history, atSampleHour(hour)));
 
 describe('a forecast', () => {
   //  case                          answer                                              accepted  note
@@ -88,6 +88,6 @@ describe('a live index', () => {
 });
 
 describe('a change of region', () => {
-  it('leaves nothing of the old one', () => expect(withRegion(data, 'PSCO')).toEqual(emptySignalData('PSCO')));
+  it('leaves nothing of the old one', () => expect(withRegion(data, 'PSCO')).toEqual(createSignalData('PSCO')));
   it('of the same name changes nothing', () => expect(withRegion(data, 'CAISO_NORTH')).toBe(data));
 });

@@ -5,10 +5,10 @@ import type { Instant, Uptime } from '../../src/domain/units.ts';
 import {
   buildRecordedSeries,
   FORECAST_POINTS,
+  getRowTime,
   type RecordedSeries,
   SLOT,
   SLOTS_PER_DAY,
-  timeOfRow,
 } from '../../src/simulation/backtest/recorded-series.ts';
 import { type BacktestFeedName, createBacktestFeed } from '../../src/simulation/backtest/signal-feeds.ts';
 import { createSeededFractions } from '../control/planner-instances.ts';
@@ -49,7 +49,7 @@ function measureError(name: BacktestFeedName, record: RecordedSeries, lateRows: 
   const feed = createBacktestFeed(name, record);
   let [sum, count] = [0, 0];
   for (let row = lateRows; row < record.rows; row++) {
-    const wall = timeOfRow(record, row);
+    const wall = getRowTime(record, row);
     const { horizon } = feed(row - lateRows, { wall, uptime: (wall - START) as Uptime, trusted: true });
     if (row < TAUGHT || horizon === undefined) continue;
     for (let lead = 0; lead < AHEAD && row + lead < record.rows; lead++) {

@@ -12,10 +12,10 @@ import { builtInLoads, listJobs } from '../../src/simulation/backtest/backtest-l
 import {
   buildRecordedSeries,
   FORECAST_POINTS,
+  getRowTime,
   SLOT,
   SLOTS_PER_DAY,
   sumWeight,
-  timeOfRow,
 } from '../../src/simulation/backtest/recorded-series.ts';
 import {
   type BacktestOptions,
@@ -78,7 +78,7 @@ const resultsOf = (test: BacktestOptions, policy: Policy) =>
 describe('the record', () => {
   const record = buildRecordedSeries(without(wave(20), 12 * SLOTS_PER_DAY, 13 * SLOTS_PER_DAY));
   it('prices part slots pro rata', () => {
-    const at = timeOfRow(record, 5);
+    const at = getRowTime(record, 5);
     const [a = 0, b = 0] = [record.series.values[5], record.series.values[6]];
     expect(sumWeight(record, at + SLOT / 2, at + 2 * SLOT)).toBeCloseTo((a / 2 + b) / 12, 9);
   });

@@ -7,8 +7,8 @@ import { type BacktestFaultName, combineBacktestFaults } from '../../../src/simu
 import { builtInLoads } from '../../../src/simulation/backtest/backtest-loads.ts';
 import {
   buildRecordedSeries,
+  getRowTime,
   type RecordedSeries,
-  timeOfRow,
 } from '../../../src/simulation/backtest/recorded-series.ts';
 import {
   type BacktestResult,
@@ -46,7 +46,7 @@ export interface Replay {
 export const readRecord = async (files: readonly string[]) => buildRecordedSeries(await readSeries(files));
 
 export const createFaults = (record: RecordedSeries, { faults = [], lateMinutes = 0 }: ReplayOptions) =>
-  combineBacktestFaults(faults, timeOfRow(record, 0), minutes(lateMinutes));
+  combineBacktestFaults(faults, getRowTime(record, 0), minutes(lateMinutes));
 
 export function replay(record: RecordedSeries, policy: Policy, options: ReplayOptions = {}): Replay {
   const before = process.cpuUsage();

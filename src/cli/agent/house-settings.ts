@@ -4,8 +4,8 @@ import { access, chmod, copyFile, mkdir, rename } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import {
   type Arguments,
+  explainReadError,
   explainWriteError,
-  fileErrorText,
   JobError,
   type Terminal,
   UsageError,
@@ -48,7 +48,7 @@ export async function copySettings(
     else
       await add(from, path).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'ENOENT')
-          throw new JobError(`${from}: ${fileErrorText(error)}; run this as a user who may read it`);
+          throw new JobError(`${from}: ${explainReadError(error)}; run this as a user who may read it`);
         terminal.err(`${from} does not exist: the export lacks it\n`);
       });
   }

@@ -42,14 +42,14 @@ export const spec = {
 
 type Row = keyof typeof spec.options;
 
-const fileExistsError = (file: string) =>
+const buildFileExistsError = (file: string) =>
   new UsageError(`${file} exists; choose another --output, or overwrite it with --force`);
 
 async function writeConfigFile(file: string, text: string, overwrite: boolean): Promise<void> {
   try {
     await writeFile(file, text, { flag: overwrite ? 'w' : 'wx' });
   } catch (error) {
-    if (readErrorCode(error) === 'EEXIST') throw fileExistsError(file);
+    if (readErrorCode(error) === 'EEXIST') throw buildFileExistsError(file);
     throw new JobError(`${file} cannot be written: ${explainWriteError(error)}; choose another file with --output`);
   }
 }
@@ -133,7 +133,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   if (isDry && !args.flag('yes')) throw new UsageError('--dry-run goes with --yes; else answer dry-run for each load');
   const file = args.text('output') ?? 'gridtide.yaml';
   const overwrite = args.flag('force');
-  if (!overwrite && (await fileExists(file))) throw fileExistsError(file);
+  if (!overwrite && (await fileExists(file))) throw buildFileExistsError(file);
 
   const asksNothing = args.flag('yes');
   if (asksNothing) await writeHouse(file, buildExampleConfig({ isDry }), overwrite, terminal);

@@ -16,8 +16,8 @@ import {
   type Arguments,
   type CommandSpec,
   errorMessage,
+  explainReadError,
   explainWriteError,
-  fileErrorText,
   JobError,
   selectAction,
   type Terminal,
@@ -174,7 +174,7 @@ async function readManifest(directory: string, archive: string): Promise<Manifes
 
 async function unpack(archive: string, directory: string): Promise<Manifest> {
   await lstat(archive).catch((error: unknown) => {
-    throw new JobError(`${archive}: ${fileErrorText(error)}`);
+    throw new JobError(`${archive}: ${explainReadError(error)}`);
   });
   try {
     await runTar(['-xzf', archive, '-C', directory, '--no-same-owner', '--no-same-permissions']);

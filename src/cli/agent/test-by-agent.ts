@@ -1,6 +1,6 @@
 /** Tests a load through the running agent: sends an override over MQTT and prints the result. */
 
-import { effectiveMinOff, effectiveMinOn } from '../../control/rules/step-context.ts';
+import { getEffectiveMinOff, getEffectiveMinOn } from '../../control/rules/step-context.ts';
 import { waitAbortable } from '../../domain/abortable-wait.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
 import { isRunning } from '../../domain/levels.ts';
@@ -75,7 +75,7 @@ const findOutputFault = (health: JsonDocument, load: string): string | undefined
 
 /** Prints that a test is shorter than the level must last: the agent keeps it longer than asked for. */
 function announceMinimumTime({ load, level, length }: LoadTest, err: Terminal['err']): void {
-  const minimum = isRunning(level) ? effectiveMinOn(load) : effectiveMinOff(load);
+  const minimum = isRunning(level) ? getEffectiveMinOn(load) : getEffectiveMinOff(load);
   const option = isRunning(level) ? 'minOn' : 'minOff';
   const deciding = minimum > load[option] ? 'minStateTime' : option;
   if (length < minimum)

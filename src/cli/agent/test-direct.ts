@@ -4,10 +4,10 @@ import { createDocumentStore } from '../../agent/document-store.ts';
 import { createPersistence, type SavedControl } from '../../agent/persistence.ts';
 import type { ControlEvent, Site } from '../../control/control-types.ts';
 import { explainDecision } from '../../control/explain.ts';
-import { type ControlState, initialState, step } from '../../control/step.ts';
+import { type ControlState, createInitialState, step } from '../../control/step.ts';
 import { waitAbortable } from '../../domain/abortable-wait.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
-import { findWebDevice, idleLevel, isRunning } from '../../domain/levels.ts';
+import { findWebDevice, getIdleLevel, isRunning } from '../../domain/levels.ts';
 import type { Level } from '../../domain/load-types.ts';
 import type { Log } from '../../domain/ports.ts';
 import { type Duration, seconds } from '../../domain/units.ts';
@@ -53,7 +53,7 @@ async function loadSwitchHistory(
   const saved: SavedControl | undefined = memory.saved().control;
   if (saved === undefined || boot === undefined || saved.boot !== boot) return undefined;
   return {
-    state: initialState(site, saved.state, true),
+    state: createInitialState(site, saved.state, true),
     async save({ lastMoment: last, loads: [newState] }) {
       const updatedLoads = saved.state.loads.map((one) =>
         one.name === load.name && newState !== undefined ? newState : one,
@@ -154,7 +154,7 @@ function chooseFinalLevel(
 ): { readonly level: Level; readonly why: string } {
   const { failSafe } = load;
   if (found === failSafe) return { level: failSafe, why: 'its fail-safe level, as before' };
-  if (found === idleLevel(load))
+  if (found === getIdleLevel(load))
     return { level: found, why: `as before; the agent sets its fail-safe level, ${failSafe}, when it starts` };
   const reason =
     found === undefined ? 'its earlier level is unknown' : `it was ${found}, and no agent runs to end that`;

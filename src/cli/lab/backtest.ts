@@ -23,9 +23,9 @@ import { builtInLoads, listJobs } from '../../simulation/backtest/backtest-loads
 import { type Baseline, baselines } from '../../simulation/backtest/counterfactual.ts';
 import {
   buildRecordedSeries,
+  getRowTime,
   type RecordedSeries,
   TEACHING_DAYS,
-  timeOfRow,
 } from '../../simulation/backtest/recorded-series.ts';
 import {
   type BacktestOptions,
@@ -116,7 +116,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     ...(request.budget === undefined ? {} : { budget: request.budget }),
     ...(request.tariff === undefined ? {} : { tariff: request.tariff }),
     range: request.range,
-    faults: combineBacktestFaults(request.faults, timeOfRow(record, 0), request.latency),
+    faults: combineBacktestFaults(request.faults, getRowTime(record, 0), request.latency),
     baseline: request.baseline,
     onJob: (job) => jobs.push(job),
     onProgress: showProgress,

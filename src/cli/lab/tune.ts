@@ -182,13 +182,13 @@ function formatProposal(proposal: Proposal, wanted: number): string {
   const { load, kind } = proposal;
   if (kind === 'armed')
     return `${load}: its jobs start with a command, each with its own window; nothing is proposed\n`;
-  const rows = kind === 'thresholds' ? thresholdRows(proposal) : slackRows(proposal);
+  const rows = kind === 'thresholds' ? buildThresholdRows(proposal) : buildSlackRows(proposal);
   const head = TABLE_HEADS[kind];
   const table = formatColumns([head, ...rows], (i) => i < head.length).map((line) => `  ${line}\n`);
   return `${load}, the last ${formatCount(wanted, 'day')}: ${explainProposal(proposal)}\n${table.join('')}`;
 }
 
-function thresholdRows({ now, proposed, tried }: Extract<Proposal, { kind: 'thresholds' }>): readonly string[][] {
+function buildThresholdRows({ now, proposed, tried }: Extract<Proposal, { kind: 'thresholds' }>): readonly string[][] {
   const enough = tried.filter(({ hoursPerDay }) => hoursPerDay >= now.hoursPerDay && hoursPerDay > 0);
   const next = enough.toSorted((a, b) => a.lbsPerMwh - b.lbsPerMwh).filter((one) => one !== proposed);
   return [
@@ -198,7 +198,7 @@ function thresholdRows({ now, proposed, tried }: Extract<Proposal, { kind: 'thre
   ];
 }
 
-const slackRows = ({ now, proposed, tried }: Extract<Proposal, { kind: 'goal' }>): readonly string[][] => [
+const buildSlackRows = ({ now, proposed, tried }: Extract<Proposal, { kind: 'goal' }>): readonly string[][] => [
   [...formatSlack(now), 'now'],
   ...tried.map((one) => [...formatSlack(one), one === proposed ? 'proposed' : '']),
 ];

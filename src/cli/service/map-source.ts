@@ -3,7 +3,7 @@
 import { open, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { fileErrorText, JobError } from '../shared/command.ts';
+import { explainReadError, JobError } from '../shared/command.ts';
 
 export interface MapSource {
   readonly chunks: AsyncIterable<Uint8Array>;
@@ -95,6 +95,6 @@ export async function openMapSource(name: string, stdin: AsyncIterable<Uint8Arra
     const chunks = gunzipIfNeeded(readFileChunks(name));
     return total === undefined ? { chunks } : { chunks, total };
   } catch (error) {
-    throw new JobError(`${name}: ${fileErrorText(error)}`);
+    throw new JobError(`${name}: ${explainReadError(error)}`);
   }
 }

@@ -8,7 +8,12 @@ import { readMapInfo } from '../../region/index/index-reader.ts';
 import type { ImportProgress, ImportResult, MapInfo } from '../../region/region-types.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal } from '../shared/command.ts';
 import { parsePlaceFlags, placeOptions } from '../shared/flag-parsers.ts';
-import { type LocalContext, localContextOptions, noMapMessage, readLocalContext } from '../shared/local-context.ts';
+import {
+  buildNoMapMessage,
+  type LocalContext,
+  localContextOptions,
+  readLocalContext,
+} from '../shared/local-context.ts';
 import { serviceOptions } from '../shared/service-options.ts';
 
 export const spec = {
@@ -57,7 +62,7 @@ async function showInfo(context: LocalContext, json: boolean, terminal: Terminal
   if (info === undefined || 'kind' in info) {
     const message =
       info === undefined
-        ? noMapMessage(context)
+        ? buildNoMapMessage(context)
         : `${info.message}; get a new map with gridtide map update or gridtide map import FILE`;
     if (json) terminal.out(`${JSON.stringify({ error: message })}\n`);
     throw new JobError(message);

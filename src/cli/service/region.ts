@@ -9,7 +9,12 @@ import { openMap } from '../../region/lookup.ts';
 import type { RegionMap } from '../../region/region-types.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { parsePlaceFlags, placeOptions } from '../shared/flag-parsers.ts';
-import { type LocalContext, localContextOptions, noMapMessage, readLocalContext } from '../shared/local-context.ts';
+import {
+  buildNoMapMessage,
+  type LocalContext,
+  localContextOptions,
+  readLocalContext,
+} from '../shared/local-context.ts';
 import { serviceOptions } from '../shared/service-options.ts';
 import { readStdinLines } from '../shared/stdin-lines.ts';
 import type { RegionAnswer, RegionResolver } from './region-resolver.ts';
@@ -32,12 +37,12 @@ type Row = keyof typeof spec.options;
 
 const OUTSIDE = 'Coordinates not found';
 
-const unusableMapError = (cause: string) => new JobError(`${cause}; get a new map with gridtide map update`);
+const buildUnusableMapError = (cause: string) => new JobError(`${cause}; get a new map with gridtide map update`);
 
 async function openStoredMap(context: LocalContext): Promise<RegionMap> {
   const map = await openMap(createSharedFileDisk(context.stateDirectory), context.signalType);
-  if (map === undefined) throw new JobError(noMapMessage(context));
-  if ('kind' in map) throw unusableMapError(map.message);
+  if (map === undefined) throw new JobError(buildNoMapMessage(context));
+  if ('kind' in map) throw buildUnusableMapError(map.message);
   return map;
 }
 
@@ -173,7 +178,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
       return place === undefined ? printBatch(printContext) : printRegion(place, printContext);
     });
   } catch (error) {
-    if (error instanceof DiskError) throw unusableMapError(error.failure.detail);
+    if (error instanceof DiskError) throw buildUnusableMapError(error.failure.detail);
     throw error;
   }
 }

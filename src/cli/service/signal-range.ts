@@ -150,8 +150,8 @@ async function writeChecked<Answer extends Envelope>(
   }
 }
 
-const headOf = (first: Envelope) => ({ meta: toMetaDocument(first) });
-const unitsOf = ({ units }: Envelope) => units;
+const getHead = (first: Envelope) => ({ meta: toMetaDocument(first) });
+const getUnits = ({ units }: Envelope) => units;
 
 function createHistoryTable({ args, terminal }: SignalContext, { start, end }: TimeRange): StreamWriter<History> {
   let table: ReturnType<typeof createSignalTable> | undefined;
@@ -207,9 +207,9 @@ export async function printHistory(context: SignalContext): Promise<void> {
   const itemsOf = ({ points }: History) => points.map(toHistoricalDocument);
   const head = isMarked ? 'time,value,last_updated,imputed_data_used' : 'time,value';
   const writer = args.flag('json')
-    ? createJsonWriter(terminal, 'data', { headOf, itemsOf })
+    ? createJsonWriter(terminal, 'data', { headOf: getHead, itemsOf })
     : args.flag('csv')
-      ? createRowWriter(terminal, head, { unitsOf, rowsOf })
+      ? createRowWriter(terminal, head, { unitsOf: getUnits, rowsOf })
       : createHistoryTable(context, range);
   // Only values that have changed are no series.
   const reportedChunks = updatedSince === undefined ? reportGaps(chunks, terminal) : chunks;
@@ -247,9 +247,9 @@ export async function printPastForecasts(context: SignalContext): Promise<void> 
     );
   const itemsOf = ({ forecasts }: PastForecasts) => forecasts.map(toPastForecastDocument);
   const writer = args.flag('json')
-    ? createJsonWriter(terminal, 'data', { headOf, itemsOf })
+    ? createJsonWriter(terminal, 'data', { headOf: getHead, itemsOf })
     : args.flag('csv')
-      ? createRowWriter(terminal, 'generated_at,time,value', { unitsOf, rowsOf })
+      ? createRowWriter(terminal, 'generated_at,time,value', { unitsOf: getUnits, rowsOf })
       : createPastForecastTable(context);
   await writeChecked(chunks, writer, { terminal, findNextStart });
 }

@@ -82,7 +82,7 @@ export class UsageError extends Error {
 export const readErrorCode = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
 /** Why a file could not be read, for people. */
-export function fileErrorText(error: unknown): string {
+export function explainReadError(error: unknown): string {
   const code = readErrorCode(error);
   if (code === 'ENOENT') return 'there is no such file';
   if (code === 'EISDIR') return 'it is a directory';

@@ -10,7 +10,7 @@ import { parseLocalTime } from '../../domain/text-format.ts';
 import { isTimeZone } from '../../domain/time-zone.ts';
 import type { Duration, Instant, Place } from '../../domain/units.ts';
 import type { Forecast } from '../../service/api/response-types.ts';
-import { type Arguments, fileErrorText, JobError, type OptionRow, UsageError } from './command.ts';
+import { type Arguments, explainReadError, JobError, type OptionRow, UsageError } from './command.ts';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIME_EXPECTS = 'a time with a zone, such as 2026-03-01T07:05:00Z, or a date';
@@ -124,7 +124,7 @@ export async function readSavedForecast(file: string): Promise<Forecast> {
   try {
     body = JSON.parse(await readFile(file, 'utf8'));
   } catch (error) {
-    const cause = error instanceof SyntaxError ? 'not JSON' : fileErrorText(error);
+    const cause = error instanceof SyntaxError ? 'not JSON' : explainReadError(error);
     throw new JobError(`${file}: ${cause}; gridtide signal forecast --json > FILE saves one`);
   }
   // Imported only here: a command that needs a place alone does not load the decoders.

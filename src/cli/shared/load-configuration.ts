@@ -7,7 +7,7 @@ import { type LocatedConfig, locateConfig } from '../../config/config-paths.ts';
 import { CONFIG_TOO_LARGE, MAX_CONFIG_BYTES, parseConfig } from '../../config/parse-config.ts';
 import { findWebDevice } from '../../domain/levels.ts';
 import type { NamedSecretFile } from '../../platform/secret-files.ts';
-import { fileErrorText, type Terminal, UsageError } from './command.ts';
+import { explainReadError, type Terminal, UsageError } from './command.ts';
 import { findConfigFile } from './config-file.ts';
 
 /** The cure for a file that cannot be read. */
@@ -27,7 +27,7 @@ export async function loadConfig(file: string): Promise<Config> {
     text = await readFile(file, 'utf8');
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`--config ${file}: ${fileErrorText(error)}; ${suggestFix(error)}`);
+    throw new UsageError(`--config ${file}: ${explainReadError(error)}; ${suggestFix(error)}`);
   }
   const read = parseConfig(text);
   if (!read.ok) throw new UsageError(...read.mistakes.map((mistake) => `${file}: ${mistake}`));

@@ -29,7 +29,7 @@ export interface LocalContext {
 }
 
 /** The error of a command that needs the region map. */
-export const noMapMessage = ({ signalType, stateDirectory }: LocalContext) =>
+export const buildNoMapMessage = ({ signalType, stateDirectory }: LocalContext) =>
   `no map of ${signalType} in ${stateDirectory}; get one with gridtide map update or gridtide map import FILE`;
 
 /** Throws `UsageError` for a mistake in a flag or in the configuration. */

@@ -11,7 +11,7 @@ export const paint = ({ interactive, env }: Terminal, colour: keyof typeof CODES
 
 const MIN_COLUMNS = 40;
 
-const visibleLength = (text: string) => stripVTControlCharacters(text).length;
+const measureVisible = (text: string) => stripVTControlCharacters(text).length;
 
 /** Where the further lines begin: below the last column of the first half of the line, else a little deeper than it. */
 function findIndent(line: string, columns: number): number {
@@ -22,12 +22,12 @@ function findIndent(line: string, columns: number): number {
 }
 
 function wrapLine(line: string, columns: number): string {
-  if (visibleLength(line) <= columns || /^\s*[{[]/.test(line)) return line;
+  if (measureVisible(line) <= columns || /^\s*[{[]/.test(line)) return line;
   const indent = ' '.repeat(findIndent(line, columns));
   const lines: string[] = [];
   let present = '';
   for (const word of line.split(/(?<=\S) (?=\S)/)) {
-    const isFull = present !== '' && visibleLength(`${present} ${word}`) > columns;
+    const isFull = present !== '' && measureVisible(`${present} ${word}`) > columns;
     if (isFull) lines.push(present);
     if (present === '') present = word;
     else present = isFull ? indent + word : `${present} ${word}`;

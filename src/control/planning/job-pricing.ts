@@ -38,7 +38,7 @@ export function listSlotPrices(
   for (let slot = 0; slot < count; slot++) {
     const start = from + slot * period;
     while ((spans[next]?.to ?? Number.POSITIVE_INFINITY) <= start) next++;
-    const price = meanPriceWithin(spans, next, start, start + period);
+    const price = computeMeanPrice(spans, next, start, start + period);
     if (price !== undefined) {
       sum += price;
       known++;
@@ -49,7 +49,7 @@ export function listSlotPrices(
   return prices.map((price) => (Number.isNaN(price) ? mean : price));
 }
 
-function meanPriceWithin(spans: readonly PriceSpan[], first: number, from: number, to: number): number | undefined {
+function computeMeanPrice(spans: readonly PriceSpan[], first: number, from: number, to: number): number | undefined {
   const span = spans[first];
   if (span === undefined || span.from >= to) return undefined;
   if (span.from <= from && span.to >= to) return span.price;
@@ -178,13 +178,13 @@ function findBoundedPricing({ horizon, spans, limit, planAt }: BoundedSearch): J
 }
 
 function computeWorthUnit({ values }: Horizon, spans: readonly PriceSpan[]): number {
-  const value = meanMagnitude(values);
-  const price = meanMagnitude(spans.map((span) => span.price));
+  const value = computeMeanMagnitude(values);
+  const price = computeMeanMagnitude(spans.map((span) => span.price));
   return price === 0 ? 0 : Math.max(value, 1e-6) / price;
 }
 
 /** The mean size of what is known of a list; 0 of an empty one. */
-export function meanMagnitude(values: readonly number[]): number {
+export function computeMeanMagnitude(values: readonly number[]): number {
   let sum = 0;
   let count = 0;
   for (const value of values)

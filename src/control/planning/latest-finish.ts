@@ -3,10 +3,10 @@
 import { isRunning } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import type { Instant } from '../../domain/units.ts';
-import { DEADLINE_MARGIN, isDone, isSuspended, remainingNeed } from '../rules/jobs.ts';
-import { DEFAULT_SLOT, effectiveMinOn, presentLevel, type StepContext } from '../rules/step-context.ts';
+import { computeRemainingNeed, DEADLINE_MARGIN, isDone, isSuspended } from '../rules/jobs.ts';
+import { DEFAULT_SLOT, getEffectiveMinOn, getPresentLevel, type StepContext } from '../rules/step-context.ts';
 import type { Job, LoadState } from '../state/control-state.ts';
-import { type PoweredRun, peakPowerWithin } from './site-planner.ts';
+import { computePeakPowerWithin, type PoweredRun } from './site-planner.ts';
 
 interface JobTurn {
   readonly load: LoadConfig;
@@ -34,13 +34,13 @@ export function computeLatestFinishes(
 
   const slot = context.view?.horizon?.period ?? DEFAULT_SLOT;
   // What runs without a job is not laid here: it may have just begun when a turn comes.
-  const wait = Math.max(0, ...all.filter(({ goal }) => goal === undefined).map(effectiveMinOn));
+  const wait = Math.max(0, ...all.filter(({ goal }) => goal === undefined).map(getEffectiveMinOn));
   const placed: PoweredRun[] = [];
   for (const { load, job } of listTurns(all, states)) {
-    const length = remainingNeed(job) * DEADLINE_MARGIN + slot + wait;
+    const length = computeRemainingNeed(job) * DEADLINE_MARGIN + slot + wait;
     // Before the first crowd, not in the best gap: as jobs shrink, gaps open and close, and a turn must never come sooner than was said.
     const overloads = placed.filter(
-      ({ from }) => peakPowerWithin(placed, from, from + 1) + load.powerKw > budget + POWER_TOLERANCE,
+      ({ from }) => computePeakPowerWithin(placed, from, from + 1) + load.powerKw > budget + POWER_TOLERANCE,
     );
     const to = Math.min(job.by, ...overloads.map(({ from }) => from)) as Instant;
     placed.push({ from: (to - length) as Instant, to, power: load.powerKw });
@@ -54,7 +54,7 @@ function listTurns(loads: readonly LoadConfig[], states: readonly LoadState[]): 
   const turns = loads.flatMap((load, index): JobTurn[] => {
     const state = states.find(({ name }) => name === load.name);
     if (state?.job === undefined || isDone(state.job) || isSuspended(state)) return [];
-    return [{ load, job: state.job, index, hasTurn: state.job.forcedByDeadline || isRunning(presentLevel(state)) }];
+    return [{ load, job: state.job, index, hasTurn: state.job.forcedByDeadline || isRunning(getPresentLevel(state)) }];
   });
   return turns.sort((a, b) => b.job.by - a.job.by || Number(a.hasTurn) - Number(b.hasTurn) || b.index - a.index);
 }

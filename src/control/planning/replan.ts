@@ -4,20 +4,20 @@ import { isRunning } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { type Duration, type Instant, type Kilowatt, RATE_UNITS } from '../../domain/units.ts';
 import type { Horizon } from '../../signal/signal-view.ts';
-import { isDone, isSuspended, remainingNeed } from '../rules/jobs.ts';
-import { computeStartAllowance, pauseForHourlyStarts, startAllowedFrom } from '../rules/start-budget.ts';
+import { computeRemainingNeed, isDone, isSuspended } from '../rules/jobs.ts';
+import { computeStartAllowance, findStartAllowedFrom, pauseForHourlyStarts } from '../rules/start-budget.ts';
 import {
-  effectiveMinOff,
-  effectiveMinOn,
+  findRunningSince,
+  getEffectiveMinOff,
+  getEffectiveMinOn,
+  getPresentLevel,
   getValidHorizon,
   getValidPrices,
-  presentLevel,
-  runningSince,
   type StepContext,
   toUptime,
 } from '../rules/step-context.ts';
 import type { Job, LoadPlan, LoadState } from '../state/control-state.ts';
-import { computeBill, getPriceGoal, type JobBill, meanMagnitude, priceJob } from './job-pricing.ts';
+import { computeBill, computeMeanMagnitude, getPriceGoal, type JobBill, priceJob } from './job-pricing.ts';
 import { describeRefusal, isWorthItsStarts, listRunsAhead, type PlanChange } from './keep-plan.ts';
 import { computeJobEmissions, type JobRequest, planJob } from './schedule-job.ts';
 import { planSite } from './site-planner.ts';
@@ -75,13 +75,13 @@ function isPlanUsable(context: StepContext, horizon: Horizon, { plan, level }: L
   if (last !== undefined && context.now.wall >= last.to) return false;
   if (context.eventKind === 'tick') return true;
   return (
-    Math.abs(job.done - expectedProgress(plan, context.now.wall)) <= horizon.period ||
+    Math.abs(job.done - computeExpectedProgress(plan, context.now.wall)) <= horizon.period ||
     (isRunning(level) && job.forcedByDeadline)
   );
 }
 
 /** The progress the plan foresaw for `now`. */
-const expectedProgress = ({ doneWhenMade, madeAt, runs }: LoadPlan, now: Instant): number =>
+const computeExpectedProgress = ({ doneWhenMade, madeAt, runs }: LoadPlan, now: Instant): number =>
   runs.reduce<number>(
     (done, { from, to }) => done + Math.max(0, Math.min(to, now) - Math.max(from, madeAt)),
     doneWhenMade,
@@ -161,7 +161,7 @@ function buildPricedRequest(context: StepContext, horizon: Horizon, { load, stat
 /** What a start costs grows with what the slots cost. */
 function withPricing(request: JobRequest, pricing: JobRequest['pricing']): JobRequest {
   if (pricing === undefined || pricing.worth === 0) return request;
-  const price = meanMagnitude(pricing.spans.map((span) => span.price));
+  const price = computeMeanMagnitude(pricing.spans.map((span) => span.price));
   return { ...request, pricing, startCost: request.startCost + START_COST * pricing.worth * price };
 }
 
@@ -174,7 +174,10 @@ function planTogether(
   const priced = pending.map((one) => ({ one, ...buildPricedRequest(context, horizon, one) }));
   const shares = priced.map(({ one: { load, job }, request }) => {
     // A forced job uses its power from now on, at any cost.
-    return { job: job.forcedByDeadline ? { ...request, by: forcedEnd(context, job) } : request, power: load.powerKw };
+    return {
+      job: job.forcedByDeadline ? { ...request, by: computeForcedEnd(context, job) } : request,
+      power: load.powerKw,
+    };
   });
   const { plans, cost, lowerBound } = planSite(shares, budget);
   const gap = lowerBound > 0 ? Math.max(0, cost / lowerBound - 1) : 0;
@@ -188,7 +191,8 @@ function planTogether(
   );
 }
 
-const forcedEnd = ({ now }: StepContext, job: Job) => Math.min(job.by, now.wall + remainingNeed(job)) as Instant;
+const computeForcedEnd = ({ now }: StepContext, job: Job) =>
+  Math.min(job.by, now.wall + computeRemainingNeed(job)) as Instant;
 
 interface MadePlan {
   readonly made: JobPlan | undefined;
@@ -235,22 +239,24 @@ function buildJobRequest(
   job: Job,
 ): JobRequest {
   const { wall, uptime } = context.now;
-  const running = isRunning(presentLevel(state));
-  const minOn = effectiveMinOn(load);
-  const minOff = Math.max(effectiveMinOff(load), pauseForHourlyStarts(load, minOn)) as Duration;
-  const modeAge = uptime - runningSince(state);
-  const wait = running ? 0 : Math.max(0, startAllowedFrom(load, state) - uptime, effectiveMinOff(load) - modeAge);
+  const running = isRunning(getPresentLevel(state));
+  const minOn = getEffectiveMinOn(load);
+  const minOff = Math.max(getEffectiveMinOff(load), pauseForHourlyStarts(load, minOn)) as Duration;
+  const modeAge = uptime - findRunningSince(state);
+  const wait = running
+    ? 0
+    : Math.max(0, findStartAllowedFrom(load, state) - uptime, getEffectiveMinOff(load) - modeAge);
   const starts = computeStartAllowance(load, state, uptime, running && !isRunning(state.level));
   return {
     horizon,
     now: wall,
     from: job.from,
     by: job.by,
-    remaining: remainingNeed(job),
+    remaining: computeRemainingNeed(job),
     ...(load.goal?.keepLast === undefined ? {} : { keepLast: load.goal.keepLast }),
     minOn,
     minOff,
-    startCost: START_COST * meanMagnitude(horizon.values),
+    startCost: START_COST * computeMeanMagnitude(horizon.values),
     maxStarts: starts.guaranteed,
     extraStarts: {
       maximum: starts.maximum,
@@ -262,7 +268,7 @@ function buildJobRequest(
 }
 
 /** When the plan's runs begin or end next. */
-export const nextPlanChange = (runs: readonly PlannedRun[], now: Instant): Instant | undefined => {
+export const findNextPlanChange = (runs: readonly PlannedRun[], now: Instant): Instant | undefined => {
   for (const { from, to } of runs) {
     if (from > now) return from;
     if (to > now) return to;
@@ -275,5 +281,5 @@ export function readPlanAt(
   { runs }: LoadPlan,
   now: Instant,
 ): { readonly run: boolean; readonly changesAt: Instant | undefined } {
-  return { run: runs.some(({ from, to }) => from <= now && now < to), changesAt: nextPlanChange(runs, now) };
+  return { run: runs.some(({ from, to }) => from <= now && now < to), changesAt: findNextPlanChange(runs, now) };
 }

@@ -55,7 +55,7 @@ interface HorizonGrid {
 function buildGrid({ values, period, uncertainty }: Horizon, uncertaintyWeight: number): HorizonGrid {
   const day = Math.max(1, Math.round(days(1) / period));
   const last = values.length;
-  const mean = last < day ? meanOfKnown(values) : Number.NaN;
+  const mean = last < day ? computeMeanOfKnown(values) : Number.NaN;
   const known = (slot: number) => {
     const value = values[slot];
     return value === undefined || !Number.isNaN(value) ? value : values[slot - 1];
@@ -80,7 +80,7 @@ function resolveUncertainty(off: number, present: number): number {
 }
 
 /** The grid with what each slot costs by the tariff. */
-function withPrices({ period, value }: HorizonGrid, { horizon, pricing, by }: JobRequest): HorizonGrid {
+function addPriceWeights({ period, value }: HorizonGrid, { horizon, pricing, by }: JobRequest): HorizonGrid {
   if (pricing === undefined || pricing.worth === 0) return { period, value };
   const prices = listSlotPrices(pricing.spans, horizon, Math.max(1, Math.ceil((by - horizon.from) / period)));
   return { period, value: (slot) => value(slot) + pricing.worth * (prices[Math.max(0, slot)] ?? 0) };
@@ -99,7 +99,7 @@ function computeUncertaintyWeight({ now, from, by, remaining }: JobRequest): num
   return UNCERTAINTY_WEIGHT * Math.log((1 - share) / share);
 }
 
-function meanOfKnown(values: readonly number[]): number {
+function computeMeanOfKnown(values: readonly number[]): number {
   const known = values.filter((value) => !Number.isNaN(value));
   return known.reduce((sum, value) => sum + value, 0) / known.length;
 }
@@ -154,7 +154,7 @@ export const countRunStarts = (job: Pick<JobRequest, 'running' | 'now'>, runs: r
 
 /** What the rest of a job costs in these runs, the last as long as the need asks, with each slot at the median of it and its neighbours. */
 export function computeSmoothedCost(job: JobRequest, runs: readonly PlannedRun[]): number {
-  const { period, value } = withPrices(buildGrid(job.horizon, computeUncertaintyWeight(job)), job);
+  const { period, value } = addPriceWeights(buildGrid(job.horizon, computeUncertaintyWeight(job)), job);
   const { from: origin } = job.horizon;
   const present = Math.floor((job.now - origin) / period);
   let left: number = job.remaining;
@@ -181,7 +181,7 @@ const listStarts = ({ runs }: JobPlan, { running, now }: JobRequest): Instant[] 
 function planOnGrid(job: JobRequest): JobPlan | undefined {
   if (job.remaining <= 0) return { runs: [], cost: 0, starts: 0 };
   const { horizon, now, by } = job;
-  const grid = withPrices(buildGrid(horizon, computeUncertaintyWeight(job)), job);
+  const grid = addPriceWeights(buildGrid(horizon, computeUncertaintyWeight(job)), job);
   const { period } = grid;
   const current = Math.floor((now - horizon.from) / period);
   const spent = now - (horizon.from + current * period);

@@ -27,16 +27,18 @@ interface CandidatePlans {
   readonly cost: number;
 }
 
-const jobSlack = ({ job }: JobShare) => job.by - Math.max(job.now, job.from) - job.remaining;
+const computeJobSlack = ({ job }: JobShare) => job.by - Math.max(job.now, job.from) - job.remaining;
 
 /** The job with the least slack plans first, the next around it, then each anew around the rest; both orders of two are tried. */
 export function planSite(shares: readonly JobShare[], budget: Kilowatt): SitePlan {
   const alone = shares.map(({ job }) => planJob(job));
-  const lowerBound = totalCost(shares, alone);
-  const fits = (plans: readonly (JobPlan | undefined)[]) => peakPower(shares, plans) <= budget + 1e-9;
+  const lowerBound = computeTotalCost(shares, alone);
+  const fits = (plans: readonly (JobPlan | undefined)[]) => computePeakPower(shares, plans) <= budget + 1e-9;
   if (fits(alone)) return { plans: alone, cost: lowerBound, lowerBound };
 
-  const bySlack = shares.map((_, i) => i).sort((a, b) => jobSlackAt(shares, a) - jobSlackAt(shares, b) || a - b);
+  const bySlack = shares
+    .map((_, i) => i)
+    .sort((a, b) => computeJobSlackAt(shares, a) - computeJobSlackAt(shares, b) || a - b);
   let best: CandidatePlans | undefined;
   for (const order of listOrders(bySlack)) {
     const candidate = improveCandidate(shares, budget, planInOrder(shares, budget, order));
@@ -51,9 +53,9 @@ export function planSite(shares: readonly JobShare[], budget: Kilowatt): SitePla
   return { plans, cost: best?.cost ?? 0, lowerBound };
 }
 
-const jobSlackAt = (shares: readonly JobShare[], i: number) => {
+const computeJobSlackAt = (shares: readonly JobShare[], i: number) => {
   const share = shares[i];
-  return share === undefined ? 0 : jobSlack(share);
+  return share === undefined ? 0 : computeJobSlack(share);
 };
 
 /** The order by slack, and each order with one job moved to the front: a loose job may occupy the hours that a tight one needs. */
@@ -83,10 +85,10 @@ function improveCandidate(shares: readonly JobShare[], budget: Kilowatt, start: 
 }
 
 function buildCandidate(shares: readonly JobShare[], plans: (JobPlan | undefined)[]): CandidatePlans {
-  return { plans, missing: plans.filter((plan) => plan === undefined).length, cost: totalCost(shares, plans) };
+  return { plans, missing: plans.filter((plan) => plan === undefined).length, cost: computeTotalCost(shares, plans) };
 }
 
-const totalCost = (shares: readonly JobShare[], plans: readonly (JobPlan | undefined)[]) =>
+const computeTotalCost = (shares: readonly JobShare[], plans: readonly (JobPlan | undefined)[]) =>
   shares.reduce((sum, { power }, i) => sum + (plans[i]?.cost ?? 0) * power, 0);
 
 /** The plan of one job in what the others leave of each slot; a slot used in part counts as used. */
@@ -96,7 +98,7 @@ function planAround(shares: readonly JobShare[], plans: readonly (JobPlan | unde
   const { period } = share.job.horizon;
   const others = plans.flatMap((plan, j) => (j === i ? [] : toPoweredRuns(shares[j], plan)));
   const isSlotOccupied = (slot: Instant) => {
-    const power = peakPowerWithin(others, slot, slot + period);
+    const power = computePeakPowerWithin(others, slot, slot + period);
     return power + share.power > budget + 1e-9;
   };
   return planJob({ ...share.job, isSlotOccupied });
@@ -110,7 +112,7 @@ const toPoweredRuns = (share: JobShare | undefined, plan: JobPlan | undefined): 
   share === undefined || plan === undefined ? [] : plan.runs.map((run) => ({ ...run, power: share.power }));
 
 /** The highest power drawn at once between two times. */
-export function peakPowerWithin(runs: readonly PoweredRun[], from: number, to: number): number {
+export function computePeakPowerWithin(runs: readonly PoweredRun[], from: number, to: number): number {
   const within = runs.filter((run) => run.from < to && run.to > from);
   let highest = 0;
   for (const { from: start } of within) {
@@ -121,8 +123,8 @@ export function peakPowerWithin(runs: readonly PoweredRun[], from: number, to: n
   return highest;
 }
 
-function peakPower(shares: readonly JobShare[], plans: readonly (JobPlan | undefined)[]): number {
-  return peakPowerWithin(
+function computePeakPower(shares: readonly JobShare[], plans: readonly (JobPlan | undefined)[]): number {
+  return computePeakPowerWithin(
     plans.flatMap((plan, i) => toPoweredRuns(shares[i], plan)),
     -Infinity,
     Infinity,

@@ -1,20 +1,20 @@
 /** The limits that protect the equipment: minimum on and off times, start limits, block limits, minimum state times, and the start spread. */
 
 import { hashFraction } from '../../domain/hash-fraction.ts';
-import { idleLevel, isRunning, isSgReady } from '../../domain/levels.ts';
+import { getIdleLevel, isRunning, isSgReady } from '../../domain/levels.ts';
 import type { Level, LoadConfig, LoadCurrent } from '../../domain/load-types.ts';
 import type { Instant, Uptime } from '../../domain/units.ts';
 import type { DecisionReason } from '../control-types.ts';
 import type { LoadState } from '../state/control-state.ts';
-import { hasNoPauseLeft, isDone, latestStart } from './jobs.ts';
+import { computeLatestStart, hasNoPauseLeft, isDone } from './jobs.ts';
 import type { LevelRequest } from './priority-rules.ts';
-import { blockAllowedFrom, startAllowedFrom } from './start-budget.ts';
+import { findBlockAllowedFrom, findStartAllowedFrom } from './start-budget.ts';
 import {
-  effectiveMinOff,
-  effectiveMinOn,
-  levelSince,
-  presentLevel,
-  runningSince,
+  findLevelSince,
+  findRunningSince,
+  getEffectiveMinOff,
+  getEffectiveMinOn,
+  getPresentLevel,
   type StepContext,
   toWallTime,
 } from './step-context.ts';
@@ -44,7 +44,7 @@ export function applyInterlocks(
   request: LevelRequest,
 ): Permitted {
   if (request.priority === 1) return { request, level: request.level };
-  const fallback = fallbackLevel(context, load, state);
+  const fallback = chooseFallbackLevel(context, load, state);
   let level = request.level;
   let delay: InterlockDelay | undefined;
   const limit = level === 'block' ? checkBlockLimit(context, load, state) : undefined;
@@ -64,16 +64,16 @@ export function applyInterlocks(
 }
 
 /** The level while a request waits: the present one, except that a block is let go when its time is over. */
-function fallbackLevel(context: StepContext, load: LoadConfig, state: LoadState): Level {
-  const present = presentLevel(state) ?? idleLevel(load);
+function chooseFallbackLevel(context: StepContext, load: LoadConfig, state: LoadState): Level {
+  const present = getPresentLevel(state) ?? getIdleLevel(load);
   if (present !== 'block') return present;
-  const release = (levelSince(state) + load.maxBlock) as Uptime;
+  const release = (findLevelSince(state) + load.maxBlock) as Uptime;
   return context.now.uptime < release ? present : 'normal';
 }
 
 /** Remembers since when the shared signal requests a start: the start spread counts from there. */
 export function withStartRequest({ now }: StepContext, state: LoadState, { level, priority }: LevelRequest): LoadState {
-  const isRequested = isRunning(level) && (priority === 7 || priority === 8) && !isRunning(presentLevel(state));
+  const isRequested = isRunning(level) && (priority === 7 || priority === 8) && !isRunning(getPresentLevel(state));
   if (isRequested === (state.startRequestedAt !== undefined)) return state;
   return { ...state, startRequestedAt: isRequested ? now.uptime : undefined };
 }
@@ -81,9 +81,9 @@ export function withStartRequest({ now }: StepContext, state: LoadState, { level
 /** A block ends after `maxBlock`, and none is begun when the day's are used up. */
 function checkBlockLimit(context: StepContext, load: LoadConfig, state: LoadState): InterlockDelay | undefined {
   const { uptime } = context.now;
-  const allowed = blockAllowedFrom(load, state);
-  if (presentLevel(state) === 'block') {
-    const over = uptime >= levelSince(state) + load.maxBlock;
+  const allowed = findBlockAllowedFrom(load, state);
+  if (getPresentLevel(state) === 'block') {
+    const over = uptime >= findLevelSince(state) + load.maxBlock;
     return over
       ? { interlock: 'block-limit', until: Math.max(allowed, uptime + load.minStateTime) as Uptime }
       : undefined;
@@ -98,17 +98,17 @@ function checkMinimumTimes(
   request: LevelRequest,
 ): InterlockDelay | undefined {
   const run = isRunning(request.level);
-  if (run === isRunning(presentLevel(state))) return undefined;
+  if (run === isRunning(getPresentLevel(state))) return undefined;
   const { uptime } = context.now;
-  const since = runningSince(state);
+  const since = findRunningSince(state);
   if (!run) {
-    const until = (since + effectiveMinOn(load)) as Uptime;
+    const until = (since + getEffectiveMinOn(load)) as Uptime;
     if (until > uptime) return { interlock: 'min-on', until };
     return mustFinishRun(load, state, request) ? { interlock: 'last-run', until: Infinity as Uptime } : undefined;
   }
-  const pauseEnds = (since + effectiveMinOff(load)) as Uptime;
+  const pauseEnds = (since + getEffectiveMinOff(load)) as Uptime;
   if (pauseEnds > uptime) return { interlock: 'min-off', until: pauseEnds };
-  const allowed = startAllowedFrom(load, state, reservedStarts(load, state, request));
+  const allowed = findStartAllowedFrom(load, state, countReservedStarts(load, state, request));
   if (allowed > uptime) return { interlock: 'start-budget', until: allowed };
   const spread = startSpreadEnd(context, load, state);
   if (spread > uptime) return { interlock: 'spread', until: spread };
@@ -122,7 +122,7 @@ const mustFinishRun = (load: LoadConfig, state: LoadState, { priority, why }: Le
   priority > 6 && why !== 'output-fault' && hasNoPauseLeft(load, state);
 
 /** What the index or a window starts leaves one start of the day for the deadline. */
-const reservedStarts = (load: LoadConfig, { job }: LoadState, { priority }: LevelRequest) =>
+const countReservedStarts = (load: LoadConfig, { job }: LoadState, { priority }: LevelRequest) =>
   job !== undefined && !isDone(job) && (priority === 8 || priority === 9) && load.maxStartsPerDay > 1 ? 1 : 0;
 
 /** Within `startSpread`, and never so late that the deadline would force the start first. */
@@ -130,7 +130,7 @@ function startSpreadEnd(context: StepContext, load: LoadConfig, state: LoadState
   const { startRequestedAt, job } = state;
   if (startRequestedAt === undefined) return context.now.uptime;
   const requestedAt = toWallTime(context, startRequestedAt);
-  const slack = job === undefined ? Infinity : Math.max(0, latestStart(context, load, state, job) - requestedAt);
+  const slack = job === undefined ? Infinity : Math.max(0, computeLatestStart(context, load, state, job) - requestedAt);
   const share = hashFraction(context.site.device, load.name, job?.by ?? '');
   return (startRequestedAt + Math.floor(share * Math.min(load.startSpread, slack))) as Uptime;
 }
@@ -142,8 +142,8 @@ function checkHoldTime(
   state: LoadState,
   level: Level,
 ): InterlockDelay | undefined {
-  const present = presentLevel(state);
+  const present = getPresentLevel(state);
   if (!isSgReady(load) || present === undefined || present === level) return undefined;
-  const until = (levelSince(state) + load.minStateTime) as Uptime;
+  const until = (findLevelSince(state) + load.minStateTime) as Uptime;
   return until > context.now.uptime ? { interlock: 'hold', until } : undefined;
 }

@@ -9,8 +9,14 @@ import { type PriceSpan, sumPrice } from '../../domain/tariff.ts';
 import { type Duration, days, hours, type Instant } from '../../domain/units.ts';
 import { settleBill } from '../planning/job-pricing.ts';
 import type { Job, LoadState } from '../state/control-state.ts';
-import { startAllowedFrom } from './start-budget.ts';
-import { DEFAULT_SLOT, effectiveMinOff, presentLevel, runningSince, type StepContext } from './step-context.ts';
+import { findStartAllowedFrom } from './start-budget.ts';
+import {
+  DEFAULT_SLOT,
+  findRunningSince,
+  getEffectiveMinOff,
+  getPresentLevel,
+  type StepContext,
+} from './step-context.ts';
 
 /** Room for a load that runs slower than it should. */
 export const DEADLINE_MARGIN = 1.05;
@@ -20,7 +26,7 @@ const MAX_JOB_LEAD = days(8);
 const computeNeed = (load: LoadConfig, { need }: Goal) =>
   (need.kind === 'time' ? need.time : (hours(1) * need.energy) / load.powerKw) as Duration;
 
-export const remainingNeed = ({ need, done }: Job) => Math.max(0, need - done) as Duration;
+export const computeRemainingNeed = ({ need, done }: Job) => Math.max(0, need - done) as Duration;
 
 export const isDone = (job: Job) => job.done >= job.need;
 
@@ -89,23 +95,23 @@ function armBySchedule(context: StepContext, load: LoadConfig, state: LoadState)
 /** How long a start must wait for the interlocks; for a load that runs, how long it would have to after a stop. */
 export function computeStartWait(context: StepContext, load: LoadConfig, state: LoadState): number {
   const { uptime } = context.now;
-  const running = isRunning(presentLevel(state));
-  const pauseEnds = (running ? uptime : runningSince(state)) + effectiveMinOff(load);
-  return Math.max(0, pauseEnds - uptime, startAllowedFrom(load, state) - uptime);
+  const running = isRunning(getPresentLevel(state));
+  const pauseEnds = (running ? uptime : findRunningSince(state)) + getEffectiveMinOff(load);
+  return Math.max(0, pauseEnds - uptime, findStartAllowedFrom(load, state) - uptime);
 }
 
 /** The last moment at which a start still delivers the job, with room to spare. */
-export function latestStart(context: StepContext, load: LoadConfig, state: LoadState, job: Job): Instant {
+export function computeLatestStart(context: StepContext, load: LoadConfig, state: LoadState, job: Job): Instant {
   const slot = context.view?.horizon?.period ?? DEFAULT_SLOT;
   const end = context.latestFinish.get(load.name) ?? job.by;
-  return (end - remainingNeed(job) * DEADLINE_MARGIN - computeStartWait(context, load, state) - slot) as Instant;
+  return (end - computeRemainingNeed(job) * DEADLINE_MARGIN - computeStartWait(context, load, state) - slot) as Instant;
 }
 
 /** It runs, its job is not done, and after a stop it would need one start too many. */
 export function hasNoPauseLeft({ maxInterruptions = Number.POSITIVE_INFINITY }: LoadConfig, state: LoadState): boolean {
   const { job } = state;
   if (job === undefined || isDone(job) || isSuspended(state)) return false;
-  return job.starts > maxInterruptions && isRunning(presentLevel(state));
+  return job.starts > maxInterruptions && isRunning(getPresentLevel(state));
 }
 
 /** From its latest start on a job is forced: it then runs until it is done. */
@@ -116,7 +122,7 @@ export function forceByDeadline(context: StepContext, load: LoadConfig, state: L
     return job.forcedByDeadline ? { ...state, job: { ...job, forcedByDeadline: false } } : state;
   if (job.forcedByDeadline || !context.now.trusted) return state;
   const { wall } = context.now;
-  const isDue = wall >= job.from && wall >= latestStart(context, load, state, job);
+  const isDue = wall >= job.from && wall >= computeLatestStart(context, load, state, job);
   return isDue ? { ...state, job: { ...job, forcedByDeadline: true } } : state;
 }
 
@@ -127,18 +133,18 @@ export function listJobMoments(context: StepContext, load: LoadConfig, state: Lo
   if (job === undefined) return [];
   const moments: number[] = [job.by, job.from];
   const running = isConfirmedRunning(state);
-  if (running && !isDone(job) && !isSuspended(state)) moments.push(wall + Math.ceil(remainingNeed(job)));
-  if (!running) moments.push(job.by - remainingNeed(job) + 1);
+  if (running && !isDone(job) && !isSuspended(state)) moments.push(wall + Math.ceil(computeRemainingNeed(job)));
+  if (!running) moments.push(job.by - computeRemainingNeed(job) + 1);
   if (trusted && !job.forcedByDeadline && !isSuspended(state)) {
     // A pause or a start budget that delays a start shrinks as time passes, what a stop would cost does not.
-    const wait = isRunning(presentLevel(state)) ? 0 : computeStartWait(context, load, state);
-    moments.push(latestStart(context, load, state, job) + wait);
+    const wait = isRunning(getPresentLevel(state)) ? 0 : computeStartWait(context, load, state);
+    moments.push(computeLatestStart(context, load, state, job) + wait);
   }
   return moments as Instant[];
 }
 
 /** Confirmed running, with no stop pending. */
-const isConfirmedRunning = (state: LoadState) => isRunning(state.level) && isRunning(presentLevel(state));
+const isConfirmedRunning = (state: LoadState) => isRunning(state.level) && isRunning(getPresentLevel(state));
 
 /** Counts the running time, at a lower current in proportion, since the last step from the beginning of the job; the time until a stop is carried out does not count. */
 export function countProgress(

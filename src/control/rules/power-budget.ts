@@ -1,13 +1,13 @@
 /** Divides the site's power when it does not suffice for all loads. */
 
 import { getPowerPortion, listLowerCurrents } from '../../domain/currents.ts';
-import { idleLevel, isRunning } from '../../domain/levels.ts';
+import { getIdleLevel, isRunning } from '../../domain/levels.ts';
 import type { LoadConfig, LoadCurrent } from '../../domain/load-types.ts';
 import type { Instant, Kilowatt } from '../../domain/units.ts';
 import type { LoadState } from '../state/control-state.ts';
 import type { Permitted } from './interlocks.ts';
-import { hasNoPauseLeft, remainingNeed } from './jobs.ts';
-import { minimumTimeEnd, presentCurrent, presentLevel, type StepContext } from './step-context.ts';
+import { computeRemainingNeed, hasNoPauseLeft } from './jobs.ts';
+import { findMinimumTimeEnd, getPresentCurrent, getPresentLevel, type StepContext } from './step-context.ts';
 
 interface PowerClaim {
   readonly index: number;
@@ -65,7 +65,7 @@ export function applyPowerBudget(
 
 const refuse = ({ load, permitted: { request } }: PowerClaim): Permitted => ({
   request,
-  level: idleLevel(load),
+  level: getIdleLevel(load),
   interlock: 'power-budget',
 });
 
@@ -87,26 +87,26 @@ function groupClaims(claims: readonly PowerClaim[]): readonly (readonly PowerCla
 /** What is granted of the budget, and what is drawn until loads that stop or are lowered have confirmed that. */
 function openAccount(budget: Kilowatt, claims: readonly PowerClaim[], keepRunning: readonly PowerClaim[]) {
   const limit = budget + POWER_TOLERANCE;
-  let granted = keepRunning.reduce((sum, claim) => sum + leastPower(claim), 0);
-  let drawn = claims.reduce((sum, claim) => sum + drawnPower(claim), 0);
+  let granted = keepRunning.reduce((sum, claim) => sum + computeLeastPower(claim), 0);
+  let drawn = claims.reduce((sum, claim) => sum + computeDrawnPower(claim), 0);
 
   return {
     /** Reserves the least power of a load; false when there is not so much. */
     admit(claim: PowerClaim): boolean {
-      const fits = granted + leastPower(claim) <= limit;
-      if (fits) granted += leastPower(claim);
+      const fits = granted + computeLeastPower(claim) <= limit;
+      if (fits) granted += computeLeastPower(claim);
       return fits;
     },
     /** The highest current that is left; undefined while too much is drawn for the load to start. */
     raise(claim: PowerClaim, isKept: boolean): { readonly current: LoadCurrent | undefined } | undefined {
-      const own = drawnPower(claim);
-      const room = limit - granted + leastPower(claim);
+      const own = computeDrawnPower(claim);
+      const room = limit - granted + computeLeastPower(claim);
       const fitting = listChoices(claim).filter(({ power }) => power <= room);
       const best = fitting[0] ?? listChoices(claim).at(-1);
       if (best === undefined) return undefined;
-      granted += best.power - leastPower(claim);
+      granted += best.power - computeLeastPower(claim);
       const isFree = ({ power }: PowerChoice) =>
-        power <= sentPower(claim) || drawn - own + Math.max(own, power) <= limit;
+        power <= computeSentPower(claim) || drawn - own + Math.max(own, power) <= limit;
       const free = [best, ...fitting].find(isFree) ?? (isKept ? listChoices(claim).at(-1) : undefined);
       if (free !== undefined) drawn += Math.max(0, free.power - own);
       return free;
@@ -120,32 +120,33 @@ interface PowerChoice {
   readonly power: number;
 }
 
-const powerAt = ({ load }: PowerClaim, current: LoadCurrent | undefined) => load.powerKw * getPowerPortion(current);
+const computePowerAt = ({ load }: PowerClaim, current: LoadCurrent | undefined) =>
+  load.powerKw * getPowerPortion(current);
 
 /** Descending. */
 const listChoices = (claim: PowerClaim): readonly PowerChoice[] =>
   [undefined, ...listLowerCurrents(claim.load).toReversed()].map((current) => ({
     current,
-    power: powerAt(claim, current),
+    power: computePowerAt(claim, current),
   }));
 
-const leastPower = (claim: PowerClaim) => powerAt(claim, listLowerCurrents(claim.load)[0]);
+const computeLeastPower = (claim: PowerClaim) => computePowerAt(claim, listLowerCurrents(claim.load)[0]);
 
 /** What it was told last, which is no news to the budget; a load that takes all or nothing may go on with what it may draw. */
-function sentPower(claim: PowerClaim): number {
-  if (listLowerCurrents(claim.load).length === 0) return drawnPower(claim);
-  return isRunning(presentLevel(claim.state)) ? powerAt(claim, presentCurrent(claim.state)) : 0;
+function computeSentPower(claim: PowerClaim): number {
+  if (listLowerCurrents(claim.load).length === 0) return computeDrawnPower(claim);
+  return isRunning(getPresentLevel(claim.state)) ? computePowerAt(claim, getPresentCurrent(claim.state)) : 0;
 }
 
 /** By the highest of the currents that it may have. */
-function drawnPower(claim: PowerClaim): number {
+function computeDrawnPower(claim: PowerClaim): number {
   const { state, draws } = claim;
   if (!draws) return 0;
   const { level, current, pending } = state;
   return Math.max(
     claim.load.powerKw * (pending?.mayDrawPortion ?? 0),
-    isRunning(level) ? powerAt(claim, current) : 0,
-    isRunning(pending?.level) ? powerAt(claim, pending?.current) : 0,
+    isRunning(level) ? computePowerAt(claim, current) : 0,
+    isRunning(pending?.level) ? computePowerAt(claim, pending?.current) : 0,
   );
 }
 
@@ -154,7 +155,7 @@ const mayDraw = ({ level, pending }: LoadState) =>
 
 /** Kept running by its least running time, whether it still wants to or not. */
 const mustKeepRunning = ({ now }: StepContext, load: LoadConfig, state: LoadState | undefined): boolean =>
-  state !== undefined && isRunning(presentLevel(state)) && now.uptime < (minimumTimeEnd(load, state) ?? 0);
+  state !== undefined && isRunning(getPresentLevel(state)) && now.uptime < (findMinimumTimeEnd(load, state) ?? 0);
 
 /**
  * Until when a run without a pause left keeps its power: until whoever must run by its deadline could no longer be done in time
@@ -164,11 +165,11 @@ export function runTurnEnd({ site }: StepContext, states: readonly LoadState[], 
   const [load, state] = [site.loads[index], states[index]];
   if (site.budget === undefined || load === undefined || state?.job === undefined || !hasNoPauseLeft(load, state))
     return undefined;
-  const own = remainingNeed(state.job);
+  const own = computeRemainingNeed(state.job);
   const others = states.flatMap(({ job }, i) =>
     i === index || job?.forcedByDeadline !== true || site.loads[i]?.observeOnly
       ? []
-      : [job.by - remainingNeed(job) - own],
+      : [job.by - computeRemainingNeed(job) - own],
   );
   return Math.min(...others, Infinity) as Instant;
 }

@@ -1,6 +1,6 @@
 /** The level that each load requests: rules in order of priority; the first match wins. */
 
-import { idleLevel, isRunning, runLevel, toSupportedLevel } from '../../domain/levels.ts';
+import { getIdleLevel, getRunLevel, isRunning, toSupportedLevel } from '../../domain/levels.ts';
 import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import { checkWindow } from '../../domain/local-time.ts';
 import { getThresholds } from '../../domain/thresholds.ts';
@@ -12,10 +12,10 @@ import type { ActiveOverride, LoadPlan, LoadState } from '../state/control-state
 import { isDone } from './jobs.ts';
 import {
   findDecisionBasis,
+  findMaxOffEnd,
+  getPresentLevel,
   getValidHorizon,
   getValidIndex,
-  maxOffEnd,
-  presentLevel,
   STARTUP_GRACE,
   type StepContext,
   toWallTime,
@@ -54,7 +54,7 @@ export function evaluateRules(context: StepContext, load: LoadConfig, state: Loa
 /** The safe level of a trip is the level that does not run the load, independent of its fail-safe level. */
 function safetyRule(context: StepContext, load: LoadConfig, { tripped }: LoadState): LevelRequest | undefined {
   if (!tripped) return undefined;
-  return { level: idleLevel(load), why: 'safety', priority: 1, basis: findDecisionBasis(context, load) };
+  return { level: getIdleLevel(load), why: 'safety', priority: 1, basis: findDecisionBasis(context, load) };
 }
 
 type RuleIdentity = Pick<LevelRequest, 'why' | 'priority'>;
@@ -80,19 +80,19 @@ function pauseRule(context: StepContext, load: LoadConfig, { paused }: LoadState
 function vehicleRule(context: StepContext, load: LoadConfig, { vehicle }: LoadState): LevelRequest | undefined {
   if (load.goal === undefined || (vehicle !== 'away' && vehicle !== 'full')) return undefined;
   const why = vehicle === 'away' ? 'vehicle-away' : 'vehicle-full';
-  return { level: idleLevel(load), why, priority: 7, basis: findDecisionBasis(context, load) };
+  return { level: getIdleLevel(load), why, priority: 7, basis: findDecisionBasis(context, load) };
 }
 
 function deadlineRule(context: StepContext, load: LoadConfig, { job }: LoadState): LevelRequest | undefined {
   if (job?.forcedByDeadline !== true) return undefined;
-  return { level: runLevel(load), why: 'must-run', priority: 6, basis: findDecisionBasis(context, load) };
+  return { level: getRunLevel(load), why: 'must-run', priority: 6, basis: findDecisionBasis(context, load) };
 }
 
 /** After its maximum time off a load starts; its minimum time on then keeps it running. */
 function maxOffRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
-  const end = maxOffEnd(load, state);
+  const end = findMaxOffEnd(load, state);
   if (end === undefined || context.now.uptime < end) return undefined;
-  return { level: runLevel(load), why: 'max-off', priority: 6, basis: findDecisionBasis(context, load) };
+  return { level: getRunLevel(load), why: 'max-off', priority: 6, basis: findDecisionBasis(context, load) };
 }
 
 /** Without a clock no data can be placed in time: the initial level at first, then the fail-safe level. */
@@ -106,7 +106,7 @@ function untrustedClockRule(context: StepContext, load: LoadConfig, state: LoadS
 
 /** A restart within the same boot keeps the level it finds, except one an override left; otherwise the initial level. */
 const startupLevel = (load: LoadConfig, state: LoadState) =>
-  state.staleOverride ? load.initialLevel : (presentLevel(state) ?? load.initialLevel);
+  state.staleOverride ? load.initialLevel : (getPresentLevel(state) ?? load.initialLevel);
 
 function outputFaultRule(context: StepContext, load: LoadConfig, { faultUntil }: LoadState): LevelRequest | undefined {
   if (faultUntil === undefined || context.now.uptime >= faultUntil) return undefined;
@@ -125,7 +125,7 @@ function startupRule(context: StepContext, load: LoadConfig, state: LoadState): 
 
 function planRule(context: StepContext, load: LoadConfig, state: LoadState): LevelRequest | undefined {
   const { job, plan } = state;
-  const idle = idleLevel(load);
+  const idle = getIdleLevel(load);
   if (job === undefined) {
     if (load.goal === undefined || load.goal.armedBy === 'schedule') return undefined;
     return { level: idle, why: 'not-armed', priority: 7, basis: findDecisionBasis(context, load) };
@@ -149,10 +149,10 @@ function beyondGoalRule(context: StepContext, load: LoadConfig, state: LoadState
   const index = getValidIndex(context);
   const { alsoBelow } = load;
   if (alsoBelow === undefined || index === undefined || index.flat) return undefined;
-  const request = { level: runLevel(load), priority: 8, basis: index.basis, threshold: alsoBelow } as const;
+  const request = { level: getRunLevel(load), priority: 8, basis: index.basis, threshold: alsoBelow } as const;
   if (index.value <= alsoBelow) return { ...request, why: 'clean', startsUntil: index.startsUntil };
   // Only what it began: a run that the plan has just ended is no reason to go on.
-  const hasBegun = isRunning(presentLevel(state)) && state.decision?.priority === 8;
+  const hasBegun = isRunning(getPresentLevel(state)) && state.decision?.priority === 8;
   const { onBelow, offAbove } = getThresholds(load, state.thresholds);
   const isBetween = index.value < alsoBelow + offAbove - onBelow;
   return hasBegun && isBetween ? { ...request, why: 'between' } : undefined;
@@ -160,9 +160,9 @@ function beyondGoalRule(context: StepContext, load: LoadConfig, state: LoadState
 
 function requestFromPlan(context: StepContext, load: LoadConfig, plan: LoadPlan, basis: Basis): LevelRequest {
   const { run, changesAt } = readPlanAt(plan, context.now.wall);
-  const other = run ? idleLevel(load) : runLevel(load);
+  const other = run ? getIdleLevel(load) : getRunLevel(load);
   return {
-    level: run ? runLevel(load) : idleLevel(load),
+    level: run ? getRunLevel(load) : getIdleLevel(load),
     why: run ? 'planned' : 'plan-waits',
     priority: 7,
     basis,
@@ -177,9 +177,9 @@ function thresholdRule(context: StepContext, load: LoadConfig, state: LoadState)
   if (job !== undefined && context.now.wall < job.from) return undefined;
   const index = getValidIndex(context);
   if (index === undefined) return undefined;
-  const running = isRunning(presentLevel(state));
+  const running = isRunning(getPresentLevel(state));
   const request = (run: boolean, why: DecisionReason, threshold?: Percentile): LevelRequest => ({
-    level: run ? runLevel(load) : idleLevel(load),
+    level: run ? getRunLevel(load) : getIdleLevel(load),
     why,
     priority: 8,
     basis: index.basis,
@@ -205,7 +205,7 @@ function applyForceOrBlock(
   const index = getValidIndex(context);
   if (index === undefined || index.flat) return request;
   const level = forceOrBlockLevel(load, index, request.level);
-  const mayEnter = context.now.wall < index.startsUntil || presentLevel(state) === level;
+  const mayEnter = context.now.wall < index.startsUntil || getPresentLevel(state) === level;
   if (!mayEnter || level === request.level) return request;
   const limit = level === 'force' ? load.forceBelow : load.blockAbove;
   return { ...request, level, ...(limit === undefined ? {} : { threshold: limit }) };
@@ -224,10 +224,10 @@ function windowRule(context: StepContext, load: LoadConfig, { job }: LoadState):
   const early = job !== undefined && wall < job.from;
   const run = inside && !early;
   return {
-    level: run ? runLevel(load) : idleLevel(load),
+    level: run ? getRunLevel(load) : getIdleLevel(load),
     why: run ? 'window' : 'outside-window',
     priority: 9,
     basis: 'default-window',
-    next: { level: run ? idleLevel(load) : runLevel(load), at: changesAt },
+    next: { level: run ? getIdleLevel(load) : getRunLevel(load), at: changesAt },
   };
 }

@@ -12,22 +12,22 @@ export const keepLastDay = (times: readonly Uptime[], now: Uptime): readonly Upt
   times.length > 0 && (times[0] as number) <= now - DAY ? times.filter((at) => at > now - DAY) : times;
 
 /** From when on one more is allowed, when at most `most` fall within `span`. Not later than `now` means at once. */
-function nextAllowedAt(times: readonly Uptime[], most: number, span: Duration): Uptime {
+function findNextAllowed(times: readonly Uptime[], most: number, span: Duration): Uptime {
   if (most < 1) return Infinity as Uptime;
   const blocking = times[times.length - most];
   return blocking === undefined ? (-Infinity as Uptime) : ((blocking + span) as Uptime);
 }
 
 /** The time from which the hourly and daily start limits allow a start, with `reserved` of the day's starts kept back. */
-export const startAllowedFrom = (load: LoadConfig, { starts }: LoadState, reserved = 0): Uptime =>
+export const findStartAllowedFrom = (load: LoadConfig, { starts }: LoadState, reserved = 0): Uptime =>
   Math.max(
-    nextAllowedAt(starts, load.maxStartsPerHour, HOUR),
-    nextAllowedAt(starts, load.maxStartsPerDay - reserved, DAY),
+    findNextAllowed(starts, load.maxStartsPerHour, HOUR),
+    findNextAllowed(starts, load.maxStartsPerDay - reserved, DAY),
   ) as Uptime;
 
 /** From when on the day's budget of blocks allows one more. */
-export const blockAllowedFrom = (load: LoadConfig, { blocks }: LoadState): Uptime =>
-  nextAllowedAt(blocks, load.maxBlocksPerDay, DAY);
+export const findBlockAllowedFrom = (load: LoadConfig, { blocks }: LoadState): Uptime =>
+  findNextAllowed(blocks, load.maxBlocksPerDay, DAY);
 
 /** How many starts a plan may use. One of the day's is reserved for the deadline rule, except when it is the last; a job's may all be planned. */
 interface StartAllowance {

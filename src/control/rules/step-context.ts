@@ -66,38 +66,40 @@ export function findDecisionBasis(context: StepContext, load: LoadConfig): Basis
 }
 
 /** The level a load has or is about to have. */
-export const presentLevel = (state: LoadState) => state.pending?.level ?? state.level;
+export const getPresentLevel = (state: LoadState) => state.pending?.level ?? state.level;
 
 /** The current a charger has or is about to have; undefined: its own. */
-export const presentCurrent = (state: LoadState) =>
+export const getPresentCurrent = (state: LoadState) =>
   state.pending === undefined ? state.current : state.pending.current;
 
 /** Since when the present running or pausing lasts; a command counts from when it was given. */
-export const runningSince = (state: LoadState): Uptime =>
+export const findRunningSince = (state: LoadState): Uptime =>
   state.pending !== undefined && isRunning(state.pending.level) !== isRunning(state.level)
     ? state.pending.at
     : state.runningSince;
 
-export const levelSince = (state: LoadState): Uptime => state.pending?.at ?? state.levelSince;
+export const findLevelSince = (state: LoadState): Uptime => state.pending?.at ?? state.levelSince;
 
 /** The minimum running time: an SG-Ready state must last for its minimum state time to count at all. */
-export const effectiveMinOn = (load: LoadConfig): Duration =>
+export const getEffectiveMinOn = (load: LoadConfig): Duration =>
   isSgReady(load) && load.minStateTime > load.minOn ? load.minStateTime : load.minOn;
-export const effectiveMinOff = (load: LoadConfig): Duration =>
+export const getEffectiveMinOff = (load: LoadConfig): Duration =>
   isSgReady(load) && load.minStateTime > load.minOff ? load.minStateTime : load.minOff;
 
 /** When the least time of the present level ends; undefined while the level is not known. */
-export function minimumTimeEnd(load: LoadConfig, state: LoadState): Uptime | undefined {
-  const present = presentLevel(state);
+export function findMinimumTimeEnd(load: LoadConfig, state: LoadState): Uptime | undefined {
+  const present = getPresentLevel(state);
   if (present === undefined) return undefined;
-  const least = isRunning(present) ? effectiveMinOn(load) : effectiveMinOff(load);
-  const stateEnd = isSgReady(load) ? levelSince(state) + load.minStateTime : 0;
-  return Math.max(runningSince(state) + least, stateEnd) as Uptime;
+  const least = isRunning(present) ? getEffectiveMinOn(load) : getEffectiveMinOff(load);
+  const stateEnd = isSgReady(load) ? findLevelSince(state) + load.minStateTime : 0;
+  return Math.max(findRunningSince(state) + least, stateEnd) as Uptime;
 }
 
 /** When the maximum time off ends; undefined for a load that runs or has none. */
-export const maxOffEnd = ({ maxOff }: LoadConfig, state: LoadState): Uptime | undefined =>
-  maxOff === undefined || isRunning(presentLevel(state)) ? undefined : ((runningSince(state) + maxOff) as Uptime);
+export const findMaxOffEnd = ({ maxOff }: LoadConfig, state: LoadState): Uptime | undefined =>
+  maxOff === undefined || isRunning(getPresentLevel(state))
+    ? undefined
+    : ((findRunningSince(state) + maxOff) as Uptime);
 
 /** Length of a slot without a signal. */
 export const DEFAULT_SLOT = minutes(5);

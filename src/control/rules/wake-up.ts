@@ -1,16 +1,16 @@
 /** Finds the next moment at which a step can give another result without an event: the one list of such moments. */
 
 import { hours, type Instant, type Uptime } from '../../domain/units.ts';
-import { nextPlanChange } from '../planning/replan.ts';
+import { findNextPlanChange } from '../planning/replan.ts';
 import type { LoadState } from '../state/control-state.ts';
 import type { Permitted } from './interlocks.ts';
 import { listJobMoments } from './jobs.ts';
 import { runTurnEnd } from './power-budget.ts';
 import {
-  levelSince,
-  maxOffEnd,
-  minimumTimeEnd,
-  presentLevel,
+  findLevelSince,
+  findMaxOffEnd,
+  findMinimumTimeEnd,
+  getPresentLevel,
   STARTUP_GRACE,
   type StepContext,
   toUptime,
@@ -41,9 +41,9 @@ export function findWakeUp(
     const state = states[i];
     if (state === undefined) continue;
     const { local, remote, retryAt, faultUntil, plan } = state;
-    add(local?.until, remote?.until, retryAt, faultUntil, minimumTimeEnd(load, state), maxOffEnd(load, state));
-    if (presentLevel(state) === 'block') add((levelSince(state) + load.maxBlock) as Uptime);
-    addWall(...listJobMoments(context, load, state), plan && nextPlanChange(plan.runs, now.wall));
+    add(local?.until, remote?.until, retryAt, faultUntil, findMinimumTimeEnd(load, state), findMaxOffEnd(load, state));
+    if (getPresentLevel(state) === 'block') add((findLevelSince(state) + load.maxBlock) as Uptime);
+    addWall(...listJobMoments(context, load, state), plan && findNextPlanChange(plan.runs, now.wall));
     const turnEnd = runTurnEnd(context, states, i);
     if (turnEnd !== undefined) addWall((turnEnd + 1) as Instant);
   }

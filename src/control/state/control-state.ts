@@ -169,7 +169,7 @@ const createControlState = (loads: readonly LoadState[]): ControlState => ({
  * The state a start begins with. `sameBoot` is true only when it is proven that the kernel has not restarted: then the
  * uptimes of `saved` go on; else every load counts as just switched, and budgets keep what the wall clock cannot excuse.
  */
-export function initialState(site: Site, saved: ControlState | undefined, sameBoot: boolean): ControlState {
+export function createInitialState(site: Site, saved: ControlState | undefined, sameBoot: boolean): ControlState {
   const known = new Map(saved?.loads.map((load) => [load.name, load]));
   const keepsUptimes = sameBoot && saved !== undefined;
   const loads = site.loads.map(({ name }) => {

@@ -6,7 +6,7 @@ import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import { hours, type Uptime } from '../../domain/units.ts';
 import type { Permitted } from '../rules/interlocks.ts';
-import { presentCurrent, presentLevel } from '../rules/step-context.ts';
+import { getPresentCurrent, getPresentLevel } from '../rules/step-context.ts';
 import type { LoadState } from './control-state.ts';
 
 /** Read-backs in a row that differ before the output counts as faulty, and how long it then does. */
@@ -20,14 +20,14 @@ export const needsCommand = (load: LoadConfig, state: LoadState, permitted: Perm
   !hasLevel(state, permitted) && !load.observeOnly && (state.retryAt === undefined || permitted.request.priority === 1);
 
 const hasLevel = (state: LoadState, { level, current }: Permitted) =>
-  presentLevel(state) === level &&
+  getPresentLevel(state) === level &&
   (state.pending !== undefined || (state.failedLevel ?? level) === level) &&
-  (!isRunning(level) || presentCurrent(state)?.amps === current?.amps);
+  (!isRunning(level) || getPresentCurrent(state)?.amps === current?.amps);
 
 /** The state after a command that was due; a load with `observeOnly` follows at once. */
 export function applyLevel(load: LoadConfig, state: LoadState, permitted: Permitted, now: ClockReading): LoadState {
   const { level } = permitted;
-  if (load.observeOnly) return presentLevel(state) === level ? state : confirmLevel(state, level, now);
+  if (load.observeOnly) return getPresentLevel(state) === level ? state : confirmLevel(state, level, now);
   if (!needsCommand(load, state, permitted)) return state;
   const { pending } = state;
   const sentPortion = isRunning(pending?.level) ? getPowerPortion(pending?.current) : 0;

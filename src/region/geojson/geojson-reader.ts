@@ -1,7 +1,7 @@
 /** Reads a region map (specification 2.8) from chunks, in any order of keys: one polygon at a time, names, `meta`. */
 
 import type { PolygonRings } from '../index/polygon-rings.ts';
-import { MalformedError, MapError, tooLargeError } from '../map-failure.ts';
+import { buildMapTooLargeError, MalformedError, MapError } from '../map-failure.ts';
 import type { ImportLimits, RegionName } from '../region-types.ts';
 import { CoordinatesReader, POLYGON_LEVEL } from './coordinates-reader.ts';
 import { type JsonEvents, JsonReader } from './json-reader.ts';
@@ -195,7 +195,7 @@ class MapBuilder implements JsonEvents {
 
   #startFeature(): void {
     const { features } = this.#limits;
-    if (this.names.length >= features) throw tooLargeError(`the map has more than ${features} features`);
+    if (this.names.length >= features) throw buildMapTooLargeError(`the map has more than ${features} features`);
     this.#feature = {};
     for (const key of FEATURE_KEYS) this.#seen.delete(key);
     this.#enter(FEATURE);

@@ -1,6 +1,6 @@
 /** Reads JSON from chunks of bytes as events, without building a tree. */
 
-import { MalformedError, tooLargeError } from '../map-failure.ts';
+import { buildMapTooLargeError, MalformedError } from '../map-failure.ts';
 
 /** What the reader calls, in the order of the document. */
 export interface JsonEvents {
@@ -187,7 +187,7 @@ export class JsonReader {
   #open(kind: number, byte: number): void {
     if (this.#expected !== VALUE && this.#expected !== VALUE_OR_CLOSE) throw this.#unexpectedByteError(byte);
     const { depth } = this.#limits;
-    if (this.#depth >= depth) throw tooLargeError(`the map is nested more than ${depth} deep`);
+    if (this.#depth >= depth) throw buildMapTooLargeError(`the map is nested more than ${depth} deep`);
     this.#containers[++this.#depth] = kind;
     this.#expected = kind === OBJECT ? KEY_OR_CLOSE : VALUE_OR_CLOSE;
     if (kind === OBJECT) this.#events.onOpenObject();
@@ -237,7 +237,7 @@ export class JsonReader {
     if (!this.#isWanted) return;
     const { textBytes } = this.#limits;
     if (this.#tokenLength + (to - from) > textBytes) {
-      if (!this.#isKey) throw tooLargeError(`a name is longer than ${textBytes} bytes`);
+      if (!this.#isKey) throw buildMapTooLargeError(`a name is longer than ${textBytes} bytes`);
       this.#isWanted = false;
       this.#tokenLength = 0;
     } else this.#append(chunk, from, to);
@@ -299,7 +299,7 @@ export class JsonReader {
     let at = from;
     while (at < chunk.length && isWordByte(chunk[at] as number)) at++;
     if (this.#tokenLength + at - from > MAX_WORD_LENGTH)
-      throw tooLargeError(`a number is longer than ${MAX_WORD_LENGTH} digits`);
+      throw buildMapTooLargeError(`a number is longer than ${MAX_WORD_LENGTH} digits`);
     this.#append(chunk, from, at);
     if (at < chunk.length) this.#endWord(this.#token.toString('latin1', 0, this.#tokenLength));
     return at;

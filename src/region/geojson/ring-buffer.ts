@@ -2,7 +2,7 @@
 
 import { formatCount } from '../../domain/units.ts';
 import { createBlockPacker, PLAIN_VERTICES, type PolygonRings } from '../index/polygon-rings.ts';
-import { MalformedError, tooLargeError } from '../map-failure.ts';
+import { buildMapTooLargeError, MalformedError } from '../map-failure.ts';
 
 export interface RingBuffer {
   readonly polygon: PolygonRings;
@@ -22,7 +22,7 @@ const MAX_CLOSED_GAP = 0.001;
 /** Three corners and the first again. */
 const MIN_RING_POSITIONS = 4;
 
-const outOfRangeError = (name: string, value: number, limit: number) =>
+const buildOutOfRangeError = (name: string, value: number, limit: number) =>
   new MalformedError(
     `${name} ${Number.isFinite(value) ? value : 'beyond all doubles'} is not within -${limit} to ${limit}`,
   );
@@ -71,9 +71,10 @@ export function createRingBuffer(maxVertices: number): RingBuffer {
     addVertex(position) {
       const longitude = position[0] as number;
       const latitude = position[1] as number;
-      if (!(longitude >= -360 && longitude <= 360)) throw outOfRangeError('longitude', longitude, 360);
-      if (!(latitude >= -90 && latitude <= 90)) throw outOfRangeError('latitude', latitude, 90);
-      if (polygon.vertexCount >= maxVertices) throw tooLargeError(`a polygon has more than ${maxVertices} vertices`);
+      if (!(longitude >= -360 && longitude <= 360)) throw buildOutOfRangeError('longitude', longitude, 360);
+      if (!(latitude >= -90 && latitude <= 90)) throw buildOutOfRangeError('latitude', latitude, 90);
+      if (polygon.vertexCount >= maxVertices)
+        throw buildMapTooLargeError(`a polygon has more than ${maxVertices} vertices`);
       if (plain === PLAIN_VERTICES) {
         polygon.blocks.push(...packBlocks(polygon.xy));
         plain = 0;

@@ -1,6 +1,6 @@
 /** The checksum of a part of an index file. It covers the salt of the file and the offset of the part: a part copied from elsewhere is found too. */
 
-import { damagedError } from '../map-failure.ts';
+import { buildDamagedError } from '../map-failure.ts';
 
 // CRC-32 by bytes, or loading node:zlib for it, costs a cold lookup 2 to 4 ms.
 const CHECKSUM_MULTIPLIER = 0x9e37_79b1;
@@ -31,7 +31,7 @@ export function writeChecksum(words: Int32Array, salt: number, offset: number): 
 
 export function verifyChecksum(words: Int32Array, salt: number, offset: number, what: string): void {
   if (words.length < 1 || words.at(-1) !== computeChecksum(words, salt, offset))
-    throw damagedError(`${what} is damaged`);
+    throw buildDamagedError(`${what} is damaged`);
 }
 
 /** Differs from that of an index made at another time. */

@@ -1,6 +1,6 @@
 /** The positions of the parts of an index file. */
 
-import { damagedError } from '../map-failure.ts';
+import { buildDamagedError } from '../map-failure.ts';
 import type { GridBox } from './cell-grid.ts';
 import { verifyChecksum, writeChecksum } from './checksum.ts';
 
@@ -112,7 +112,7 @@ export function locateGroup(header: IndexHeader, group: number): Part {
 export function locateRings({ pagesAt }: IndexHeader, { offset, length }: PieceRow): Part {
   const what = 'a piece of the map index';
   if (offset < HEADER_BYTES || offset + length > pagesAt || length > MAX_BLOB_BYTES || length % 4 !== 0)
-    throw damagedError(`${what} stands where none can be`);
+    throw buildDamagedError(`${what} stands where none can be`);
   return { offset, length, what };
 }
 
@@ -122,7 +122,7 @@ export function locateNames({ namesAt }: IndexHeader, nameEnds: Int32Array, bloc
   const from = nameEnds[block - 1] ?? 0;
   const length = (nameEnds[block] ?? 0) - from;
   if (length <= 0 || length > MAX_NAME_BLOCK_BYTES || length % 4 !== 0)
-    throw damagedError(`${what} stands where none can be`);
+    throw buildDamagedError(`${what} stands where none can be`);
   return { offset: namesAt + from, length, what };
 }
 
@@ -137,9 +137,9 @@ export function encodeHeader(header: IndexHeader): Int32Array {
 /** Throws when the words are no header of this version, or the file has another size than the header gives. */
 export function decodeHeader(words: Int32Array, fileBytes: number): IndexHeader {
   const numberAt = (i: number) => (words[i] as number) >>> 0;
-  if (fileBytes < HEADER_BYTES || numberAt(0) !== MAGIC) throw damagedError('the file is no map index');
+  if (fileBytes < HEADER_BYTES || numberAt(0) !== MAGIC) throw buildDamagedError('the file is no map index');
   if (numberAt(1) !== FORMAT_VERSION)
-    throw damagedError(`the map index has format ${numberAt(1)}, this program reads ${FORMAT_VERSION}`);
+    throw buildDamagedError(`the map index has format ${numberAt(1)}, this program reads ${FORMAT_VERSION}`);
   const salt = words[9] as number;
   verifyChecksum(words, salt, 0, 'the header of the map index');
   const header: IndexHeader = {
@@ -152,8 +152,8 @@ export function decodeHeader(words: Int32Array, fileBytes: number): IndexHeader 
     identity: words[8] as number,
     salt,
   };
-  if (header.directoryAt + header.directoryBytes !== fileBytes) throw damagedError('the map index is cut short');
-  if (!isConsistent(header)) throw damagedError('the header of the map index tells of parts that are not there');
+  if (header.directoryAt + header.directoryBytes !== fileBytes) throw buildDamagedError('the map index is cut short');
+  if (!isConsistent(header)) throw buildDamagedError('the header of the map index tells of parts that are not there');
   return header;
 }
 

@@ -1,7 +1,7 @@
 /** Opens the index file of a signal type and reads its parts with their checksums. Loads no geometry code, because a start with a stored region needs none. */
 
 import { type Disk, DiskError, type OpenFile } from '../../domain/ports.ts';
-import { damagedError, MapError, toMapFailure } from '../map-failure.ts';
+import { buildDamagedError, MapError, toMapFailure } from '../map-failure.ts';
 import type { MapFailure, MapInfo } from '../region-types.ts';
 import { verifyChecksum } from './checksum.ts';
 import {
@@ -38,12 +38,12 @@ export interface IndexFile {
 /** Region and its full name. */
 export type NamePair = readonly [string, string];
 
-export const indexFileName = (signalType: string) => `map.${signalType}.idx`;
+export const buildIndexFileName = (signalType: string) => `map.${signalType}.idx`;
 
 const toBytes = (words: Int32Array) => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 
 function checkPart(words: Int32Array, bytesRead: number, { salt }: IndexHeader, { offset, length, what }: Part): void {
-  if (bytesRead !== length) throw damagedError(`${what} is cut short`);
+  if (bytesRead !== length) throw buildDamagedError(`${what} is cut short`);
   verifyChecksum(words, salt, offset, what);
 }
 
@@ -77,7 +77,7 @@ function parseJsonPart(words: Int32Array, from: number, what: string): unknown {
   try {
     return JSON.parse(Buffer.from(words.buffer, from * 4, words.byteLength - (from + 1) * 4).toString('utf8'));
   } catch {
-    throw damagedError(`${what} is no JSON`);
+    throw buildDamagedError(`${what} is no JSON`);
   }
 }
 
@@ -104,7 +104,7 @@ function readDirectory(file: OpenFile, header: IndexHeader): IndexDirectory {
   const { groups, nameBlocks } = countParts(header);
   const boxes = groups * BOX_WORDS;
   const info = parseJsonPart(words, boxes + nameBlocks, what);
-  if (!isDirectoryJson(info)) throw damagedError(`${what} does not tell what map it is of`);
+  if (!isDirectoryJson(info)) throw buildDamagedError(`${what} does not tell what map it is of`);
   return { info, groupBoxes: words.subarray(0, boxes), nameEnds: words.subarray(boxes, boxes + nameBlocks) };
 }
 
@@ -116,7 +116,7 @@ const isNameList = (value: unknown): value is readonly NamePair[] =>
 export function readNameBlock(index: IndexFile, block: number): readonly NamePair[] {
   const part = locateNames(index.header, index.directory.nameEnds, block);
   const names = parseJsonPart(readPart(index, part), 0, part.what);
-  if (!isNameList(names)) throw damagedError(`${part.what} is no text`);
+  if (!isNameList(names)) throw buildDamagedError(`${part.what} is no text`);
   return names;
 }
 
@@ -124,7 +124,7 @@ export function readNameBlock(index: IndexFile, block: number): readonly NamePai
 export async function openIndex(disk: Disk, signalType: string): Promise<IndexFile | MapFailure | undefined> {
   let file: OpenFile | undefined;
   try {
-    file = await disk.open(indexFileName(signalType));
+    file = await disk.open(buildIndexFileName(signalType));
     if (file === undefined) return undefined;
     const header = readHeader(file);
     return { file, header, directory: readDirectory(file, header) };
@@ -136,7 +136,7 @@ export async function openIndex(disk: Disk, signalType: string): Promise<IndexFi
 
 /** Undefined when there is no index that can be used. Rejects with `DiskError`. */
 export async function readIndexHeader(disk: Disk, signalType: string): Promise<IndexHeader | undefined> {
-  const file = await disk.open(indexFileName(signalType));
+  const file = await disk.open(buildIndexFileName(signalType));
   if (file === undefined) return undefined;
   try {
     return readHeader(file);

@@ -1,7 +1,7 @@
 /** Writes an index file while the pieces arrive: rings at once, pages and names at the end. */
 
 import type { NewFile } from '../../domain/ports.ts';
-import { tooLargeError } from '../map-failure.ts';
+import { buildMapTooLargeError } from '../map-failure.ts';
 import type { ImportLimits, MapInfo, RegionName } from '../region-types.ts';
 import { EMPTY_BOX, type GridBox, uniteBoxes } from './cell-grid.ts';
 import { writeChecksum } from './checksum.ts';
@@ -193,10 +193,11 @@ export async function createIndexWriter(
     },
     flush: () => out.flush(),
     add(piece, feature) {
-      if (table.count >= limits.pieces) throw tooLargeError(`the map splits into more than ${limits.pieces} pieces`);
+      if (table.count >= limits.pieces)
+        throw buildMapTooLargeError(`the map splits into more than ${limits.pieces} pieces`);
       const { offset } = out;
       if (offset > limits.indexBytes)
-        throw tooLargeError(`the index of the map is larger than ${limits.indexBytes} bytes`);
+        throw buildMapTooLargeError(`the index of the map is larger than ${limits.indexBytes} bytes`);
       const length = piece.isInterior ? 0 : out.append(encoder.encode(piece));
       table.add(encodeRow({ box: piece.box, feature, offset, length }));
       return out.isFull;

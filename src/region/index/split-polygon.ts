@@ -1,6 +1,6 @@
 /** Splits a polygon into pieces of few vertices that answer exactly like the whole within their cells. */
 
-import { tooLargeError } from '../map-failure.ts';
+import { buildMapTooLargeError } from '../map-failure.ts';
 import { ceilToGrid, floorToGrid, type GridBox } from './cell-grid.ts';
 import { CellClip, clipRings, getClipRoom, mayTouchCell, RING_START, type RingList, toCell } from './clip.ts';
 import { createPointTest } from './point-test.ts';
@@ -36,8 +36,8 @@ function toGridBox(polygon: PolygonRings): GridBox {
   return { west: floorToGrid(west), south: floorToGrid(south), east: ceilToGrid(east), north: ceilToGrid(north) };
 }
 
-const indivisibleError = () =>
-  tooLargeError(`a polygon has a part of more than ${MAX_PIECE_VERTICES} vertices that cannot be divided`);
+const buildIndivisibleError = () =>
+  buildMapTooLargeError(`a polygon has a part of more than ${MAX_PIECE_VERTICES} vertices that cannot be divided`);
 
 type Axis = 'x' | 'y';
 
@@ -125,7 +125,7 @@ class PolygonSplitter {
       if (highCount <= most) out.copyWithin(middle, from + room, from + room + highCount);
       return [this.#makeHalf(polygon, low, from, lowCount), this.#makeHalf(polygon, high, middle, highCount)];
     }
-    throw indivisibleError();
+    throw buildIndivisibleError();
   }
 
   #makeHalf(polygon: PolygonRings, box: GridBox, from: number, count: number): PendingCell {
@@ -143,7 +143,7 @@ class PolygonSplitter {
 
   /** Undefined outside of the polygon. */
   #makePiece(xy: Float64Array, { box, from, to }: PendingCell): Piece | undefined {
-    if (to - from > MAX_PIECE_VERTICES) throw indivisibleError();
+    if (to - from > MAX_PIECE_VERTICES) throw buildIndivisibleError();
     const rings = { xy, list: this.#list, from, to };
     const cell = toCell(box);
     const isInterior = !mayTouchCell(rings, cell);

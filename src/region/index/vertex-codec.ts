@@ -1,6 +1,6 @@
 /** Packs the rings of a piece without loss and unpacks them. */
 
-import { damagedError } from '../map-failure.ts';
+import { buildDamagedError } from '../map-failure.ts';
 import { RING_START, type RingList, VERTEX_MASK } from './clip.ts';
 
 /**
@@ -121,8 +121,8 @@ export function createVertexEncoder(): VertexEncoder {
   };
 }
 
-const blobLengthError = () => damagedError('a piece of the map ends at the wrong byte');
-const coordinateError = () => damagedError('a piece of the map holds what is no coordinate');
+const buildBlobLengthError = () => buildDamagedError('a piece of the map ends at the wrong byte');
+const buildCoordinateError = () => buildDamagedError('a piece of the map holds what is no coordinate');
 
 /** Reads `count` varints from `start` on into `out` and gives the position behind them; beyond the end every byte is 0. */
 function readVarints(bytes: Uint8Array, start: number, out: Float64Array, count: number): number {
@@ -163,13 +163,13 @@ class VertexDecoder {
     const start = readVarints(bytes, 0, this.#varints, 1);
     const rings = this.#varints[0] as number;
     if (!(rings <= Math.min(bytes.length, MAX_PIECE_VERTICES)))
-      throw damagedError('a piece of the map counts more rings than it holds');
+      throw buildDamagedError('a piece of the map counts more rings than it holds');
     this.#reserve(rings);
     const at = readVarints(bytes, start, this.#varints, rings);
     let vertices = 0;
     for (let i = 0; i < rings; i++) vertices += this.#varints[i] as number;
     if (!(vertices > 0 && vertices <= Math.min(bytes.length, MAX_PIECE_VERTICES)))
-      throw damagedError('a piece of the map counts more vertices than it holds');
+      throw buildDamagedError('a piece of the map counts more vertices than it holds');
     const lengths = this.#varints;
     this.#reserve(vertices);
     for (let i = 0; i < vertices; i++) this.#list[i] = i;
@@ -185,11 +185,11 @@ class VertexDecoder {
     const scale = bytes[start] as number;
     const doubles = scale === DOUBLE_SCALE ? vertices : 1;
     const stepsAt = start + 1 + doubles * 8;
-    if (stepsAt > bytes.length) throw blobLengthError();
+    if (stepsAt > bytes.length) throw buildBlobLengthError();
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     for (let i = 0; i < doubles; i++) {
       const value = view.getFloat64(start + 1 + i * 8, true);
-      if (!Number.isFinite(value)) throw coordinateError();
+      if (!Number.isFinite(value)) throw buildCoordinateError();
       xy[i * 2 + axis] = value;
     }
     const divisor = scaleDivisor(scale);
@@ -202,7 +202,7 @@ class VertexDecoder {
       xy[i * 2 + axis] = steps / divisor;
     }
     // A sum that was no number once stays none.
-    if (!Number.isFinite(steps)) throw coordinateError();
+    if (!Number.isFinite(steps)) throw buildCoordinateError();
     return end;
   }
 
@@ -210,7 +210,7 @@ class VertexDecoder {
     const { at, vertices } = this.#readRings(bytes);
     const end = this.#readAxis(bytes, this.#readAxis(bytes, at, 0, vertices), 1, vertices);
     // A blob is filled up to whole words.
-    if (end > bytes.length || bytes.length - end > 3) throw blobLengthError();
+    if (end > bytes.length || bytes.length - end > 3) throw buildBlobLengthError();
     return { xy: this.#xy, list: this.#list, from: 0, to: vertices };
   }
 }

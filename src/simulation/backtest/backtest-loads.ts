@@ -12,7 +12,7 @@ import {
   minutes,
   type Percentile,
 } from '../../domain/units.ts';
-import { findWholeRows, type RecordedSeries, TEACHING_DAYS, timeOfRow } from './recorded-series.ts';
+import { findWholeRows, getRowTime, type RecordedSeries, TEACHING_DAYS } from './recorded-series.ts';
 
 const repeatDaily = (time: LocalTime) => buildWeekTimes(() => time);
 
@@ -101,8 +101,8 @@ export function listJobs(
   const { goal } = load;
   const need = computeJobLength(load);
   if (goal === undefined || need === undefined || record.rows === 0) return [];
-  const start = Math.max(timeOfRow(record, 0) + days(TEACHING_DAYS), range.from ?? 0);
-  const last = Math.min(timeOfRow(record, record.rows - 1), range.to ?? Number.POSITIVE_INFINITY);
+  const start = Math.max(getRowTime(record, 0) + days(TEACHING_DAYS), range.from ?? 0);
+  const last = Math.min(getRowTime(record, record.rows - 1), range.to ?? Number.POSITIVE_INFINITY);
   const jobs: BacktestJob[] = [];
   for (let by = findNextDeadline(timezone, goal.by, start as Instant); by !== undefined && by <= last + 300_000; ) {
     const from =

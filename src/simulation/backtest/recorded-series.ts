@@ -31,7 +31,7 @@ export function buildRecordedSeries(series: Series): RecordedSeries {
   return { series, rows, valueSums, gapRows };
 }
 
-export const timeOfRow = ({ series }: RecordedSeries, row: number) => ((series.slots[row] ?? 0) * SLOT) as Instant;
+export const getRowTime = ({ series }: RecordedSeries, row: number) => ((series.slots[row] ?? 0) * SLOT) as Instant;
 
 /** The first row at or after an instant; `rows` when there is none. */
 export function findRowFrom({ series, rows }: RecordedSeries, at: Instant): number {
@@ -52,7 +52,8 @@ export function findWholeRows(
 ): { readonly first: number; readonly end: number } | undefined {
   const first = findRowFrom(record, from);
   const end = first + Math.round((to - from) / SLOT);
-  if (first >= record.rows || timeOfRow(record, first) !== from || end > (record.gapRows[first] ?? 0)) return undefined;
+  if (first >= record.rows || getRowTime(record, first) !== from || end > (record.gapRows[first] ?? 0))
+    return undefined;
   return { first, end };
 }
 
@@ -60,7 +61,7 @@ export function findWholeRows(
 export function sumWeight(record: RecordedSeries, from: number, to: number): number {
   const sumUpTo = (at: number) => {
     const row = findRowFrom(record, (Math.floor(at / SLOT) * SLOT) as Instant);
-    const start = row < record.rows ? timeOfRow(record, row) : Number.POSITIVE_INFINITY;
+    const start = row < record.rows ? getRowTime(record, row) : Number.POSITIVE_INFINITY;
     const part = start <= at ? ((at - start) / SLOT) * (record.series.values[row] ?? 0) : 0;
     return (record.valueSums[row] ?? 0) + part;
   };

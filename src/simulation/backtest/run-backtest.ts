@@ -17,7 +17,7 @@ import {
   type RunTotals,
   sumRuns,
 } from './counterfactual.ts';
-import { type RecordedSeries, timeOfRow } from './recorded-series.ts';
+import { getRowTime, type RecordedSeries } from './recorded-series.ts';
 import {
   type BacktestFeed,
   type BacktestFeedName,
@@ -200,7 +200,7 @@ function measureTrial(
       sumBy(totals, ({ weight }) => weight),
     ),
     deadlines: { met, missed: jobs.length - met },
-    starts: sumBy(jobs, (job) => countStarts(job, track, timeOfRow(record, 0))),
+    starts: sumBy(jobs, (job) => countStarts(job, track, getRowTime(record, 0))),
   };
 }
 
@@ -212,7 +212,7 @@ function measurePolicy(
 ): readonly BacktestResult[] {
   const world = buildCounterfactualWorld(test);
   const site = buildBacktestSite(test, test.loads);
-  const origin = timeOfRow(test.record, 0);
+  const origin = getRowTime(test.record, 0);
   const budgetViolations = findBudgetViolations(site, tracks);
   return test.loads.map((load, i) => {
     const track = tracks[i];

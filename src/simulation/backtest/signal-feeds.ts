@@ -17,14 +17,14 @@ import type { Forecast, LiveIndex } from '../../service/api/response-types.ts';
 import { buildSignalView } from '../../signal/freshness.ts';
 import { countRanks } from '../../signal/percentile-index.ts';
 import {
-  emptySignalData,
+  createSignalData,
   type SignalData,
   withForecast,
   withHistory,
   withLiveIndex,
 } from '../../signal/signal-store.ts';
 import type { Horizon, SignalView } from '../../signal/signal-view.ts';
-import { FORECAST_POINTS, type RecordedSeries, SLOT, SLOTS_PER_DAY, timeOfRow } from './recorded-series.ts';
+import { FORECAST_POINTS, getRowTime, type RecordedSeries, SLOT, SLOTS_PER_DAY } from './recorded-series.ts';
 
 /** Called once a slot, in order, with the row whose answer arrives; undefined while the service cannot be reached. */
 export type BacktestFeed = (row: number | undefined, now: ClockReading) => SignalView;
@@ -44,7 +44,7 @@ const recordedFields = {
 /** The forecast as it stood at a row. A record without forecasts tells its own slot as it was measured, like an exact nowcast. */
 function buildRecordedForecast(record: RecordedSeries, row: number): Forecast {
   const { forecasts, values } = record.series;
-  const generatedAt = timeOfRow(record, row);
+  const generatedAt = getRowTime(record, row);
   const points = [];
   for (let k = 0; k < FORECAST_POINTS; k++) {
     const value = forecasts[row * FORECAST_POINTS + k] ?? Number.NaN;
@@ -70,7 +70,7 @@ function buildRecordedIndex(record: RecordedSeries, row: number): LiveIndex {
   return {
     ...recordedFields,
     units: PERCENTILE_UNITS,
-    point: { at: timeOfRow(record, row), value: value as Percentile },
+    point: { at: getRowTime(record, row), value: value as Percentile },
   };
 }
 
@@ -86,14 +86,14 @@ function computeWeekMean({ series: { values } }: RecordedSeries, row: number, ah
 }
 
 function buildRecordedHistory(record: RecordedSeries, row: number) {
-  const points = row < 0 ? [] : [{ at: timeOfRow(record, row), value: record.series.values[row] ?? 0 }];
+  const points = row < 0 ? [] : [{ at: getRowTime(record, row), value: record.series.values[row] ?? 0 }];
   return { ...recordedFields, units: RATE_UNITS, points };
 }
 
 /** A view stays for `keptFor`, to be planned with once, while data are received each slot. */
 export function createBacktestFeed(name: BacktestFeedName, record: RecordedSeries, keptFor?: Duration): BacktestFeed {
   let kept: { readonly view: SignalView; readonly until: Instant } | undefined;
-  let signalData: SignalData = emptySignalData(RECORDED_REGION);
+  let signalData: SignalData = createSignalData(RECORDED_REGION);
   const receiveRow = (row: number, now: ClockReading): SignalData => {
     switch (name) {
       case 'forecast':

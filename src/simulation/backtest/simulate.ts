@@ -2,14 +2,14 @@
 
 import { decodeControlState, encodeControlState } from '../../agent/control-state-codec.ts';
 import type { ControlEvent, Site } from '../../control/control-types.ts';
-import { type ControlState, initialState, step } from '../../control/step.ts';
+import { type ControlState, createInitialState, step } from '../../control/step.ts';
 import { isRunning } from '../../domain/levels.ts';
 import type { Level } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import { days, type Instant, subtractDuration, type Uptime } from '../../domain/units.ts';
 import type { Basis, SignalView } from '../../signal/signal-view.ts';
 import type { BacktestFaults } from './backtest-faults.ts';
-import { findRowFrom, type RecordedSeries, timeOfRow } from './recorded-series.ts';
+import { findRowFrom, getRowTime, type RecordedSeries } from './recorded-series.ts';
 import type { BacktestFeed } from './signal-feeds.ts';
 
 /** One stretch of running for one reason. */
@@ -69,12 +69,12 @@ export function simulateSites(options: SimulationOptions): readonly (readonly Si
   const { record, feed, faults, onProgress } = options;
   const readClock = createFaultyClock(record, faults);
   const sites = options.sites.map((site) => ({
-    firstRow: findRowFrom(record, site.startFrom ?? timeOfRow(record, 0)),
-    core: createSimulatedCore(site, timeOfRow(record, 0), readClock),
+    firstRow: findRowFrom(record, site.startFrom ?? getRowTime(record, 0)),
+    core: createSimulatedCore(site, getRowTime(record, 0), readClock),
   }));
   let previous: SignalView | undefined;
   for (let row = 0; row < record.rows; row++) {
-    const at = timeOfRow(record, row);
+    const at = getRowTime(record, row);
     const isAfterGap = row === 0 || record.gapRows[row - 1] === row;
     const started = sites.filter(({ firstRow }) => firstRow <= row);
     for (const { firstRow, core } of started) {
@@ -94,7 +94,7 @@ export function simulateSites(options: SimulationOptions): readonly (readonly Si
 }
 
 const createFaultyClock = (record: RecordedSeries, faults: BacktestFaults) => {
-  const origin = timeOfRow(record, 0);
+  const origin = getRowTime(record, 0);
   return (at: number): ClockReading => ({
     wall: (at + faults.clockError(at as Instant)) as Instant,
     uptime: (at - origin) as Uptime,
@@ -119,7 +119,7 @@ function createSimulatedCore(
   readClock: (at: number) => ClockReading,
 ): SimulatedCore {
   const recorder = createTrackRecorder(site, origin, measureFrom);
-  let state: ControlState = initialState(site, undefined, false);
+  let state: ControlState = createInitialState(site, undefined, false);
   let wakeAt = Number.POSITIVE_INFINITY;
 
   const stepCore = (event: ControlEvent, at: number): void => {
@@ -140,7 +140,7 @@ function createSimulatedCore(
     tracks: recorder.tracks,
     startFresh(at) {
       recorder.recordRunTime(state, at);
-      state = initialState(site, undefined, false);
+      state = createInitialState(site, undefined, false);
       startWith(at, Object.fromEntries(site.loads.map(({ name, initialLevel }) => [name, initialLevel])));
     },
     restart(at) {
@@ -148,7 +148,7 @@ function createSimulatedCore(
       const levels = Object.fromEntries(state.loads.map(({ name, level }) => [name, level ?? 'off']));
       const read = decodeControlState(encodeControlState(state));
       if ('kind' in read) throw new Error(read.detail);
-      state = initialState(site, read, true);
+      state = createInitialState(site, read, true);
       startWith(at, levels);
     },
     runUntil(at) {
@@ -184,7 +184,7 @@ function createTrackRecorder({ loads }: Site, origin: Instant, measureFrom: Inst
         const { level, decision } = state.loads[i] ?? {};
         const basis = decision?.basis ?? 'fail-safe';
         if (length > 0) minutesByBasis[basis] = (minutesByBasis[basis] ?? 0) + length / 60_000;
-        if (isRunning(level)) appendRunInterval(runSpans, recordedUntil, at, decision?.priority === 7);
+        if (isRunning(level)) appendRunSpan(runSpans, recordedUntil, at, decision?.priority === 7);
       });
       recordedUntil = at;
     },
@@ -198,7 +198,7 @@ function createTrackRecorder({ loads }: Site, origin: Instant, measureFrom: Inst
   };
 }
 
-function appendRunInterval(runSpans: RunSpan[], from: number, to: number, planned: boolean): void {
+function appendRunSpan(runSpans: RunSpan[], from: number, to: number, planned: boolean): void {
   const previous = runSpans.at(-1);
   if (previous !== undefined && previous.to === from && previous.planned === planned)
     runSpans[runSpans.length - 1] = { ...previous, to: to as Instant };
