@@ -26,7 +26,7 @@ export interface SeriesModel {
   readonly units: string;
   readonly history: ValueHistory;
   readonly correction: ForecastCorrection;
-  /** The values expected when something was said last: computed when they are read first, which a backtest does for few forecasts. */
+  /** The values expected since the newest forecast or value: computed when they are first read, which a backtest does for few forecasts. */
   readonly expected?: () => ExpectedAhead;
 }
 
