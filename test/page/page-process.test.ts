@@ -1,4 +1,4 @@
-/** `gridtide page` as a process of its own: what hostile requests cost it in memory, and how it ends. */
+/** `gridtide page` as a process of its own: what hostile requests cost it in memory, how it ends, and whose login it names. */
 
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -6,6 +6,7 @@ import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { describeWithMosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { startProcess } from '../doubles/running-process.ts';
 import { stopAfterTest } from '../doubles/stop-after-test.ts';
 import { sendHostileRequests } from './hostile-requests.ts';
@@ -26,28 +27,56 @@ const CONFIG = [
   'loads: {car: {type: ev, output: {kind: dry-run}}}',
 ].join('\n');
 
+async function startPage(folder: string, lines: string, flags: readonly string[], words: readonly string[]) {
+  const config = join(folder, 'gridtide.yaml');
+  await writeFile(config, `${lines}\n`);
+  const args = ['page', '--config', config, '--state', join(folder, 'state'), '--listen', '127.0.0.1:0', ...words];
+  const page = stopAfterTest(startProcess(process.execPath, [...flags, MAIN, ...args]));
+  const port = Number(/:(\d+)\/$/.exec(await page.waitForLine(/^page: http/))?.[1]);
+  const readDocuments = () => fetch(`http://127.0.0.1:${port}/documents.json`);
+  return { page, port, readDocuments };
+}
+
+async function createFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'gridtide-page-'));
+  stopAfterTest({ stop: () => rm(folder, { recursive: true, force: true }) });
+  return folder;
+}
+
 const readMemory = (pid: number) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 
 it.skipIf(process.platform !== 'linux')(
   'stays small under hostile requests, answers on, and ends in order',
   async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gridtide-page-'));
-    stopAfterTest({ stop: () => rm(folder, { recursive: true, force: true }) });
-    const config = join(folder, 'gridtide.yaml');
-    await writeFile(config, `${CONFIG}\n`);
     const bare = stopAfterTest(
       startProcess(process.execPath, [...FLAGS, '-e', "console.log('up'); setInterval(() => {}, 1e6)"]),
     );
-    const args = ['page', '--config', config, '--state', join(folder, 'state'), '--listen', '127.0.0.1:0'];
-    const page = stopAfterTest(startProcess(process.execPath, [...FLAGS, MAIN, ...args]));
+    const { page, port, readDocuments } = await startPage(await createFolder(), CONFIG, FLAGS, []);
     await bare.waitForLine(/up/);
-    const port = Number(/:(\d+)\/$/.exec(await page.waitForLine(/^page: http/))?.[1]);
     const agent = new Agent({ keepAlive: true, maxSockets: 20 });
     stopAfterTest({ stop: async () => agent.destroy() });
     await sendHostileRequests(agent, port, REQUESTS);
     expect(readMemory(page.pid) - readMemory(bare.pid)).toBeLessThan(MOST_MEGABYTES_OVER_NODE);
-    expect((await fetch(`http://127.0.0.1:${port}/documents.json`)).status).toBe(200);
+    expect((await readDocuments()).status).toBe(200);
     expect(await page.terminate()).toBe(0);
   },
 );
+
+describeWithMosquitto('a login of the page that the broker refuses', () => {
+  it('is named by the option that gave it, not by the setting of the agent', async () => {
+    const broker = stopAfterTest(await startMosquitto({ lines: ['allow_anonymous false'] }));
+    const folder = await createFolder();
+    const login = join(folder, 'login');
+    await writeFile(login, 'page', { mode: 0o600 });
+    const words = ['--mqtt-username-file', login, '--mqtt-password-file', login];
+    const { readDocuments } = await startPage(folder, `${CONFIG}\nmqtt: {url: "${broker.url}"}`, [], words);
+    const readProblem = async () =>
+      ((await (await readDocuments()).json()) as { page: { problem: string } }).page.problem;
+    await expect
+      .poll(readProblem)
+      .toMatch(
+        /refused the user name or password \(\d+\); give or correct --mqtt-username-file and --mqtt-password-file$/,
+      );
+  });
+});

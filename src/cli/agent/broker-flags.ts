@@ -47,3 +47,11 @@ export const nameBrokerFlags = (cause: string, prefix: '--' | '--mqtt-'): string
       /a file named under mqtt (.*);.*/,
       `a file that an option names $1; check ${prefix}username-file, ${prefix}password-file and ${prefix}ca`,
     );
+
+/** Of the page, which connects to the agent's broker with a login of its own: `login` names its user name, then its password. */
+export const namePageLogin = (cause: string, login: readonly [string, string]): string =>
+  cause
+    .replace(/: MQTT is off( until one does)?;/, ';')
+    .replace(/mqtt\.usernameFile and mqtt\.passwordFile.*/, login.join(' and '))
+    .replace('usernameFile, passwordFile, ca, certificate', `${login.join(', ')}, mqtt.ca, mqtt.certificate`)
+    .replace(/ and key$/, ' and mqtt.key');

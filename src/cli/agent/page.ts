@@ -17,6 +17,7 @@ import { listenForPage, parseListenAddress } from '../shared/page-address.ts';
 import { locateProgramFile } from '../shared/program-files.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
 import { VERSION } from '../shared/version.ts';
+import { namePageLogin } from './broker-flags.ts';
 import { createUnstartedBroker } from './broker-link.ts';
 
 export const spec = {
@@ -71,6 +72,17 @@ async function applyBrokerLogin(
   return { ...config, mqtt: { ...mqtt, usernameFile: resolve(username), ...passwordFile } };
 }
 
+/** Names the login that `applyBrokerLogin` chose in why the link failed. */
+function createExplanation(
+  args: Arguments<keyof typeof spec.options>,
+  { CREDENTIALS_DIRECTORY: handedOver }: Terminal['env'],
+): (cause: string) => string {
+  if (args.text('mqtt-username-file') !== undefined)
+    return (cause) => namePageLogin(cause, ['--mqtt-username-file', '--mqtt-password-file']);
+  if (handedOver === undefined) return (cause) => cause;
+  return (cause) => namePageLogin(cause, ["the unit's page/mqtt-username", 'page/mqtt-password']);
+}
+
 export async function run(args: Arguments<keyof typeof spec.options>, terminal: Terminal): Promise<number> {
   keepYoungHeapSmall();
   const password = await readPassword(args.text('password-file'));
@@ -84,6 +96,7 @@ export async function run(args: Arguments<keyof typeof spec.options>, terminal: 
   const own = hostname().toLowerCase();
   const page = await createPage({
     ...{ config, version: VERSION, clock: createSystemClock(), filesDirectory: locateProgramFile('page') },
+    explain: createExplanation(args, terminal.env),
     disk: createSharedFileDisk(config.state),
     names: [own, `${own}.local`, ...args.all('host').map((name) => name.toLowerCase())],
     ...(broker && { broker }),
