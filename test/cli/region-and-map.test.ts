@@ -177,8 +177,8 @@ describe('map', () => {
 
   const wrong: readonly (readonly [readonly string[], number, string])[] = [
     [['import', 'a', 'b'], 2, 'expected one of update, import FILE, info'],
-    [['import', '/nowhere/map.json'], 1, '/nowhere/map.json: there is no such file'],
-    [['import', '/'], 1, ''],
+    [['import', '/nowhere/map.json'], 1, '/nowhere/map.json: there is no such file; name the file of a map'],
+    [['import', '/'], 1, '/: it is a directory; name the file of a map'],
     [['fetch'], 2, 'expected one of update, import FILE, info'],
     [['import'], 2, 'expected one of update, import FILE, info'],
     [['info', '--force'], 2, '--force is an option of update, import'],

@@ -124,7 +124,11 @@ loads: {car: {type: ev, output: {kind: dry-run}}}
     promisify(execFile)('tar', ['-czf', archive, '-C', directory, ...names]);
   //  archive                        is made by                                              the error
   const bad: readonly (readonly [string, () => Promise<unknown>, RegExp])[] = [
-    ['is not there', async () => {}, /house\.tar\.gz: there is no such file$/],
+    [
+      'is not there',
+      async () => {},
+      /house\.tar\.gz: there is no such file; name a file that gridtide state export made$/,
+    ],
     [
       'is no archive',
       () => writeFile(archive, 'x'),

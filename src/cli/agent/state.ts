@@ -174,7 +174,7 @@ async function readManifest(directory: string, archive: string): Promise<Manifes
 
 async function unpack(archive: string, directory: string): Promise<Manifest> {
   await lstat(archive).catch((error: unknown) => {
-    throw new JobError(`${archive}: ${explainReadError(error)}`);
+    throw new JobError(`${archive}: ${explainReadError(error)}; name a file that gridtide state export made`);
   });
   try {
     await runTar(['-xzf', archive, '-C', directory, '--no-same-owner', '--no-same-permissions']);

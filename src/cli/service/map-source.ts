@@ -95,6 +95,6 @@ export async function openMapSource(name: string, stdin: AsyncIterable<Uint8Arra
     const chunks = gunzipIfNeeded(readFileChunks(name));
     return total === undefined ? { chunks } : { chunks, total };
   } catch (error) {
-    throw new JobError(`${name}: ${explainReadError(error)}`);
+    throw new JobError(`${name}: ${explainReadError(error)}; name the file of a map, or - for the standard input`);
   }
 }
