@@ -77,7 +77,7 @@ export const TOPICS = {
     'loads/<load>/plan',
     'retained',
     'with each new plan, and when a forecast moves expected runs',
-    'the planned `runs` of the present job with `start`, `end` and `kw`, its deadline `by`, and when it was made; of a load without a goal the next runs `expected` if the rates come as forecast: `start` is null for one that runs already, `end` for one that lasts to the end of what the forecast ranks',
+    'the planned `runs` of the present job with `start`, `end` and `kw`, its deadline `by`, when it was made, and `refused`, a newer plan that was not worth the starts it adds (null: none was); of a load without a goal the next runs `expected` if the rates come as forecast: `start` is null for one that runs already, `end` for one that lasts to the end of what the forecast ranks',
   ),
   health: row(
     'health',
