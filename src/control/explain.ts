@@ -174,7 +174,7 @@ function formatMoneyPart({ money, job, why }: Decision): string {
   if (money?.expected === undefined || job === undefined || why === 'goal-done') return '';
   const { cost, kg, currency } = money.expected;
   const spent = money.spent === undefined || money.spent === 0 ? '' : `${formatMoney(money.spent, currency)} so far, `;
-  return `${spent}still to come ${formatMoney(cost, currency)}${kg === undefined ? '' : ` and ${kg.toFixed(1)} kg CO2`}`;
+  return `${spent}the rest costs ${formatMoney(cost, currency)}${kg === undefined ? '' : ` and emits ${kg.toFixed(1)} kg CO2`}`;
 }
 
 /** What a newer plan would have saved with the starts it adds. */

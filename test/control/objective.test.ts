@@ -81,7 +81,7 @@ describe('a car that needs 4 h by 07:00, clean at 20-22, cheap from 23 on', () =
   it('says what the job has cost and will', () => {
     const bench = plug({ objective: 'price' });
     expect(explainDecision(bench.decision('car'), ZONE)).toBe(
-      '0.5 USD/kWh: waiting for cheaper hours; waits until Thu 01:00; 0 min of 4 h by Thu 07:00; still to come 8.64 USD and 6.5 kg CO2',
+      '0.5 USD/kWh: waiting for cheaper hours; waits until Thu 01:00; 0 min of 4 h by Thu 07:00; the rest costs 8.64 USD and emits 6.5 kg CO2',
     );
     bench.runUntil(instantFrom('2026-06-04T10:00:00Z'));
     bench.send({ kind: 'tick' });
