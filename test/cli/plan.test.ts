@@ -292,7 +292,7 @@ loads:
     expect([out, err]).toEqual([expect.stringMatching(`; no running agent is seen from here: ${stop}\n$`), '']);
   });
 
-  it('tells by how much the loads together cost more than each alone would', () => {
+  it('tells by how much the loads together cost more than each alone would, and does not deny an agent that is seen', () => {
     const one = {
       load: 'car',
       by: '2026-06-04T14:00:00+00:00',
@@ -309,12 +309,17 @@ loads:
       feasible: true,
       shortfallMinutes: 0,
     };
-    expect(formatRunningPlans({ loads: [one], timezone: 'America/Los_Angeles' })).toBe(
+    const plans = { timezone: 'America/Los_Angeles', isAgentSeen: true };
+    expect(formatRunningPlans({ loads: [one], ...plans })).toBe(
       `times in America/Los_Angeles
 car: 30m of 4h by 2026-06-04 07:00
   2026-06-04 01:00    3h30m  7.2 kW
   5.00 kg CO2 still to come; the loads together cost 3.1 % more than if each had the power budget to itself
 `,
+    );
+    // The agent may run in virtual time, for which the clock of this machine says nothing.
+    expect(formatRunningPlans({ loads: [{ ...one, isPast: true }], ...plans })).toMatch(
+      /by the clock of this machine the deadline .* 07:00 has passed; .*: the running agent follows a clock of its own/,
     );
   });
 

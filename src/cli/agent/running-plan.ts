@@ -32,13 +32,15 @@ interface RunningPlan extends Omit<PlanResult, 'emissions' | 'bill'> {
   readonly gapToBound: number;
   /** The deadline forces the load to run until done. */
   readonly mustRun: boolean;
-  /** The deadline has passed, and no agent has run since. */
+  /** By the clock of this machine the deadline has passed. */
   readonly isPast: boolean;
 }
 
 export interface RunningPlans {
   readonly loads: readonly RunningPlan[];
   readonly timezone: string;
+  /** An agent runs on the saved state, perhaps by another clock than this machine's. */
+  readonly isAgentSeen: boolean;
 }
 
 /** The plans of all loads that have a job, as last saved. Throws `JobError` when no agent has saved any. */
@@ -56,7 +58,8 @@ export async function readRunningPlans(args: Arguments, terminal: Terminal, now:
     throw new JobError(
       `${config.state} has no plan because no agent has run with this state directory; name that of the running agent with --state DIR, or start one with gridtide run`,
     );
-  if ((await findOtherAgent(disk)) === undefined)
+  const isAgentSeen = (await findOtherAgent(disk)) !== undefined;
+  if (!isAgentSeen)
     terminal.err(
       `no running agent of ${config.state} is seen from here: no load follows this plan, unless one runs in a container or hidden from this user; start one with gridtide run\n`,
     );
@@ -67,7 +70,7 @@ export async function readRunningPlans(args: Arguments, terminal: Terminal, now:
     const state = control.state.loads.find(({ name }) => name === load.name);
     return state?.job === undefined ? [] : [buildRunningPlan({ load, state, job: state.job, horizon, now })];
   });
-  return { loads, timezone: config.place.timezone };
+  return { loads, timezone: config.place.timezone, isAgentSeen };
 }
 
 interface SavedLoad {
@@ -113,9 +116,11 @@ function buildBill({ powerKw }: LoadConfig, { plan }: LoadState, { bill }: Saved
 
 const roundToCents = (value: number) => Math.round(value * 100) / 100;
 
-function formatPlanEnd(plan: RunningPlan, local: (time: string) => string): string {
+function formatPlanEnd(plan: RunningPlan, isAgentSeen: boolean, local: (time: string) => string): string {
   const { by, madeAt, isPast, feasible, shortfallMinutes, emissions, gapToBound, bill } = plan;
   const { value, units } = emissions;
+  if (isPast && isAgentSeen)
+    return `by the clock of this machine the deadline ${local(by)} has passed; this plan is from ${local(madeAt)}: the running agent follows a clock of its own (gridtide run --now), or has not saved a newer one yet`;
   if (isPast)
     return `the deadline ${local(by)} has passed and this plan is from ${local(madeAt)}: no agent has run since; start one with gridtide run`;
   if (!feasible) return `${formatDuration(minutes(shortfallMinutes))} will be missing`;
@@ -129,7 +134,7 @@ function formatPlanEnd(plan: RunningPlan, local: (time: string) => string): stri
 }
 
 /** One block of lines per load. */
-export function formatRunningPlans({ loads, timezone }: RunningPlans): string {
+export function formatRunningPlans({ loads, timezone, isAgentSeen }: RunningPlans): string {
   if (loads.length === 0) return 'no load has a job\n';
   const local = (time: string) => formatLocalDateTime(timezone, Date.parse(time) as Instant);
   const blocks = loads.map((plan) => {
@@ -139,7 +144,7 @@ export function formatRunningPlans({ loads, timezone }: RunningPlans): string {
     const lines = slots.map(
       ({ start, minutes: length, kw }) => `  ${local(start)}  ${formatDuration(minutes(length)).padStart(7)}  ${kw} kW`,
     );
-    return [head, ...lines, `  ${formatPlanEnd(plan, local)}`].join('\n');
+    return [head, ...lines, `  ${formatPlanEnd(plan, isAgentSeen, local)}`].join('\n');
   });
   return `times in ${timezone}\n${blocks.join('\n')}\n`;
 }
