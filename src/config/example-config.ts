@@ -13,7 +13,7 @@ import {
 
 /** The content of the file. */
 export type ConfigTree = { readonly [key: string]: ConfigTreeValue };
-export type ConfigTreeValue = string | number | boolean | readonly (number | string)[] | ConfigTree;
+export type ConfigTreeValue = string | number | boolean | readonly (number | string | ConfigTree)[] | ConfigTree;
 
 const isConfigTree = (value: ConfigTreeValue | undefined): value is ConfigTree =>
   typeof value === 'object' && !Array.isArray(value);
@@ -29,7 +29,9 @@ function formatValue(value: ConfigTreeValue): string {
     return `{${Object.entries(value)
       .map(([key, part]) => `${key}: ${formatValue(part)}`)
       .join(', ')}}`;
-  return Array.isArray(value) ? `[${value.join(', ')}]` : String(value);
+  return Array.isArray(value)
+    ? `[${value.map((part) => (isConfigTree(part) ? formatValue(part) : part)).join(', ')}]`
+    : String(value);
 }
 
 const isInline = (key: string) => ['output', 'goal', 'place'].includes(key);

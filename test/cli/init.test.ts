@@ -181,6 +181,34 @@ describe('with answers', () => {
     ]);
   });
 
+  it('asks for two devices on MQTT as the contacts of a heat pump, each with its channel', async () => {
+    const contacts = ['shelly-gen2', 'shellyplus2pm-1a2b', '0', 'shelly-gen2', 'shellyplus2pm-1a2b', '1'];
+    const answers = [
+      ...HOUSE,
+      '',
+      'heating',
+      'heat-pump',
+      'sg-ready-by-mqtt',
+      'mqtt://localhost',
+      '',
+      ...contacts,
+      '',
+      '',
+      '',
+    ];
+    const { said: printed } = await init(['--output', file], typed(answers));
+    expect(printed).toContain('a device on MQTT needs a broker, and none was given');
+    expect((await configWritten()).loads.map(({ output }) => output)).toMatchObject([
+      {
+        kind: 'sg-ready',
+        switches: [
+          { commandTopic: 'shellyplus2pm-1a2b/command/switch:0' },
+          { commandTopic: 'shellyplus2pm-1a2b/command/switch:1' },
+        ],
+      },
+    ]);
+  });
+
   it('asks for an entity of Home Assistant and for addresses, and takes plain HTTP by that answer', async () => {
     const number = ['ev', 'home-assistant', 'http://ha.local:8123', '', 'token-4711', 'car', 'number.car'];
     const second = ['tank', 'home-assistant', 'https://ha.local', '', 'switch.tank', '', ''];

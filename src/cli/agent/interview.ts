@@ -146,26 +146,34 @@ interface HouseQuestions {
   askToken(): Promise<string>;
 }
 
+/** The answer that stands for `sg-ready` with two devices on MQTT in place of GPIO lines. */
+const SG_READY_BY_MQTT = 'sg-ready-by-mqtt';
+
+/** A device on MQTT; of one with several relays the channel too, where `hasChannel` asks for it. */
+async function askDevice(ask: Prompt['ask'], what: string, hasChannel: boolean): Promise<ConfigTree> {
+  const rows = findOutputRows('mqtt');
+  const text = `${what} (${presetNames.join(', ')})`;
+  const preset = await ask({ text, kind: enumType(...presetNames), fallback: 'switch' });
+  const known = presetNames.find((one) => one === preset) ?? 'switch';
+  const topicText = `Its topic, such as ${presets[known].topic}`;
+  const topic = await ask({ text: topicText, kind: rows.topic?.valueType ?? nameType });
+  const channelText = 'Its channel, of a device with several relays';
+  const channelKind = rows.channel?.valueType ?? nameType;
+  const channel = hasChannel ? await ask({ text: channelText, kind: channelKind, isOptional: true }) : undefined;
+  return dropUndefined({ preset, topic, channel });
+}
+
 async function askOutput({ ask }: Prompt, { requireBroker, askToken }: HouseQuestions): Promise<ConfigTree> {
-  const kinds = ['dry-run', 'relay', 'sg-ready', 'mqtt', 'home-assistant', 'http'];
+  const kinds = ['dry-run', 'relay', 'sg-ready', SG_READY_BY_MQTT, 'mqtt', 'home-assistant', 'http'];
   const kind = String(
     await ask({ text: `How is it switched (${kinds.join(', ')})`, kind: enumType(...kinds), fallback: 'dry-run' }),
   );
   const rows = findOutputRows(kind);
-  if (kind === 'mqtt') {
-    await requireBroker();
-    const preset = await ask({
-      text: `Device (${presetNames.join(', ')})`,
-      kind: enumType(...presetNames),
-      fallback: 'switch',
-    });
-    const known = presetNames.find((one) => one === preset) ?? 'switch';
-    const topic = rows.topic?.valueType ?? nameType;
-    return dropUndefined({
-      kind,
-      preset,
-      topic: await ask({ text: `Its topic, such as ${presets[known].topic}`, kind: topic }),
-    });
+  if (kind === 'mqtt' || kind === SG_READY_BY_MQTT) await requireBroker();
+  if (kind === 'mqtt') return { kind, ...(await askDevice(ask, 'Device', false)) };
+  if (kind === SG_READY_BY_MQTT) {
+    const contactA = await askDevice(ask, 'Device at contact A', true);
+    return { kind: 'sg-ready', switches: [contactA, await askDevice(ask, 'Device at contact B', true)] };
   }
   if (kind === 'home-assistant') return askEntity(ask, rows, askToken);
   if (kind === 'http') return askAddresses(ask, rows);
