@@ -131,7 +131,8 @@ async function main(argv: readonly string[]): Promise<number> {
   let isInterrupted = false;
   process.once('SIGTERM', () => stop.abort());
   let isHungUp = false;
-  process.once('SIGHUP', () => {
+  // The shell passes its own on and the system sends another: a second one must not cut the end short.
+  process.on('SIGHUP', () => {
     isHungUp = true;
     stop.abort();
   });
@@ -161,7 +162,7 @@ async function main(argv: readonly string[]): Promise<number> {
   // A stream reports its failure a tick after the write.
   await new Promise((resume) => setImmediate(resume));
   // Without its terminal Node would abort when it exits by itself.
-  if (isHungUp) process.kill(process.pid, 'SIGHUP');
+  if (isHungUp) process.removeAllListeners('SIGHUP').kill(process.pid, 'SIGHUP');
   if (outputError === undefined || outputError === 'EPIPE') return code;
   terminal.err(`gridtide ${name}: the output is incomplete (${outputError}); make room or print elsewhere\n`);
   return code === 0 ? 1 : code;
