@@ -1,7 +1,6 @@
-/** The outputs of all loads: opens them, forwards their reports and sets their final levels at a stop. */
+/** The outputs of all loads: opens them and forwards their reports. */
 
 import type { Config } from '../config/config.ts';
-import { formatMayRun } from '../domain/levels.ts';
 import type { Level, LoadConfig } from '../domain/load-types.ts';
 import type { Broker, BrokerWill, Clock, GpioLines, Log } from '../domain/ports.ts';
 import { createDeviceLease } from '../mqtt/device-lease.ts';
@@ -15,6 +14,7 @@ import {
   type OutputFailure,
 } from '../outputs/output.ts';
 import type { Problems } from './problems.ts';
+import { applyStopLevels, type LoadOutput } from './stop-levels.ts';
 
 export interface LoadOutputsParts extends Pick<CreateOutputParts, 'web'> {
   readonly config: Config;
@@ -91,19 +91,7 @@ export function createLoadOutputs(parts: LoadOutputsParts): LoadOutputs {
     // Side by side: a device that is slow to report its state delays no other load.
     open: async () => void (await Promise.all(outputs.map(openOutput))),
     reportFault,
-    async applyStopLevels(onApplied) {
-      const switched = outputs.filter(({ load }) => load.onStop !== 'hold' && !load.observeOnly);
-      const results = await Promise.all(
-        switched.map(async (one) => {
-          const released = await releaseDevice(one, parts.log);
-          if (released !== false) return released === true;
-          const isApplied = await applyStopLevel(one, parts.log);
-          if (isApplied) onApplied(one.load.name, one.load.failSafe);
-          return isApplied;
-        }),
-      );
-      return results.every((isApplied) => isApplied);
-    },
+    applyStopLevels: (onApplied) => applyStopLevels(outputs, parts.log, onApplied),
     async close() {
       await Promise.all(outputs.map(({ output }) => output.close()));
     },
@@ -123,29 +111,9 @@ function createFoundLoads() {
   };
 }
 
-async function applyStopLevel({ load: { name, failSafe }, output }: LoadOutput, log: Log): Promise<boolean> {
-  const failure = await output.apply(failSafe);
-  if (failure === undefined) log('info', `load ${name} is left at its fail-safe level ${formatMayRun(failSafe)}`);
-  else log('warn', `load ${name} did not take its fail-safe level ${failSafe}: ${failure.detail}`);
-  return failure === undefined;
-}
-
-/** A device that follows rules of its own is left to them, without a level forced on it first. */
-async function releaseDevice({ load: { name }, output }: LoadOutput, log: Log): Promise<boolean | OutputFailure> {
-  const released = await output.release();
-  if (released === true) log('info', `load ${name} is left to the rules of its device, which may let it run`);
-  else if (released !== false) log('warn', `load ${name} was not left to the rules of its device: ${released.detail}`);
-  return released;
-}
-
 function raiseFailure(problems: Problems, subject: string, load: string, failure: OutputFailure | undefined): void {
   if (failure === undefined) problems.resolve(subject);
   else problems.raise(subject, `load ${load}: ${failure.detail}`);
-}
-
-interface LoadOutput {
-  readonly load: LoadConfig;
-  readonly output: Output;
 }
 
 const createOutputs = ({
