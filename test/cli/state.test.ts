@@ -159,6 +159,16 @@ loads: {car: {type: ev, output: {kind: dry-run}}}
       },
       /names "\.\.\/x" as settings, which it does not hold; export it again$/,
     ],
+    ...['{"files": {"x": "00"}, "settings": {"x": ["gridtide.yaml"]}}', '{"files": null}'].map(
+      (manifest): (typeof bad)[number] => [
+        `has the list ${manifest}`,
+        async () => {
+          await writeFile(join(from, 'state-manifest.json'), manifest);
+          await pack(from, 'state-manifest.json');
+        },
+        /is damaged: its state-manifest.json has another form; make it with gridtide state export$/,
+      ],
+    ),
     [
       'holds a link',
       async () => {

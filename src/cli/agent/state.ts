@@ -150,12 +150,17 @@ async function exportState(args: Arguments<Row>, terminal: Terminal): Promise<nu
   return 0;
 }
 
+const isTextByName = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string');
+
 /** Throws `JobError` unless every listed file, and no other, is there and whole. */
 async function readManifest(directory: string, archive: string): Promise<Manifest> {
   const text = await readFile(join(directory, MANIFEST), 'utf8').catch(() => undefined);
   if (text === undefined)
     throw new JobError(`${archive} is no whole state: it lacks ${MANIFEST}; make it with gridtide state export`);
   const manifest = JSON.parse(text) as Manifest;
+  if (!isTextByName(manifest.files) || !isTextByName(manifest.settings ?? {}))
+    throw new JobError(`${archive} is damaged: its ${MANIFEST} has another form; make it with gridtide state export`);
   for (const name of Object.keys(manifest.settings ?? {}))
     if (!Object.hasOwn(manifest.files, name))
       throw new JobError(`${archive} names "${name}" as settings, which it does not hold; export it again`);
