@@ -9,8 +9,11 @@ import type { PingTimer } from './ping-timer.ts';
 
 export type MqttVersion = 5 | 4;
 
-/** A pulled cable is noticed by the broker after one and a half of it, here after two at most. */
-const KEEPALIVE = seconds(20);
+/**
+ * A pulled cable is noticed by the broker after one and a half of it, here after two at most. Not 20 s: mosquitto looks every five
+ * seconds, and with the delay of the will a device was free after 36.
+ */
+const KEEPALIVE = seconds(18);
 const CONNECT_TIMEOUT = seconds(10);
 /** Largest packet accepted; a broker of version 5 learns of it. */
 const MAX_PACKET = 65_536;

@@ -35,6 +35,8 @@ const program = bundleAgentForTests();
 /** Seconds of the broker's clock. */
 const FREE_WITHIN = 3;
 const FREE_AFTER_CUT = 35;
+/** After how many seconds without a word mosquitto may look at a link again, and how long its last will of one second may take. */
+const BROKER_LATENESS = 5 + 2;
 /** The nightly run asks for 100 and 10. */
 const KILLS = Number(process.env.GRIDTIDE_DEVICE_KILLS ?? 1);
 const CUTS = Number(process.env.GRIDTIDE_DEVICE_CUTS ?? 1);
@@ -234,7 +236,10 @@ describeWithMosquitto('a device whose agent is gone', () => {
       const times = await repeatSideBySide(CUTS, async () => {
         const mosquitto = stopAfterTest(await startMosquitto());
         const charger = await startScriptedCharger(mosquitto.url);
+        const connected = mosquitto.nextLogLine(/as gridtide-cellar-release.* k\d+\)/);
         const { wire } = await startSwitchedOff(mosquitto.port);
+        const keepalive = Number(/ k(\d+)\)/.exec(await connected)?.[1]);
+        expect(1.5 * keepalive + BROKER_LATENESS).toBeLessThanOrEqual(FREE_AFTER_CUT);
         const spy = stopAfterTest(await startMqttSpy(mosquitto.url, {}, [`${CHARGER}/frc/set`, DEADLINE_TOPIC]));
         const deadline = await setBrokerDeadline(mosquitto.url, FREE_AFTER_CUT);
         const from = performance.now();
