@@ -1,6 +1,7 @@
 /** Erases at the broker what this agent published under the name that it had before its `device` was changed. */
 
 import type { Broker } from '../domain/ports.ts';
+import { NAME_PATTERN } from '../domain/text-format.ts';
 import { formatCount } from '../domain/units.ts';
 import { type Erasure, erasePublished } from '../mqtt/erase-published.ts';
 import { findOldLoadTopics } from '../mqtt/remove-old.ts';
@@ -18,7 +19,7 @@ export async function eraseEarlierName(
 ): Promise<void> {
   const name = new TextDecoder().decode((await store.load(DOCUMENT))?.bytes);
   if (name === config.device) return;
-  if (/^[a-z0-9_-]{1,64}$/.test(name)) {
+  if (NAME_PATTERN.test(name)) {
     const earlier = { ...config, device: name };
     // The claims of devices that are still in use pass to the new name by themselves.
     const erasure = await erasePublished(broker, earlier, () => findOldLoadTopics(broker, earlier));

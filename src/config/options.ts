@@ -2,7 +2,7 @@
 
 import type { Goal, Level, LoadType, MqttOutputConfig, Objective, OutputConfig } from '../domain/load-types.ts';
 import { RATE_UNIT_NAMES } from '../domain/rate-units.ts';
-import { buildWeekTimes } from '../domain/text-format.ts';
+import { buildWeekTimes, NAME_PATTERN } from '../domain/text-format.ts';
 import { days, hours, minutes } from '../domain/units.ts';
 import { buildMqttOutput, presetNames } from './presets.ts';
 import { buildSectionSchema, isRawMap, readSection, sectionType, sectionVariantsType } from './read-section.ts';
@@ -34,7 +34,6 @@ import {
   kilowattsType,
   latitudeType,
   longitudeType,
-  NAME_PATTERN,
   nameType,
   needType,
   pairType,

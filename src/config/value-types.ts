@@ -11,6 +11,7 @@ import {
   LOCAL_TIME_PATTERN,
   LOCAL_WINDOW_PATTERN,
   MONTH_KEY_PATTERN,
+  NAME_PATTERN,
   parseLocalTime,
   parseLocalWindow,
   parseMonths,
@@ -146,8 +147,6 @@ export function enumType<const T extends string>(...words: readonly T[]): ValueT
   };
 }
 
-/** Names become topics, file names and identifiers: an alphabet that needs no quoting anywhere. */
-export const NAME_PATTERN = /^[a-z0-9_-]{1,64}$/;
 export const nameType: ValueType<string> = createValueType(
   'a name of 1 to 64 small letters a-z, digits, _ and -',
   { type: 'string', pattern: NAME_PATTERN.source },

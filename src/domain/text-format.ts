@@ -2,6 +2,8 @@
 
 import type { LocalTime, LocalWindow, WeekTimes } from './load-types.ts';
 
+/** Names become topics, file names and identifiers: an alphabet that needs no quoting anywhere. */
+export const NAME_PATTERN = /^[a-z0-9_-]{1,64}$/;
 export const LOCAL_TIME_PATTERN = /^([01]?\d|2[0-3]):([0-5]\d)$/;
 export const LOCAL_WINDOW_PATTERN = /^((?:[01]?\d|2[0-3]):[0-5]\d)\s*-\s*((?:[01]?\d|2[0-3]):[0-5]\d)$/;
 export const WEEKDAY_KEYS: readonly string[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];

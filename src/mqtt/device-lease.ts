@@ -1,13 +1,14 @@
 /** Ensures that only one agent of a broker commands an MQTT device: a retained claim under its command topic, valid while its agent lives. */
 
 import type { Broker, BrokerMessage } from '../domain/ports.ts';
+import { NAME_PATTERN } from '../domain/text-format.ts';
 import type { DeviceLease } from '../outputs/output.ts';
 import { buildLeaseTopic, buildTopics } from './topics.ts';
 
 /** Names are of the safe alphabet; anything else on the claim topic is no claim. */
 const parseHolder = ({ payload }: BrokerMessage): string | undefined => {
   const text = payload.byteLength > 64 ? '' : new TextDecoder().decode(payload);
-  return /^[a-z0-9_-]{1,64}$/.test(text) ? text : undefined;
+  return NAME_PATTERN.test(text) ? text : undefined;
 };
 
 /** The broker answers a second subscription after it has sent the stored message of the first. */

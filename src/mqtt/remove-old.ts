@@ -3,6 +3,7 @@
 import type { Config } from '../config/config.ts';
 import { listMqttDevices } from '../domain/levels.ts';
 import type { Broker, BrokerMessage } from '../domain/ports.ts';
+import { NAME_PATTERN } from '../domain/text-format.ts';
 import {
   buildDiscoveryTopic,
   buildRemovedEntities,
@@ -49,7 +50,7 @@ export async function removeOldLoads(broker: Broker, config: Config): Promise<vo
   for (const topic of await findOldLoadTopics(broker, config)) await broker.publish(topic, '', { retain: true });
 }
 
-const isLoadName = (name: unknown): name is string => typeof name === 'string' && /^[a-z0-9_-]{1,64}$/.test(name);
+const isLoadName = (name: unknown): name is string => typeof name === 'string' && NAME_PATTERN.test(name);
 
 /** Another agent's claim of the device stays. */
 async function findOwnClaim(broker: Broker, { device }: Config, commandTopic: string): Promise<string | undefined> {

@@ -74,8 +74,8 @@ export interface ReferenceOptions {
 
 export interface ReferenceService {
   /**
-   * Port 0 or none: any free one. Rejects for a host off loopback without TLS, when host or port cannot be opened, and once it listens.
-   * A second call while the first is under way is not refused: wait for each.
+   * Port 0 or none: any free one. Rejects where the host is off loopback without TLS, where host or port cannot be opened, and where the
+   * service listens already; a second call before the first has resolved is not refused.
    */
   listen(at?: { readonly host?: string; readonly port?: number }): Promise<{ readonly url: string }>;
   /** Ends listening and every connection; may be called twice. */
@@ -218,7 +218,7 @@ function createListener(service: ServiceParts, { clock, activeFaults, onError, o
   };
 }
 
-/** Makes the service; nothing listens yet. Rejects when a series or the data directory cannot be read. */
+/** Makes the service; nothing listens yet. Rejects when a series, the data directory or a PEM text cannot be read. */
 export async function createReferenceService(options: ReferenceOptions): Promise<ReferenceService> {
   const { files, units } = options.series ?? { files: [] };
   const series = files.length === 0 ? undefined : await readSeries(files, units);

@@ -95,12 +95,18 @@ function createMapWorld() {
   };
 }
 
+/** A broker that stores the first map, and the relay that has published it. */
+async function startPublishedMap(turn: number) {
+  const world = createMapWorld();
+  const relay = world.startRelay(turn);
+  await world.pass(hours(1));
+  await world.awaitMap('map-1');
+  return { world, relay };
+}
+
 describe('the map of a relay', () => {
   it('comes in signed pieces below 48 kB, and is the same text', async () => {
-    const world = createMapWorld();
-    world.startRelay(0);
-    await world.pass(hours(1));
-    await world.awaitMap('map-1');
+    const { world } = await startPublishedMap(0);
     expect(world.bus.retained.size).toBe(4);
     expect(Math.max(...[...world.bus.retained.values()].map(({ length }) => length))).toBeLessThanOrEqual(MAX_MESSAGE);
     const map = await world.read();
@@ -111,10 +117,7 @@ describe('the map of a relay', () => {
   });
 
   it('costs the service one download for two relays, and one question a week', async () => {
-    const world = createMapWorld();
-    world.startRelay(0);
-    await world.pass(hours(1));
-    await world.awaitMap('map-1');
+    const { world } = await startPublishedMap(0);
     world.startRelay(0.5);
     await world.pass(days(6));
     expect(world.service).toMatchObject({ asked: 1, sent: 1 });
@@ -123,10 +126,7 @@ describe('the map of a relay', () => {
   });
 
   it('is replaced whole by a smaller one', async () => {
-    const world = createMapWorld();
-    world.startRelay(0);
-    await world.pass(hours(1));
-    await world.awaitMap('map-1');
+    const { world } = await startPublishedMap(0);
     Object.assign(world.service, { text: buildText(20_000), version: 'map-2' });
     await world.pass(days(8));
     await world.awaitMap('map-2');
@@ -135,10 +135,7 @@ describe('the map of a relay', () => {
   });
 
   it('is published again, pieces and all, after a broker has come back without what it stored', async () => {
-    const world = createMapWorld();
-    world.startRelay(0.5);
-    await world.pass(hours(1));
-    await world.awaitMap('map-1');
+    const { world } = await startPublishedMap(0.5);
     world.bus.restart();
     expect(world.bus.retained.size).toBe(0);
     await world.pass(minutes(1));
@@ -148,10 +145,7 @@ describe('the map of a relay', () => {
   });
 
   it('is not asked for again after a broker has come back with what it stored', async () => {
-    const world = createMapWorld();
-    const relay = world.startRelay(0.5);
-    await world.pass(hours(1));
-    await world.awaitMap('map-1');
+    const { world, relay } = await startPublishedMap(0.5);
     relay.link.setOnline(false);
     await world.pass(minutes(10));
     relay.link.setOnline(true);
@@ -166,10 +160,7 @@ describe('the map of a relay', () => {
     ['lost', ''],
     ['overwritten', 'hello'],
   ])('is published again within two hours after one piece alone was %s', async (_, payload) => {
-    const world = createMapWorld();
-    world.startRelay(0.5);
-    await world.pass(hours(1));
-    await world.awaitMap('map-1');
+    const { world } = await startPublishedMap(0.5);
     world.bus.publish(PIECE, payload);
     await world.pass(hours(2));
     await expect.poll(() => world.logLines).toEqual([PUBLISHED, LOST, PUBLISHED]);
@@ -179,10 +170,7 @@ describe('the map of a relay', () => {
   });
 
   it('is published again where the broker has come back without one piece', async () => {
-    const world = createMapWorld();
-    const relay = world.startRelay(0.5);
-    await world.pass(hours(1));
-    await world.awaitMap('map-1');
+    const { world, relay } = await startPublishedMap(0.5);
     relay.link.setOnline(false);
     world.bus.publish(PIECE, '');
     relay.link.setOnline(true);
@@ -210,10 +198,7 @@ describe('the map of a relay', () => {
     ],
   ];
   it.each(rows)('%s ends the reading in one sentence', async (_, change, sentence) => {
-    const world = createMapWorld();
-    const relay = world.startRelay(0);
-    await world.pass(hours(1));
-    await world.awaitMap('map-1');
+    const { world, relay } = await startPublishedMap(0);
     // It would publish the map again.
     relay.stop();
     change(world);
@@ -230,10 +215,7 @@ describe('the map of a relay', () => {
   });
 
   it('leaves no link behind where the import ends before it reads', async () => {
-    const world = createMapWorld();
-    world.startRelay(0);
-    await world.pass(hours(1));
-    await world.awaitMap('map-1');
+    const { world } = await startPublishedMap(0);
     expect(await world.read()).toHaveProperty('chunks');
     expect(world.links.open).toBe(0);
   });
@@ -254,10 +236,7 @@ describe('the map of a relay', () => {
   });
 
   it('is no longer read once the agent stops', async () => {
-    const world = createMapWorld();
-    world.startRelay(0);
-    await world.pass(hours(1));
-    await world.awaitMap('map-1');
+    const { world } = await startPublishedMap(0);
     world.bus.publish(PIECE, '');
     const house = world.createHouse();
     const outcome = await house.map({ signalType: TYPE });
@@ -270,10 +249,7 @@ describe('the map of a relay', () => {
   });
 
   it('comes from the own account at the next try where a piece of it failed', async () => {
-    const world = createMapWorld();
-    world.startRelay(0);
-    await world.pass(hours(1));
-    await world.awaitMap('map-1');
+    const { world } = await startPublishedMap(0);
     spoil(world, PIECE, flip);
     const chunks = (async function* () {
       yield new TextEncoder().encode('the map of the account');

@@ -32,8 +32,7 @@ describe.skipIf(!isRigReady())('lines of the character device, without /sys/clas
     run = await boot();
   }, 700_000);
 
-  const driven = (name: string) =>
-    formatSteps(run.eventsOf(name)).map((step) => step.replace(/^\d+/, (n) => `${Number(n) - HEADER}`));
+  const driven = (name: string) => formatSteps(run.eventsOf(name), HEADER);
 
   it('the first level is right at once: one step sets level and direction', () => {
     expect(run.part('character-device first level')).toMatchObject({ found: [false, '0', true, '1'] });

@@ -26,8 +26,7 @@ describe.skipIf(!isRigReady())('the commands of one who tries it by hand, on a r
     run = await boot();
   }, 700_000);
 
-  const driven = (name: string) =>
-    formatSteps(run.eventsOf(name)).map((step) => step.replace(/^\d+/, (n) => `${Number(n) - HEADER}`));
+  const driven = (name: string) => formatSteps(run.eventsOf(name), HEADER);
 
   it('check finds the free lines, names the holder and the missing one, and touches none', () => {
     const { said } = run.part('checked') as { said: { findings: { at: string; state: string; text: string }[] } };

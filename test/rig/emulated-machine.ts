@@ -27,6 +27,17 @@ function checkRig(): boolean {
   return false;
 }
 
+let isBuilt: boolean | undefined;
+
+/** Whether the installed program can be tried in the machine: where nothing is built, this says so once. */
+export function isInstallationReady(): boolean {
+  if (isBuilt === undefined) {
+    isBuilt = existsSync(join(PROJECT, 'dist', 'main.js'));
+    if (!isBuilt) console.warn('\n  SKIPPED: the installed service; nothing is built (npm run build)\n');
+  }
+  return isBuilt && isRigReady();
+}
+
 /** The package and what it depends on, as installed here; `nan` is for compiling only. */
 function copyPackage(name: string, into: string): void {
   const target = join(into, 'node_modules', name);
@@ -123,11 +134,11 @@ function traceBetween(output: string, name: string): readonly LineEvent[] {
   return lines.slice(from + 1, to).flatMap((line) => parseEvent(line) ?? []);
 }
 
-/** Written values and directions in order, as `537 1` and `537 out`. */
-export const formatSteps = (events: readonly LineEvent[]) =>
+/** Written values and directions in order, as `537 1` and `537 out`, or counted from the first number of their chip. */
+export const formatSteps = (events: readonly LineEvent[], first = 0) =>
   events
     .filter((event) => event.kind === 'direction' || event.set)
-    .map((event) => `${event.number} ${event.kind === 'value' ? event.value : event.direction}`);
+    .map((event) => `${event.number - first} ${event.kind === 'value' ? event.value : event.direction}`);
 
 /** Levels written to a line, in order: the first is its first level. */
 export const writtenLevels = (events: readonly LineEvent[], number: number) =>

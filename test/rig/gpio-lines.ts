@@ -96,8 +96,7 @@ describe.skipIf(!isRigReady())('the lines of the header on a real kernel', () =>
     expect(formatSteps(run.eventsOf('refused'))).toEqual([]);
   });
 
-  const driven = (name: string) =>
-    formatSteps(run.eventsOf(name)).map((step) => step.replace(/^\d+/, (n) => `${Number(n) - HEADER}`));
+  const driven = (name: string) => formatSteps(run.eventsOf(name), HEADER);
 
   //  board                        lines     first levels, each in one step      what "off" or "normal" is
   const boards = [

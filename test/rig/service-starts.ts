@@ -1,9 +1,9 @@
 /** The installed service under a real systemd: each credential goes to its own party, and a start on a busy machine is confirmed. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { addToInstallation, isRigReady, type RigRun } from './emulated-machine.ts';
+import { addToInstallation, isInstallationReady, type RigRun } from './emulated-machine.ts';
 
 /** Sixty take three quarters of an hour; one proves the way in the ordinary run. */
 const STARTS = Number(process.env.GRIDTIDE_RIG_STARTS ?? 1);
@@ -42,15 +42,12 @@ loads:
   'opt/listener.mjs': LISTENER,
 };
 
-const isBuilt = existsSync(join(import.meta.dirname, '..', '..', 'dist', 'main.js'));
-if (!isBuilt) console.warn('\n  SKIPPED: the starts of the installed service; nothing is built (npm run build)\n');
-
 const boot = addToInstallation('service-starts', () => ({
   start: readFileSync(join(import.meta.dirname, 'guest', 'starts.sh'), 'utf8').replace('STARTS', `${STARTS}`),
   files: SETTINGS,
 }));
 
-describe.skipIf(!isBuilt || !isRigReady())('the installed service under systemd', () => {
+describe.skipIf(!isInstallationReady())('the installed service under systemd', () => {
   let run: RigRun;
   beforeAll(async () => {
     run = await boot();

@@ -1,11 +1,9 @@
 /** The installed service under a real systemd, with the shipped unit: what the wires do when the agent is killed, hangs or is stopped. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { addToInstallation, formatSteps, isRigReady, type RigRun } from './emulated-machine.ts';
-
-const PROJECT = join(import.meta.dirname, '..', '..');
+import { addToInstallation, formatSteps, isInstallationReady, type RigRun } from './emulated-machine.ts';
 
 const SETTINGS = {
   'etc/gridtide/gridtide.yaml': `
@@ -25,15 +23,12 @@ loads:
 /** Lines 17, 18, 22, 23 on the wire when everything is safe. */
 const SAFE = '1100';
 
-const isBuilt = existsSync(join(PROJECT, 'dist', 'main.js'));
-if (!isBuilt) console.warn('\n  SKIPPED: the installed service; nothing is built (npm run build)\n');
-
 const boot = addToInstallation('service', () => ({
   start: readFileSync(join(import.meta.dirname, 'guest', 'service.sh'), 'utf8'),
   files: SETTINGS,
 }));
 
-describe.skipIf(!isBuilt || !isRigReady())('the installed service under systemd', () => {
+describe.skipIf(!isInstallationReady())('the installed service under systemd', () => {
   let run: RigRun;
   beforeAll(async () => {
     run = await boot();
@@ -42,8 +37,9 @@ describe.skipIf(!isBuilt || !isRigReady())('the installed service under systemd'
   const HEADER = 512;
   const FAILSAFE_STEPS = ['17 1', '17 out', '18 1', '18 out', '22 0', '22 out', '23 0', '23 out'];
   const of = (name: string, task: string) =>
-    formatSteps(run.eventsOf(name).filter((event) => event.task === task)).map((step) =>
-      step.replace(/^\d+/, (n) => `${Number(n) - HEADER}`),
+    formatSteps(
+      run.eventsOf(name).filter((event) => event.task === task),
+      HEADER,
     );
 
   it('starts under a user of its own, with the credentials handed over and the lines opened to it by udev', () => {

@@ -36,13 +36,16 @@ export async function resolveBrokerOptions(flags: BrokerFlags, terminal: Termina
   return { url: mqtt.url, clientId, ...createBrokerCredentials({ mqtt }, secrets) };
 }
 
-/** Names the flags of a command in place of the settings of an agent in why a connection failed; `prefix` begins those of files. */
-export const nameBrokerFlags = (cause: string, prefix: '--' | '--mqtt-'): string =>
+const nameLogin = (cause: string, login: readonly [string, string]): string =>
   cause
     .replace(/: MQTT is off( until one does)?;/, ';')
+    .replace(/mqtt\.usernameFile and mqtt\.passwordFile.*/, login.join(' and '));
+
+/** Names the flags of a command in place of the settings of an agent in why a connection failed; `prefix` begins those of files. */
+export const nameBrokerFlags = (cause: string, prefix: '--' | '--mqtt-'): string =>
+  nameLogin(cause, [`${prefix}username-file`, `${prefix}password-file`])
     .replace('mqtt.url', '--broker')
     .replace('mqtt.ca', `${prefix}ca`)
-    .replace(/mqtt\.usernameFile and mqtt\.passwordFile.*/, `${prefix}username-file and ${prefix}password-file`)
     .replace(
       /a file named under mqtt (.*);.*/,
       `a file that an option names $1; check ${prefix}username-file, ${prefix}password-file and ${prefix}ca`,
@@ -50,8 +53,6 @@ export const nameBrokerFlags = (cause: string, prefix: '--' | '--mqtt-'): string
 
 /** Of the page, which connects to the agent's broker with a login of its own: `login` names its user name, then its password. */
 export const namePageLogin = (cause: string, login: readonly [string, string]): string =>
-  cause
-    .replace(/: MQTT is off( until one does)?;/, ';')
-    .replace(/mqtt\.usernameFile and mqtt\.passwordFile.*/, login.join(' and '))
+  nameLogin(cause, login)
     .replace('usernameFile, passwordFile, ca, certificate', `${login.join(', ')}, mqtt.ca, mqtt.certificate`)
     .replace(/ and key$/, ' and mqtt.key');

@@ -5,7 +5,7 @@ import { type Instant, RATE_UNITS } from '../../domain/units.ts';
 import type { RefusedChange } from '../control-types.ts';
 import type { LoadPlan } from '../state/control-state.ts';
 import { computeBill } from './job-pricing.ts';
-import { computeJobEmissions, computeSmoothedCost, countRunStarts, type JobRequest } from './schedule-job.ts';
+import { computeJobEmissions, computeSmoothedCost, type JobRequest, listStarts } from './schedule-job.ts';
 import type { JobPlan, PlannedRun } from './slot-plan.ts';
 
 /** The present plan of a load, and the one that newer values lead to. */
@@ -23,7 +23,10 @@ export const listRunsAhead = (runs: readonly PlannedRun[], now: Instant): Planne
   runs.filter(({ to }) => to > now).map(({ from, to }) => ({ from: Math.max(from, now) as Instant, to }));
 
 const countAddedStarts = ({ plan, made, request }: PlanChange): number =>
-  Math.max(0, countRunStarts(request, made.runs) - countRunStarts(request, listRunsAhead(plan.runs, request.now)));
+  Math.max(
+    0,
+    listStarts(made.runs, request).length - listStarts(listRunsAhead(plan.runs, request.now), request).length,
+  );
 
 /**
  * Changes of plans made together are worth it or not together: they must gain what their starts cost, and a peak or dip of one slot

@@ -110,7 +110,7 @@ function planBest(job: JobRequest): JobPlan | undefined {
   let most = extraStarts?.maximum ?? maxStarts;
   while (extraStarts !== undefined && most > maxStarts) {
     const plan = planOnGrid({ ...job, maxStarts: most });
-    if (plan === undefined || plan.starts <= maxStarts || extraStarts.fits(listStarts(plan, job))) return plan;
+    if (plan === undefined || plan.starts <= maxStarts || extraStarts.fits(listStarts(plan.runs, job))) return plan;
     most = plan.starts - 1;
   }
   return planOnGrid(job);
@@ -149,16 +149,13 @@ function sumValues(horizon: Horizon, { from, to }: PlannedRun): number {
   return sum;
 }
 
-export const countRunStarts = (job: Pick<JobRequest, 'running' | 'now'>, runs: readonly PlannedRun[]): number =>
-  runs.filter(({ from }) => !(job.running && from <= job.now)).length;
-
 /** What the rest of a job costs in these runs, the last as long as the need asks, with each slot at the median of it and its neighbours. */
 export function computeSmoothedCost(job: JobRequest, runs: readonly PlannedRun[]): number {
   const { period, value } = addPriceWeights(buildGrid(job.horizon, computeUncertaintyWeight(job)), job);
   const { from: origin } = job.horizon;
   const present = Math.floor((job.now - origin) / period);
   let left: number = job.remaining;
-  let cost = countRunStarts(job, runs) * job.startCost;
+  let cost = listStarts(runs, job).length * job.startCost;
   for (const [i, { from, to }] of runs.entries()) {
     const end = i === runs.length - 1 ? from + left : Math.min(to, from + left);
     left -= end - from;
@@ -174,7 +171,7 @@ export function computeSmoothedCost(job: JobRequest, runs: readonly PlannedRun[]
   return cost;
 }
 
-const listStarts = ({ runs }: JobPlan, { running, now }: JobRequest): Instant[] =>
+export const listStarts = (runs: readonly PlannedRun[], { running, now }: JobRequest): Instant[] =>
   runs.map(({ from }) => from).filter((from) => !(running && from <= now));
 
 /** The cheapest of the ways to spend the rest of the present slot, each followed by the best plan from the next boundary on. */
