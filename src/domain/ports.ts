@@ -222,7 +222,7 @@ export interface BrokerOptions {
   readonly credentials?: () => Promise<BrokerCredentials | undefined>;
   readonly will?: BrokerWill;
   /**
-   * 20 s unless said otherwise, and one for all links of an agent: where the broker kept this one longer than a link that releases a device,
+   * 18 s unless said otherwise, and one for all links of an agent: where the broker kept this one longer than a link that releases a device,
    * the agent would read the release as a press. A dead link is noticed by the broker after one and a half of it, here after two at most.
    */
   readonly keepalive?: Duration;

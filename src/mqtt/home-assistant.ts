@@ -24,11 +24,8 @@ const DIAGNOSTIC = { entity_category: 'diagnostic' } as const;
 /** Where Home Assistant finds the agent; with a load, where it finds that load. Undefined when the configuration wants no discovery. */
 export function buildDiscoveryTopic(config: Config, load?: string): string | undefined {
   const prefix = config.mqtt?.discovery;
-  return prefix === undefined ? undefined : `${prefix}/device/${buildDeviceId(config, load)}/config`;
+  return prefix === undefined ? undefined : `${prefix}/device/${buildDiscoveryId(config, load)}/config`;
 }
-
-const buildDeviceId = (config: Config, load?: string) =>
-  load === undefined ? buildDiscoveryId(config) : `${buildDiscoveryId(config)}-${load}`;
 
 /** The topics of all discovery messages: the agent's, then one a load. */
 export const listDiscoveryTopics = (config: Config): readonly string[] =>
@@ -39,7 +36,7 @@ export function buildDiscovery(config: Config, version: string, hasCommands: boo
   const topics = buildTopics(config);
   const currency = config.tariff?.currency;
   const agent = {
-    identifiers: [buildDeviceId(config)],
+    identifiers: [buildDiscoveryId(config)],
     ...{ name: `gridtide ${config.device}`, manufacturer: 'gridtide', model: 'Agent', sw_version: version },
   };
   const entities = {
@@ -51,9 +48,9 @@ export function buildDiscovery(config: Config, version: string, hasCommands: boo
     buildMessage(config, version, { device: agent, entities }),
     ...config.loads.map((load) => {
       const device = {
-        identifiers: [buildDeviceId(config, load.name)],
+        identifiers: [buildDiscoveryId(config, load.name)],
         ...{ name: load.name, manufacturer: 'gridtide', model: `Load (${load.type})` },
-        via_device: buildDeviceId(config),
+        via_device: buildDiscoveryId(config),
       };
       const own = buildLoadEntities(load, topics, { hasCommands, ...(currency === undefined ? {} : { currency }) });
       return buildMessage(config, version, { device, entities: own, load: load.name });
@@ -73,9 +70,12 @@ function buildMessage(config: Config, version: string, { device, entities, load 
   if (topic === undefined) return undefined;
   const start = load === undefined ? buildDiscoveryId(config) : `${buildDiscoveryId(config)}_load_${load}`;
   const components = Object.entries(entities).map(([name, entity]) => {
-    const id = `${start}_${name}`;
-    // Releases before 2025.10 drop the second without a word.
-    return [name, { ...entity, unique_id: id, default_entity_id: `${entity.platform}.${id.replaceAll('-', '_')}` }];
+    const ids = {
+      unique_id: `${buildDiscoveryId(config, load)}/${name}`,
+      // Two may be equal: Home Assistant numbers them. Releases before 2025.10 drop it without a word.
+      default_entity_id: `${entity.platform}.${start}_${name}`.replaceAll('-', '_'),
+    };
+    return [name, { ...entity, ...ids }];
   });
   const pageUrl = config.mqtt?.page;
   const payload = {

@@ -175,8 +175,9 @@ export const buildLeaseTopic = (commandTopic: string) => `${LEASE_ROOT}/${comman
 /** The same for every start of one agent, so that a second agent with its name is noticed. */
 export const buildClientId = ({ device }: Device) => `${ROOT}-${device}`;
 
-/** The device in Home Assistant, and the start of the ids of its entities. */
-export const buildDiscoveryId = ({ device }: Device) => `${ROOT}_${device}`;
+/** The agent or its load in Home Assistant, and the start of the ids of its entities: no name holds the `/` between two. */
+export const buildDiscoveryId = ({ device }: Device, load?: string) =>
+  load === undefined ? `${ROOT}_${device}` : `${ROOT}_${device}/${load}`;
 
 /** A broken link that comes back within this is not published as `offline` (MQTT 5). */
 const WILL_DELAY_SECONDS = 5;

@@ -37,8 +37,8 @@ const LEFT = {
   'gridtide/cellar/loads/car': '{}',
   'gridtide/cellar/loads/heating/plan': '{}',
   'homeassistant/device/gridtide_cellar/config': '{}',
-  'homeassistant/device/gridtide_cellar-car/config': '{}',
-  'homeassistant/device/gridtide_cellar-heating/config': '{}',
+  'homeassistant/device/gridtide_cellar/car/config': '{}',
+  'homeassistant/device/gridtide_cellar/heating/config': '{}',
   'gridtide-owners/plug/set': 'cellar',
 };
 
@@ -79,7 +79,7 @@ describeWithMosquitto('a new name of the device', () => {
     await store.save('device', new TextEncoder().encode('cellar'));
     const first = await startAs('attic', url, store);
     expect(first.stored.filter(isOfCellar)).toEqual([]);
-    expect(first.stored).toContain('homeassistant/device/gridtide_attic-car/config');
+    expect(first.stored).toContain('homeassistant/device/gridtide_attic/car/config');
     expect(first.logLines).toContain('info: 9 topics of the earlier name "cellar" erased at the broker');
     expect((await startAs('attic', url, store)).logLines).toEqual([]);
   });

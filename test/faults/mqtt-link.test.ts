@@ -37,8 +37,8 @@ const WHOLE_TREE = [
   'gridtide/cellar/loads/car',
   'gridtide/cellar/loads/heating',
   'gridtide/cellar/signal',
-  'homeassistant/device/gridtide_cellar-car/config',
-  'homeassistant/device/gridtide_cellar-heating/config',
+  'homeassistant/device/gridtide_cellar/car/config',
+  'homeassistant/device/gridtide_cellar/heating/config',
   'homeassistant/device/gridtide_cellar/config',
 ];
 

@@ -80,8 +80,8 @@ describe('the discovery message', () => {
   it('goes to a topic of the allowed alphabet', () =>
     expect(listMessages(true).map(({ topic }) => topic)).toEqual([
       expect.stringMatching(/^homeassistant\/device\/[A-Za-z0-9_-]+\/config$/),
-      'homeassistant/device/gridtide_cellar-car/config',
-      'homeassistant/device/gridtide_cellar-heating/config',
+      'homeassistant/device/gridtide_cellar/car/config',
+      'homeassistant/device/gridtide_cellar/heating/config',
     ]));
 
   it('has no key at the root, in device or in origin that makes it refused', () => {
@@ -108,9 +108,12 @@ describe('the discovery message', () => {
     const known = [...COMMON, ...(OF_PLATFORM[platform] ?? [])];
     expect(Object.keys(OF_PLATFORM)).toContain(platform);
     expect(Object.keys(entity).filter((key) => !known.includes(key))).toEqual([]);
-    expect(entity.unique_id).toMatch(/^gridtide_cellar_[a-z0-9_-]+$/);
+    expect(entity.unique_id).toMatch(/^gridtide_cellar(\/(car|heating))?\/[a-z_]+$/);
     expect(entity.state_topic ?? entity.command_topic).toMatch(/^gridtide\/cellar\//);
-    expect(entity.default_entity_id).toBe(`${platform}.${`${entity.unique_id}`.replaceAll('-', '_')}`);
+    const words = `${entity.unique_id}`
+      .split('/')
+      .map((word) => (['car', 'heating'].includes(word) ? `load_${word}` : word));
+    expect(entity.default_entity_id).toBe(`${platform}.${words.join('_')}`);
     const [unit, states] = CLASSES[`${platform === 'sensor' ? entity.device_class : ''}`] ?? [
       entity.unit_of_measurement,
     ];
@@ -120,9 +123,24 @@ describe('the discovery message', () => {
     expect(JSON.stringify(entity)).not.toMatch(/[#+]"/);
   });
 
-  it('has an id for each entity', () => {
-    const ids = components().map(([, { unique_id }]) => unique_id);
-    expect(new Set(ids).size).toBe(ids.length);
+  it('has ids of its own for each agent, load and entity, whatever their names', () => {
+    const houses = {
+      cellar: ['car'],
+      'cellar-car': ['car'],
+      a: ['b_load_c', 'b', 'config', 'problem'],
+      a_load_b: ['c'],
+    };
+    const ids = Object.entries(houses).flatMap(([device, names]) => {
+      const config = buildMonitorConfig('mqtt://127.0.0.1', { device });
+      const loads = names.flatMap((name) => config.loads.slice(0, 1).map((load) => ({ ...load, name })));
+      return buildDiscovery({ ...config, loads }, '0.1.0', true).flatMap(({ topic, payload }) => {
+        const { device: own, components: entities } = JSON.parse(payload);
+        const ofEntities = Object.values<Json>(entities).map(({ unique_id }) => `entity ${unique_id}`);
+        return [`topic ${topic}`, `device ${own.identifiers}`, ...ofEntities];
+      });
+    });
+    expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
+    expect(ids.length).toBeGreaterThan(100);
   });
 
   it('lets signal entities expire, and go when the data are not fresh', () => {
@@ -192,11 +210,11 @@ describe('the discovery message', () => {
   });
 
   it('pauses a load, and moves its thresholds where no goal decides', () => {
-    const number = components().find(([id]) => id === 'gridtide_cellar_load_heating_on_below')?.[1];
+    const number = components().find(([id]) => id === 'gridtide_cellar/heating/on_below')?.[1];
     expect(number).toMatchObject({ min: 0, max: 100, value_template: '{{ value_json.onBelow }}' });
     const send = (template: unknown) => JSON.parse(`${template}`.replace('{{ value }}', '30.0'));
     expect(send(number?.command_template)).toEqual({ command: 'thresholds', onBelow: 30 });
-    const pause = components().find(([id]) => id === 'gridtide_cellar_load_car_pause')?.[1];
+    const pause = components().find(([id]) => id === 'gridtide_cellar/car/pause')?.[1];
     expect([pause?.payload_on, pause?.payload_off]).toEqual(['{"command":"pause"}', '{"command":"resume"}']);
   });
 
@@ -257,7 +275,7 @@ describe('a load whose device says when it is gone', () => {
     const config = buildMonitorConfig('mqtt://127.0.0.1', { loads: [{ ...car, output }, heating] });
     const messages = buildDiscovery(config, '0.1.0', true);
     const topics = (load: string) => {
-      const payload = messages.find(({ topic }) => topic.endsWith(`-${load}/config`))?.payload ?? '';
+      const payload = messages.find(({ topic }) => topic.endsWith(`/${load}/config`))?.payload ?? '';
       const entities = JSON.parse(payload).components as Readonly<Record<string, Json>>;
       return ['running', 'reason', 'next', 'override'].map((name) =>
         ((entities[name]?.availability ?? []) as Json[]).map(({ topic }) => topic),

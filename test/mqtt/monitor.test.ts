@@ -32,8 +32,8 @@ const tree = (start: () => Promise<{ readonly url: string; stop(): Promise<void>
     expect(new Set(first.slice(0, -1))).toEqual(
       new Set([
         'homeassistant/device/gridtide_cellar/config',
-        'homeassistant/device/gridtide_cellar-car/config',
-        'homeassistant/device/gridtide_cellar-heating/config',
+        'homeassistant/device/gridtide_cellar/car/config',
+        'homeassistant/device/gridtide_cellar/heating/config',
         'gridtide/cellar/info',
         'gridtide/cellar/signal',
         'gridtide/cellar/loads/car',
@@ -84,7 +84,7 @@ const tree = (start: () => Promise<{ readonly url: string; stop(): Promise<void>
     const devices = stored.messages.filter(({ topic }) => topic.startsWith('homeassistant/device/'));
     expect(devices.map(({ topic }) => topic)).toEqual([
       'homeassistant/device/gridtide_cellar/config',
-      'homeassistant/device/gridtide_cellar-car/config',
+      'homeassistant/device/gridtide_cellar/car/config',
     ]);
   });
 
@@ -106,7 +106,7 @@ const tree = (start: () => Promise<{ readonly url: string; stop(): Promise<void>
     expect(erased.map(({ topic }) => topic)).toEqual([
       'gridtide/cellar/loads/heating',
       'gridtide/cellar/loads/heating/plan',
-      'homeassistant/device/gridtide_cellar-heating/config',
+      'homeassistant/device/gridtide_cellar/heating/config',
     ]);
   });
 
