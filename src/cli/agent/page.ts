@@ -7,7 +7,7 @@ import type { LocatedConfig } from '../../config/config-paths.ts';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
 import { createPage } from '../../page/create-page.ts';
 import { createSharedFileDisk } from '../../platform/file-disk.ts';
-import { setProcessTimezone } from '../../platform/process-timezone.ts';
+import { adoptFirstTimezone } from '../../platform/process-timezone.ts';
 import { createSecrets } from '../../platform/secret-files.ts';
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { keepYoungHeapSmall } from '../../platform/young-heap.ts';
@@ -89,9 +89,9 @@ export async function run(args: Arguments<keyof typeof spec.options>, terminal: 
   const address = args.text('listen') ?? '';
   parseListenAddress(address, password !== undefined);
   const options = { state: args.text('state'), allowsMissingCredentials: true };
+  adoptFirstTimezone();
   const located = await loadConfigWithPaths(args.text('config'), terminal, options);
   const config = await applyBrokerLogin(located, args, terminal.env);
-  setProcessTimezone(config.place.timezone);
   const broker = createUnstartedBroker(config, terminal.env, 'page');
   const own = hostname().toLowerCase();
   const page = await createPage({

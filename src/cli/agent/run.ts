@@ -5,7 +5,7 @@ import { isLoopback } from '../../domain/loopback.ts';
 import type { Clock, Http } from '../../domain/ports.ts';
 import { hours, type Instant, milliseconds, seconds } from '../../domain/units.ts';
 import { createHttp } from '../../platform/http-client.ts';
-import { setProcessTimezone } from '../../platform/process-timezone.ts';
+import { adoptFirstTimezone } from '../../platform/process-timezone.ts';
 import { createSecrets, findSecretProblems } from '../../platform/secret-files.ts';
 import { createScaledClock } from '../../platform/system-clock.ts';
 import { holdsCertificate } from '../shared/ca-file.ts';
@@ -85,10 +85,10 @@ async function readServiceCa(
 }
 
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
+  adoptFirstTimezone();
   const config = await loadConfigWithPaths(args.text('config'), terminal, { state: args.text('state') });
   const problems = await findSecretProblems(listConfiguredFiles(config), terminal.env.CREDENTIALS_DIRECTORY);
   if (problems.length > 0) throw new UsageError(...problems.map(({ at, text }) => `${at}: ${text}`));
-  setProcessTimezone(config.place.timezone);
   const acceleration = parseAcceleration(args, config);
   const http = createHttp(await readServiceCa(config, terminal.env.CREDENTIALS_DIRECTORY));
   const { url = '' } = config.service;

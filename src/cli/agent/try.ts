@@ -9,7 +9,7 @@ import { isSgReady } from '../../domain/levels.ts';
 import type { LoadConfig } from '../../domain/load-types.ts';
 import { formatInstant } from '../../domain/units.ts';
 import { createHttp } from '../../platform/http-client.ts';
-import { setProcessTimezone } from '../../platform/process-timezone.ts';
+import { adoptFirstTimezone } from '../../platform/process-timezone.ts';
 import { createScaledClock, createSystemClock } from '../../platform/system-clock.ts';
 import { createReferenceService } from '../../reference/reference-service.ts';
 import type { Arguments, CommandSpec, Terminal } from '../shared/command.ts';
@@ -60,8 +60,8 @@ export async function run(args: Arguments<keyof typeof spec.options>, terminal: 
   const speed = args.number('speed') ?? 1;
   const seed = args.number('seed') ?? 1;
   const start = parseClockFlag(args, 'now') ?? createSystemClock().now().wall;
+  adoptFirstTimezone();
   const config = await loadConfigWithPaths(args.text('config'), terminal, { allowsMissingCredentials: true });
-  setProcessTimezone(config.place.timezone);
   const clock = { ...createScaledClock({ start, speed }), speed };
   const reference = await createReferenceService({ seed, accounts: [ACCOUNT], clock: () => clock.now().wall });
   const folder = await mkdtemp(join(tmpdir(), 'try-gridtide-'));
