@@ -74,7 +74,8 @@ function formatReason(decision: Decision, clock: FormatTime): string {
     decision,
     clock,
     when: until === undefined ? '' : ` until ${clock(until)}`,
-    wanted: wantedWhy === undefined ? '' : ` (wants to be ${decision.wanted}: ${SHORT_REASONS[wantedWhy]})`,
+    wanted:
+      wantedWhy === undefined ? '' : ` (wants to be ${decision.wanted}: ${formatShortReason(decision, wantedWhy)})`,
     from: decision.basis === 'own-profile' ? ', as recent days were' : '',
     // The present index may be known all the same; the sentence begins with it.
     unknown: decision.index === undefined && decision.rate === undefined ? 'no signal' : 'no forecast',
@@ -88,7 +89,7 @@ function formatPlannedWait({ decision, clock, from }: ReasonFacts): string {
   const { job, at } = decision;
   return job !== undefined && job.from > at
     ? `may run from ${clock(job.from)}`
-    : `waiting for ${formatBetterHours(decision)} hours${from}`;
+    : `waiting for ${formatPlannedHours(decision)}${from}`;
 }
 
 function formatPlannedRun({ decision: { job, money }, clock, from }: ReasonFacts): string {
@@ -97,10 +98,15 @@ function formatPlannedRun({ decision: { job, money }, clock, from }: ReasonFacts
   return `planned for the ${best} hours before ${clock(job.by)}${from}`;
 }
 
-function formatBetterHours({ money }: Decision): string {
-  if (money?.objective === 'price') return 'cheaper';
-  return money?.objective === 'balanced' ? 'cleaner or cheaper' : 'cleaner';
+/** In the cleanest hour too a plan may wait: its whole run is cleaner later, or a newer plan was not worth its starts. */
+function formatPlannedHours({ money, index }: Decision): string {
+  if (money?.objective === 'price') return 'cheaper hours';
+  if (index !== undefined && Math.round(index.value) === 0) return 'the hours of its plan';
+  return money?.objective === 'balanced' ? 'cleaner or cheaper hours' : 'cleaner hours';
 }
+
+const formatShortReason = (decision: Decision, why: DecisionReason): string =>
+  why === 'plan-waits' ? `waiting for ${formatPlannedHours(decision)}` : SHORT_REASONS[why];
 
 const REASON_TEXTS: Record<DecisionReason, (facts: ReasonFacts) => string> = {
   safety: () => 'a safety input has tripped',
@@ -190,9 +196,8 @@ function formatRefusal({ refused, money }: Decision): string {
 }
 
 /** The reason of a request that a limit delays, in brackets. */
-const SHORT_REASONS: Record<DecisionReason, string> = {
+const SHORT_REASONS: Record<Exclude<DecisionReason, 'plan-waits'>, string> = {
   planned: 'planned',
-  'plan-waits': 'waiting for cleaner hours',
   'must-run': 'the deadline is near',
   'max-off': 'its maximum time off is over',
   'goal-done': 'its goal is met',

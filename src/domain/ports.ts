@@ -214,10 +214,24 @@ export interface BrokerCredentials {
   readonly key?: string;
 }
 
+/** What the sentences about a link name: who connects, and the options that a person would change. */
+export interface BrokerNames {
+  /** Undefined for a command, which ends without the link or says itself what it does. */
+  readonly program: 'agent' | 'relay' | 'page' | undefined;
+  readonly url: string;
+  /** User name and password. */
+  readonly login: readonly [string, string];
+  readonly ca: string;
+  /** Certificate and key; undefined where the program has no option for them. */
+  readonly ownCertificate?: readonly [string, string];
+}
+
 export interface BrokerOptions {
   /** `mqtt:` or `mqtts:`. */
   readonly url: string;
   readonly clientId: string;
+  /** An agent's, and the options of its configuration, unless given. */
+  readonly names?: BrokerNames;
   /** Asked before each attempt, so that changed files count; undefined: they cannot be read, and no attempt is made. */
   readonly credentials?: () => Promise<BrokerCredentials | undefined>;
   readonly will?: BrokerWill;

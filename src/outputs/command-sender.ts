@@ -44,14 +44,15 @@ export interface CommandSender {
   /** Resolves when the device has confirmed the command as far as it can. A later command ends it. */
   send(command: DeviceCommand, options?: SendOptions): Promise<OutputFailure | undefined>;
   isSending(): boolean;
-  /** Ends the command under way. */
-  cancel(): void;
+  /** Ends the command under way, the last one. */
+  close(): void;
 }
 
 export function createCommandSender(parts: CommandSenderParts): CommandSender {
   const { config, broker, link, maxSends = MAX_COMMAND_SENDS } = parts;
   const { commandTopic, stateTopic } = config;
   let commandNumber = 0;
+  let endedBy = OVERTAKEN;
   let sendsUnderWay = 0;
 
   const sendOnce = async (command: DeviceCommand, isFirst: boolean, isCurrent: () => boolean, sends?: number) => {
@@ -63,9 +64,9 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
     link.expectLevel(level, lowered);
     const reportsBefore = link.reportCount();
     if (before !== undefined) await broker.publish(before.topic, before.payload, { retain: false });
-    if (!isCurrent()) return OVERTAKEN;
+    if (!isCurrent()) return endedBy;
     const isAccepted = await broker.publish(commandTopic, payload, { retain: false });
-    if (!isCurrent()) return OVERTAKEN;
+    if (!isCurrent()) return endedBy;
     const isReported = link.reading() === level && link.reportCount() > reportsBefore;
     // An acknowledgement may be lost; what the device reports says more.
     if (!isAccepted && !isReported) return buildRefusedFailure(commandTopic, isDenied(broker, commandTopic));
@@ -76,7 +77,7 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
     const isCurrentProven = () => lowered === undefined || link.isCurrentKnown();
     const wait = isCurrentProven() ? CONFIRM_TIMEOUT : UNREPORTED_CURRENT_WAIT;
     await link.waitUntil(() => (isConfirmed() && isCurrentProven()) || !isCurrent() || !link.isOnline(), wait);
-    if (!isCurrent()) return OVERTAKEN;
+    if (!isCurrent()) return endedBy;
     return isConfirmed() ? undefined : buildDisagreementFailure(level, sends, { stateTopic, reading: link.reading() });
   };
 
@@ -101,8 +102,9 @@ export function createCommandSender(parts: CommandSenderParts): CommandSender {
       }
     },
     isSending: () => sendsUnderWay > 0,
-    cancel() {
+    close() {
       commandNumber += 1;
+      endedBy = CLOSED;
     },
   };
 }
@@ -144,6 +146,7 @@ function buildDisagreementFailure(
 const buildFailure = (kind: OutputFailure['kind'], detail: string): OutputFailure => ({ kind, detail });
 
 export const OVERTAKEN = buildFailure('io', 'a later command replaced this one');
+export const CLOSED = buildFailure('io', 'the agent ended before the device confirmed it');
 const OFFLINE = buildFailure(
   'offline',
   'the broker is offline, so the device was not switched; the command is sent when the broker is back',

@@ -136,7 +136,7 @@ export function createMqttOutput(parts: MqttOutputParts): Output {
     },
     async close() {
       keeper.stop();
-      sender.cancel();
+      sender.close();
       link.stop();
       await Promise.all([lease.release(), releaseLink?.stop()]);
     },

@@ -79,7 +79,7 @@ export function createPolledOutput(parts: PolledOutputParts): Output {
     },
     async close() {
       keeper.stop();
-      sender.cancel();
+      sender.close();
       poller.stop();
     },
   };

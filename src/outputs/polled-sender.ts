@@ -5,6 +5,7 @@ import type { Level } from '../domain/load-types.ts';
 import type { Clock } from '../domain/ports.ts';
 import { addDuration, type Duration, seconds } from '../domain/units.ts';
 import {
+  CLOSED,
   type CommandSender,
   type DeviceCommand,
   formatReading,
@@ -38,10 +39,10 @@ export function createPolledSender(parts: PolledSenderParts): CommandSender {
     const { level } = command;
     for (let sends = 1; ; sends += 1) {
       const failure = await device.send(command, AbortSignal.any([signal, poller.signal]));
-      if (signal.aborted) return OVERTAKEN;
+      if (signal.aborted) return signal.reason as OutputFailure;
       if (failure !== undefined || level === undefined || device.read === undefined) return failure;
       const answer = await awaitLevel(parts, level, signal);
-      if (signal.aborted) return OVERTAKEN;
+      if (signal.aborted) return signal.reason as OutputFailure;
       if (isOutputFailure(answer)) return answer;
       if (answer?.reading === level) return undefined;
       if (answer?.available === false) return buildUnavailableFailure(device);
@@ -53,7 +54,7 @@ export function createPolledSender(parts: PolledSenderParts): CommandSender {
 
   return {
     async send(command, { hasFailed = false } = {}) {
-      underWay?.abort();
+      underWay?.abort(OVERTAKEN);
       const own = new AbortController();
       underWay = own;
       try {
@@ -63,7 +64,7 @@ export function createPolledSender(parts: PolledSenderParts): CommandSender {
       }
     },
     isSending: () => underWay !== undefined,
-    cancel: () => underWay?.abort(),
+    close: () => underWay?.abort(CLOSED),
   };
 }
 

@@ -18,8 +18,6 @@ export interface PageOptions {
   /** The time of the house; absent: real time. */
   readonly houseNow?: () => Instant;
   readonly broker?: Broker;
-  /** Puts why the link to the broker failed into the words of whom it is shown to. */
-  readonly explain?: (cause: string) => string;
   /** Absent where this user may not read it. */
   readonly disk?: Disk;
   /** Where the build has put the files for the browser. */
@@ -47,14 +45,14 @@ interface LinkStatus {
   savedReadAt?: number;
 }
 
-const buildStatus = ({ config, version, explain }: PageOptions, now: Instant, { state, savedAsOf }: LinkStatus) => ({
+const buildStatus = ({ config, version }: PageOptions, now: Instant, { state, savedAsOf }: LinkStatus) => ({
   now: formatInstant(now),
   version,
   device: config.device,
   timezone: config.place.timezone,
   place: config.place,
   link: state.kind,
-  problem: state.kind === 'offline' ? (explain?.(state.cause) ?? state.cause) : null,
+  problem: state.kind === 'offline' ? state.cause : null,
   savedAsOf: savedAsOf ?? null,
 });
 

@@ -2,9 +2,24 @@
 
 import type { MqttClient } from 'mqtt';
 import { waitAbortable } from '../domain/abortable-wait.ts';
-import type { Broker, BrokerOptions, BrokerState, BrokerWill, Cancel, Clock, Random } from '../domain/ports.ts';
+import type {
+  Broker,
+  BrokerNames,
+  BrokerOptions,
+  BrokerState,
+  BrokerWill,
+  Cancel,
+  Clock,
+  Random,
+} from '../domain/ports.ts';
 import { addDuration, type Duration, durationBetween, milliseconds, minutes, seconds } from '../domain/units.ts';
-import { adviseReconnect, type ReconnectAdvice } from './broker-disconnect.ts';
+import {
+  adviseReconnect,
+  CONFIGURED_NAMES,
+  describeUnreadableFile,
+  describeUnusableOptions,
+  type ReconnectAdvice,
+} from './broker-disconnect.ts';
 import { type ClientEnd, getErrorMessage, type MqttVersion, openMqttClient, watchClientEnd } from './mqtt-client.ts';
 import { createMqttLink, type MqttLink } from './mqtt-link.ts';
 import { PingTimer } from './ping-timer.ts';
@@ -51,10 +66,12 @@ class ReconnectingBroker implements Broker {
   private stopped: Promise<void> | undefined;
   private readonly parts: BrokerParts & { readonly pingTimer: PingTimer };
   private readonly options: BrokerOptions;
+  private readonly names: BrokerNames;
 
   constructor(parts: ReconnectingBroker['parts'], options: BrokerOptions) {
     this.parts = parts;
     this.options = options;
+    this.names = options.names ?? { program: 'agent', ...CONFIGURED_NAMES };
   }
 
   start(): void {
@@ -89,10 +106,7 @@ class ReconnectingBroker implements Broker {
     const { credentials } = this.options;
     const files = credentials === undefined ? {} : await credentials().catch(() => undefined);
     if (this.stopped !== undefined) return;
-    if (files === undefined)
-      return this.retryUnusable(
-        'a file named under mqtt cannot be read: MQTT is off; check usernameFile, passwordFile, ca, certificate and key',
-      );
+    if (files === undefined) return this.retryUnusable(describeUnreadableFile(this.names));
     try {
       const client = await openMqttClient(this.options, files, {
         version: this.version,
@@ -101,9 +115,7 @@ class ReconnectingBroker implements Broker {
       if (this.stopped === undefined) this.watch(client);
       else client.end(true);
     } catch (error) {
-      this.retryUnusable(
-        `mqtt.url or the certificates cannot be used (${getErrorMessage(error)}): MQTT is off; correct them`,
-      );
+      this.retryUnusable(describeUnusableOptions(this.names, getErrorMessage(error)));
     }
   }
 
@@ -132,8 +144,9 @@ class ReconnectingBroker implements Broker {
     else this.shortLinks = 0;
     if (this.stopped !== undefined) return;
     const { url, clientId } = this.options;
-    const { shortLinks } = this;
-    this.retryLater(adviseReconnect({ address: formatBrokerAddress(url), clientId, wasOnline, shortLinks, ...end }));
+    const { shortLinks, names } = this;
+    const address = formatBrokerAddress(url);
+    this.retryLater(adviseReconnect({ address, clientId, wasOnline, shortLinks, names, ...end }));
   }
 
   private endLink(): void {

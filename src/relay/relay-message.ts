@@ -93,8 +93,11 @@ const bodySchema = v.object({
 type SignalBody = v.InferOutput<typeof bodySchema>;
 
 /** The signed bytes as JSON, or what is wrong with the message. */
-function readBody(payload: Uint8Array, keys: readonly KeyObject[]): string | { readonly body: unknown } {
-  const packed = verifySigned(payload, FORMAT, keys);
+function readBody(
+  payload: Uint8Array,
+  { keys, keySource }: Pick<DecodeOptions<SignalKind>, 'keys' | 'keySource'>,
+): string | { readonly body: unknown } {
+  const packed = verifySigned(payload, FORMAT, keys, keySource);
   if (typeof packed === 'string') return packed;
   try {
     return { body: JSON.parse(inflateRawSync(packed, { maxOutputLength: MAX_BODY_BYTES }).toString()) };
@@ -145,6 +148,8 @@ export interface DecodeOptions<Kind extends SignalKind> {
   readonly kind: Kind;
   readonly query: SignalQuery;
   readonly keys: readonly KeyObject[];
+  /** What the program reads the keys from, for people; by default the option of an agent. */
+  readonly keySource?: string;
   readonly now: Instant;
 }
 
@@ -163,10 +168,10 @@ export function findTimeProblem(
 /** Judges a message of the broker as everything from the network: size, signature, kind, region, units, age. */
 export function decodeRelayMessage<Kind extends SignalKind>(
   payload: Uint8Array,
-  { kind, query, keys, now }: DecodeOptions<Kind>,
+  { kind, query, now, ...trust }: DecodeOptions<Kind>,
 ): DecodedSignal<Kind> {
   const refuse = (problem: string) => ({ ok: false, problem }) as const;
-  const read = readBody(payload, keys);
+  const read = readBody(payload, trust);
   if (typeof read === 'string') return refuse(read);
   const parsed = v.safeParse(bodySchema, read.body, { abortEarly: true });
   if (!parsed.success) return refuse('is signed and has another form; give relay and agents the same version');

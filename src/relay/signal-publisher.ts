@@ -170,7 +170,9 @@ function followSignal<Kind extends SignalKind>(
   { topic, kind, query, getRound, onRefusal }: FollowedSignal<Kind>,
 ): SignalChannel<Kind> {
   const { broker, clock, random, publicKeys: keys } = parts;
-  const decode = (payload: Uint8Array) => decodeRelayMessage(payload, { kind, query, keys, now: clock.now().wall });
+  const keySource = 'this relay or of a --peer-key';
+  const decode = (payload: Uint8Array) =>
+    decodeRelayMessage(payload, { kind, query, keys, keySource, now: clock.now().wall });
   const restorer = createPoller({
     clock,
     name: topic,

@@ -20,11 +20,12 @@ export function signMessage(format: MessageFormat, content: Uint8Array, key: Key
   return Buffer.concat([Buffer.from(format.name), signature, content]);
 }
 
-/** The content, or what completes "the message on TOPIC …": what is wrong, and the cure. */
+/** The content, or what completes "the message on TOPIC …": what is wrong, and the cure. `keySource`: what the program reads the keys from. */
 export function verifySigned(
   payload: Uint8Array,
   format: MessageFormat,
   keys: readonly KeyObject[],
+  keySource = 'service.publicKey',
 ): Uint8Array | string {
   if (payload.length > MAX_MESSAGE_BYTES) return `has ${payload.length} bytes; expected at most ${MAX_MESSAGE_BYTES}`;
   const name = Buffer.from(format.name);
@@ -34,5 +35,5 @@ export function verifySigned(
   const content = payload.subarray(contentStart);
   return isSignedBy(listSignedBytes(format, content), payload.subarray(name.length, contentStart), keys)
     ? content
-    : 'is not signed with the key of service.publicKey; compare the key, and let nobody but the relay write this topic';
+    : `is not signed with the key of ${keySource}; compare the key, and let nobody but the relay write this topic`;
 }

@@ -57,7 +57,7 @@ describe('several mistakes are told at once', () => {
       [
         '"stray" is not expected; gridtide try takes options only',
         '--need 4: expected a duration such as 10s, 90m, 4h or 1h30m',
-        '--unit gk: expected one of lb, kg',
+        '--unit gk: expected one of lb, kg (kg?)',
       ],
     ],
     [

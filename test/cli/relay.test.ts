@@ -4,7 +4,6 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { nameBrokerFlags } from '../../src/cli/agent/broker-flags.ts';
 import * as check from '../../src/cli/agent/check.ts';
 import * as relay from '../../src/cli/service/relay.ts';
 import { createSystemClock } from '../../src/platform/system-clock.ts';
@@ -52,18 +51,6 @@ describe('its flags', () => {
     if (typeof expected === 'string') expect(result.err).toBe(expected);
     else expect(result.err).toMatch(expected);
   });
-
-  it.each([
-    [
-      'no broker answers at a:1: MQTT is off until one does; start the broker or correct mqtt.url',
-      /1; .*correct --broker$/,
-    ],
-    [
-      'refused the password: MQTT is off; correct mqtt.usernameFile and mqtt.passwordFile, and restart an agent',
-      /^refused the password; correct --mqtt-username-file and --mqtt-password-file$/,
-    ],
-    ['a file named under mqtt cannot be read: MQTT is off; check', /names cannot be read; check .*--mqtt-ca$/],
-  ])('its log names them: %s', (cause, expected) => expect(nameBrokerFlags(cause, '--mqtt-')).toMatch(expected));
 
   it('--new-key writes a key that only its owner may read, and never over another', async () => {
     const file = join(await createFolder(), 'relay.key');

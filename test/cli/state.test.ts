@@ -94,6 +94,13 @@ loads: {car: {type: ev, output: {kind: dry-run}}}
       expect([refused.code, refused.err]).toEqual([1, `${houseOf('new')} exists; --force replaces it`]);
       expect(await readState(to)).toEqual({});
       expect((await run(...into, '--secrets', '--force')).code).toBe(0);
+      const fresh = ['--config', houseOf('fresh'), '--secrets'];
+      expect(await run('import', archive, '--state', join(folder, 'third'), ...fresh)).toMatchObject({
+        code: 0,
+        err: '',
+      });
+      expect(await readState(join(folder, 'third'))).toEqual(FILES);
+      expect(await readSettings('fresh')).toEqual(await readSettings('new'));
       expect(await readSettings('new')).toEqual(Object.entries(SETTINGS).map(([path, text]) => [path, text, '600']));
       expect(await readState(to)).toEqual(FILES);
     });

@@ -244,6 +244,11 @@ const VALUE_ROWS: readonly InvalidConfig[] = [
     `loads.heater.colour: unknown option; expected one of ${LOAD_KEYS}`,
   ),
   invalid(
+    'a short word that is another word',
+    tariff({ fixed: 0.3 }),
+    'tariff.fixed: unknown option; expected one of currency, rates, otherwise, file, topic',
+  ),
+  invalid(
     'a password in the file',
     toYaml({ service: { url: 'https://signal.example', password: 'x' } }),
     'service.password: unknown option; did you mean passwordFile?',

@@ -25,6 +25,11 @@ const job = (done: Duration, shortfall: Duration = minutes(0)) => ({
   shortfall,
 });
 
+const waiting: Partial<Decision> = {
+  ...{ level: 'off', wanted: 'off', why: 'plan-waits' },
+  next: { level: 'on', at: instantFrom('2026-06-03T11:30:00Z') },
+};
+
 describe('a decision in words', () => {
   const rows: readonly (readonly [string, Partial<Decision>])[] = [
     [
@@ -46,6 +51,22 @@ describe('a decision in words', () => {
     [
       'planned for the cleanest hours before 07:00; runs until 04:30; 1 h 20 min of 4 h by 07:00',
       { why: 'planned', next: { level: 'off', at: instantFrom('2026-06-03T11:30:00Z') }, job: job(minutes(80)) },
+    ],
+    // The cleanest hour may lie alone: test/days/43 shows such a plan.
+    [
+      'index 0: waiting for the hours of its plan; waits until 04:30; 1 h 20 min of 4 h by 07:00',
+      { ...waiting, index: { value: asPercentile(0.4), age: minutes(2) }, job: job(minutes(80)) },
+    ],
+    [
+      'index 0: minimum on time until 02:10 (wants to be off: waiting for the hours of its plan)',
+      {
+        ...{ ...waiting, index: { value: asPercentile(0), age: minutes(2) } },
+        ...{ level: 'on', why: 'min-on', wantedWhy: 'plan-waits', until: instantFrom('2026-06-03T09:10:00Z') },
+      },
+    ],
+    [
+      'index 1: waiting for cleaner hours; waits until 04:30',
+      { ...waiting, index: { value: asPercentile(1), age: minutes(2) } },
     ],
     ['planned for these hours, as recent days were; runs', { why: 'planned', basis: 'own-profile' }],
     [

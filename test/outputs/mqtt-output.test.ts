@@ -155,6 +155,16 @@ describe('an MQTT device', () => {
     expect(device.commands).toEqual(['ON', 'ON', 'ON', 'ON']);
   });
 
+  it('that has not confirmed when the agent ends is no command that another replaced', async () => {
+    const { fixture, device } = await buildKnown();
+    device.answersCommands = false;
+    const under = createTestOutput(buildLoad(fixture.tasmota), fixture);
+    const applied = under.apply('off');
+    await device.whenCommands(1);
+    await under.close();
+    expect((await applied)?.detail).toBe('the agent ended before the device confirmed it');
+  });
+
   it('that is silent is told once more each time the core tries again, and in a round of four ten minutes later', async () => {
     const { fixture, device } = await buildKnown();
     device.answersCommands = false;

@@ -4,7 +4,6 @@ import { request } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import parsePrometheusTextFormat from 'parse-prometheus-text-format';
 import { describe, expect, it } from 'vitest';
-import { namePageLogin } from '../../src/cli/agent/broker-flags.ts';
 import * as command from '../../src/cli/agent/page.ts';
 import { listenForPage } from '../../src/cli/shared/page-address.ts';
 import type { Latitude, Longitude, Place } from '../../src/domain/units.ts';
@@ -367,23 +366,6 @@ describe('gridtide page', () => {
     expect(code).toBe(2);
     expect(err).toContain(sentence);
   });
-
-  it.each([
-    [
-      'refused it (5): MQTT is off; give or correct mqtt.usernameFile and mqtt.passwordFile, and restart an agent',
-      'refused it (5); give or correct user and word',
-    ],
-    [
-      'cannot be read: MQTT is off; check usernameFile, passwordFile, ca, certificate and key',
-      'cannot be read; check user, word, mqtt.ca, mqtt.certificate and mqtt.key',
-    ],
-    [
-      'no broker answers at a:1 (ECONNREFUSED): MQTT is off until one does; start it or correct mqtt.url',
-      'no broker answers at a:1 (ECONNREFUSED); start it or correct mqtt.url',
-    ],
-  ])('names its own login, and the rest by the configuration: %s', (cause, expected) =>
-    expect(namePageLogin(cause, ['user', 'word'])).toBe(expected),
-  );
 
   it('says who has its port', async () => {
     const server = createServer();

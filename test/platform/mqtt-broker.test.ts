@@ -2,8 +2,15 @@
 
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import type { Broker, BrokerMessage, BrokerOptions, BrokerState } from '../../src/domain/ports.ts';
-import { adviseReconnect, type DisconnectReason, type ReconnectAdvice } from '../../src/platform/broker-disconnect.ts';
+import type { Broker, BrokerMessage, BrokerNames, BrokerOptions, BrokerState } from '../../src/domain/ports.ts';
+import {
+  adviseReconnect,
+  CONFIGURED_NAMES,
+  type DisconnectReason,
+  describeUnreadableFile,
+  describeUnusableOptions,
+  type ReconnectAdvice,
+} from '../../src/platform/broker-disconnect.ts';
 import { createBrokerFactory, getReconnectWait } from '../../src/platform/mqtt-broker.ts';
 import { createMqttLink } from '../../src/platform/mqtt-link.ts';
 import { isTopic, isTopicFilter, matchesFilter } from '../../src/platform/mqtt-topics.ts';
@@ -252,6 +259,7 @@ describe('the verdict over an ended link', () => {
     clientId: 'gridtide-cellar',
     wasOnline: false,
     shortLinks: 0,
+    names: { program: 'agent', ...CONFIGURED_NAMES },
   };
   //  what was seen                               refused  version    the sentence says
   const rows: readonly (readonly [Partial<DisconnectReason>, boolean, ReconnectAdvice['otherVersion'], RegExp])[] = [
@@ -279,6 +287,50 @@ describe('the verdict over an ended link', () => {
     expect(verdict).toMatchObject({ refused, otherVersion });
     expect(verdict.cause).toMatch(sentence);
   });
+});
+
+describe('the names in the sentences about a link', () => {
+  const login = ['--mqtt-username-file', '--mqtt-password-file'] as const;
+  const relay = { program: 'relay', url: '--broker', login, ca: '--mqtt-ca' } as const;
+  const command = { ...relay, program: undefined };
+  const page = { ...CONFIGURED_NAMES, program: 'page', login } as const;
+  const advise = (names: BrokerNames, seen: Partial<DisconnectReason>) =>
+    adviseReconnect({ address: 'a:1', clientId: 'c', wasOnline: false, shortLinks: 0, names, ...seen }).cause;
+  const taken = { wasOnline: true, reasonCode: 142 };
+  //  sentence                                                expected
+  it.each([
+    [
+      advise(relay, { code: 'ECONNREFUSED' }),
+      'no broker answers at a:1 (ECONNREFUSED); start the broker or correct --broker',
+    ],
+    [
+      advise(page, { code: 'ECONNREFUSED' }),
+      'no broker answers at a:1 (ECONNREFUSED); start the broker or correct mqtt.url',
+    ],
+    [
+      advise(relay, { code: 5 }),
+      `the broker at a:1 refused the user name or password (5); give or correct ${login.join(' and ')}`,
+    ],
+    [advise(relay, { wasOnline: true }), 'the link to the broker at a:1 was lost; the relay reconnects'],
+    [advise(page, { code: 136 }), 'the broker at a:1 refused the link (136); the page reconnects'],
+    [advise(command, { wasOnline: true, shortLinks: 9 }), 'the link to the broker at a:1 was lost'],
+    [advise(command, {}), 'the broker at a:1 closed the link before accepting it'],
+    [advise(relay, taken), 'another client with the id "c" took over the link to the broker'],
+    [advise(relay, { code: 2 }), 'the broker at a:1 refused the client id "c"'],
+    [
+      describeUnreadableFile(relay),
+      'a file for the broker cannot be read; check --mqtt-username-file, --mqtt-password-file and --mqtt-ca',
+    ],
+    [
+      describeUnreadableFile({ program: 'agent', ...CONFIGURED_NAMES }),
+      'a file for the broker cannot be read: MQTT is off; check mqtt.usernameFile, mqtt.passwordFile, mqtt.ca, mqtt.certificate and mqtt.key',
+    ],
+    [describeUnusableOptions(command, 'x'), '--broker or the certificates cannot be used (x); correct them'],
+  ])('%s', (sentence, expected) => expect(sentence).toBe(expected));
+
+  it.each(['EPROTO', 'ECONNRESET', 'SELF_SIGNED_CERT', 'ALTNAME_INVALID'])('%s names no option of an agent', (code) =>
+    expect(advise(relay, { code })).not.toMatch(/mqtt\.|MQTT is off|agent/),
+  );
 });
 
 describe('the wait before the next attempt', () => {

@@ -3,7 +3,7 @@
 import { createBrokerCredentials } from '../../agent/broker-credentials.ts';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { waitAbortable } from '../../domain/abortable-wait.ts';
-import type { Broker, BrokerOptions, BrokerState, Cancel } from '../../domain/ports.ts';
+import type { Broker, BrokerNames, BrokerOptions, BrokerState, Cancel } from '../../domain/ports.ts';
 import { seconds } from '../../domain/units.ts';
 import { buildClientId } from '../../mqtt/topics.ts';
 import { createBrokerFactory } from '../../platform/mqtt-broker.ts';
@@ -26,14 +26,14 @@ const MAX_PAYLOAD_BYTES = 65_536;
 export function createUnstartedBroker(
   config: LocatedConfig,
   env: Terminal['env'],
-  purpose: string,
+  { purpose, names }: { readonly purpose: string; readonly names: BrokerNames },
 ): Broker | undefined {
   const { mqtt } = config;
   if (mqtt === undefined) return undefined;
   const secrets = createSecrets({ credentials: env.CREDENTIALS_DIRECTORY });
   const { url } = mqtt;
   return createNamedBroker({
-    ...{ url, clientId: `${buildClientId(config)}-${purpose}` },
+    ...{ url, clientId: `${buildClientId(config)}-${purpose}`, names },
     ...createBrokerCredentials({ mqtt }, secrets),
   });
 }

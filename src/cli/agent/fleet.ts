@@ -8,7 +8,7 @@ import { buildClientId, FLEET_END, FLEET_FILTERS, parseTopic } from '../../mqtt/
 import { createSystemClock } from '../../platform/system-clock.ts';
 import { type Arguments, type CommandSpec, JobError, type Terminal, UsageError } from '../shared/command.ts';
 import { formatColumns } from '../shared/table.ts';
-import { nameBrokerFlags, resolveBrokerOptions } from './broker-flags.ts';
+import { resolveBrokerOptions } from './broker-flags.ts';
 import { type BrokerLink, connectBroker } from './broker-link.ts';
 import { describeRefusal } from './broker-rights.ts';
 
@@ -41,13 +41,17 @@ export const spec: CommandSpec<Row> = {
     json: { help: 'one JSON document' },
     metrics: { help: 'OpenMetrics text' },
   },
-  notes: ['The user needs the right to read gridtide/#.'],
+  notes: [
+    'kWh and kg are the energy and the CO2 saved of the local day; a problem stands below its agent.',
+    'The user needs the right to read gridtide/#.',
+  ],
 };
 
 const resolveBroker = (args: Arguments<Row>, terminal: Terminal): Promise<BrokerOptions> =>
   resolveBrokerOptions(
     {
       ...{ url: args.text('broker'), config: args.text('config'), clientId: CLIENT_ID },
+      ...{ prefix: '--', program: undefined },
       files: {
         usernameFile: args.text('username-file'),
         passwordFile: args.text('password-file'),
@@ -94,21 +98,18 @@ function selectRows(view: FleetView, args: Arguments<Row>): FleetRow[] {
   return view.rows().filter(isWanted);
 }
 
+/** Narrow enough for 80 columns, with names of usual length. */
+const HEAD = ['device', 'state', 'region', 'basis', 'running', 'kWh', 'kg', 'version'];
+
 const formatNumber = (value: number | null, digits: number) => (value === null ? '-' : value.toFixed(digits));
 
+/** Below its row, so that one long sentence does not widen the table: when an agent that is offline was seen, and its problem. */
+const formatRemarks = ({ online, lastSeen, problem }: FleetRow): string[] => [
+  ...(online || lastSeen === '' ? [] : [`    last seen ${lastSeen.slice(0, 16)}`]),
+  ...(problem === '' ? [] : [`    ${problem}`]),
+];
+
 function formatTable(rows: readonly FleetRow[]): string {
-  const head = [
-    'device',
-    'state',
-    'region',
-    'basis',
-    'running',
-    'kWh today',
-    'kg saved',
-    'last seen',
-    'version',
-    'problem',
-  ];
   const cells = rows.map((row) => [
     row.device,
     row.online ? (row.problem === '' ? 'ok' : 'problem') : 'offline',
@@ -117,11 +118,11 @@ function formatTable(rows: readonly FleetRow[]): string {
     row.running.join(',') || '-',
     formatNumber(row.energyTodayKwh, 1),
     formatNumber(row.savedTodayKg, 2),
-    row.lastSeen.slice(0, 16) || '-',
     row.version || '-',
-    row.problem || '-',
   ]);
-  return `${formatColumns([head, ...cells]).join('\n')}\n${formatSummary(rows)}\n`;
+  const [head = '', ...lines] = formatColumns([HEAD, ...cells]);
+  const all = rows.flatMap((row, i) => [lines[i] ?? '', ...formatRemarks(row)]);
+  return `${[head, ...all].join('\n')}\n${formatSummary(rows)}\n`;
 }
 
 function formatSummary(rows: readonly FleetRow[]): string {
@@ -163,13 +164,12 @@ interface Watch {
   readonly state: { readonly changes: number };
   readonly onMessage: Receive;
   readonly print: () => void;
-  readonly explain: (cause: string) => string;
 }
 
 /** Prints again after changes, also those since a link that was lost, until the command is stopped. */
 async function watchChanges(
   link: BrokerLink,
-  { state, onMessage, print, explain }: Watch,
+  { state, onMessage, print }: Watch,
   { err, stop }: Terminal,
 ): Promise<void> {
   const clock = createSystemClock();
@@ -190,7 +190,7 @@ async function watchChanges(
     causes ??= new Set();
     if (next.kind === 'connecting' || causes.has(next.cause)) return;
     const note = causes.size === 0 ? '; the table stays as it is until the link is back' : '';
-    err(`${explain(next.cause).replace('; the agent reconnects', '')}${note}\n`);
+    err(`${next.cause}${note}\n`);
     causes.add(next.cause);
   });
   for (let printed = state.changes; !stop.aborted; ) {
@@ -205,8 +205,7 @@ async function watchChanges(
 export async function run(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   if (args.flag('json') && args.flag('metrics')) throw new UsageError('--json and --metrics: expected one of them');
   const link = await connectBroker(await resolveBroker(args, terminal), terminal.stop);
-  const explain = (cause: string) => (args.text('broker') === undefined ? cause : nameBrokerFlags(cause, '--'));
-  if (typeof link === 'string') throw new JobError(explain(link));
+  if (typeof link === 'string') throw new JobError(link);
   try {
     const view = createFleetView();
     const state = { changes: 0 };
@@ -222,7 +221,7 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
     await awaitQuiet(state, terminal.stop);
     const print = () => printRows(selectRows(view, args), args, terminal);
     print();
-    if (args.flag('watch')) await watchChanges(link, { state, onMessage, print, explain }, terminal);
+    if (args.flag('watch')) await watchChanges(link, { state, onMessage, print }, terminal);
     return 0;
   } finally {
     await link.close();

@@ -5,7 +5,9 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { LocatedConfig } from '../../config/config-paths.ts';
 import { waitForAbort } from '../../domain/abortable-wait.ts';
+import type { BrokerNames } from '../../domain/ports.ts';
 import { createPage } from '../../page/create-page.ts';
+import { CONFIGURED_NAMES } from '../../platform/broker-disconnect.ts';
 import { createSharedFileDisk } from '../../platform/file-disk.ts';
 import { adoptFirstTimezone } from '../../platform/process-timezone.ts';
 import { createSecrets } from '../../platform/secret-files.ts';
@@ -17,7 +19,6 @@ import { listenForPage, parseListenAddress } from '../shared/page-address.ts';
 import { locateProgramFile } from '../shared/program-files.ts';
 import { STATE_ROW } from '../shared/state-directory.ts';
 import { VERSION } from '../shared/version.ts';
-import { namePageLogin } from './broker-flags.ts';
 import { createUnstartedBroker } from './broker-link.ts';
 
 export const spec = {
@@ -72,15 +73,17 @@ async function applyBrokerLogin(
   return { ...config, mqtt: { ...mqtt, usernameFile: resolve(username), ...passwordFile } };
 }
 
-/** Names the login that `applyBrokerLogin` chose in why the link failed. */
-function createExplanation(
+/** The login that `applyBrokerLogin` chose. */
+function nameBrokerOptions(
   args: Arguments<keyof typeof spec.options>,
   { CREDENTIALS_DIRECTORY: handedOver }: Terminal['env'],
-): (cause: string) => string {
+): BrokerNames {
+  const names = { program: 'page', ...CONFIGURED_NAMES } as const;
   if (args.text('mqtt-username-file') !== undefined)
-    return (cause) => namePageLogin(cause, ['--mqtt-username-file', '--mqtt-password-file']);
-  if (handedOver === undefined) return (cause) => cause;
-  return (cause) => namePageLogin(cause, ["the unit's page/mqtt-username", 'page/mqtt-password']);
+    return { ...names, login: ['--mqtt-username-file', '--mqtt-password-file'] };
+  return handedOver === undefined
+    ? names
+    : { ...names, login: ["the unit's page/mqtt-username", 'page/mqtt-password'] };
 }
 
 export async function run(args: Arguments<keyof typeof spec.options>, terminal: Terminal): Promise<number> {
@@ -92,11 +95,13 @@ export async function run(args: Arguments<keyof typeof spec.options>, terminal: 
   adoptFirstTimezone();
   const located = await loadConfigWithPaths(args.text('config'), terminal, options);
   const config = await applyBrokerLogin(located, args, terminal.env);
-  const broker = createUnstartedBroker(config, terminal.env, 'page');
+  const broker = createUnstartedBroker(config, terminal.env, {
+    purpose: 'page',
+    names: nameBrokerOptions(args, terminal.env),
+  });
   const own = hostname().toLowerCase();
   const page = await createPage({
     ...{ config, version: VERSION, clock: createSystemClock(), filesDirectory: locateProgramFile('page') },
-    explain: createExplanation(args, terminal.env),
     disk: createSharedFileDisk(config.state),
     names: [own, `${own}.local`, ...args.all('host').map((name) => name.toLowerCase())],
     ...(broker && { broker }),

@@ -22,6 +22,7 @@ import {
   selectAction,
   type Terminal,
 } from '../shared/command.ts';
+import { fileExists } from '../shared/config-file.ts';
 import { loadOptionalConfig } from '../shared/load-configuration.ts';
 import { locateStateDirectory, STATE_ROW } from '../shared/state-directory.ts';
 import { VERSION } from '../shared/version.ts';
@@ -223,18 +224,19 @@ async function openForImport(args: Arguments<Row>, terminal: Terminal): Promise<
 
 async function importState(args: Arguments<Row>, terminal: Terminal): Promise<number> {
   const archive = resolve(args.positionals[0] ?? '');
-  let open = await openForImport(args, terminal);
+  // A fresh machine has its configuration, which names the directory of the state, in the archive alone.
+  const config = args.text('config');
+  if (!args.flag('secrets') || config === undefined || (await fileExists(config))) await openForImport(args, terminal);
   await withScratch(async (directory) => {
     const { files, settings = {}, exportedAt, version } = await unpack(archive, directory);
     let more = '';
     if (args.flag('secrets')) {
       const targets = await planSettings(settings, args, terminal);
       await writeSettings(targets, directory);
-      // The imported configuration may name a state directory of its own.
-      open = await openForImport(args, terminal);
       more = `, with ${[...targets.values()].join(', ')}`;
     }
-    const { state, disk, present } = open;
+    // The imported configuration may name a state directory of its own.
+    const { state, disk, present } = await openForImport(args, terminal);
     const names = Object.keys(files).filter((name) => !Object.hasOwn(settings, name));
     for (const name of names) await putFile(disk, name, join(directory, name));
     for (const name of present) if (!names.includes(name)) await disk.remove(name);

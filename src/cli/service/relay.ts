@@ -16,7 +16,7 @@ import { type MapPublisherParts, startMapPublisher } from '../../relay/map-publi
 import { type SignalPublisherParts, startSignalPublisher } from '../../relay/signal-publisher.ts';
 import { createSigningKey, formatPublicKey, parsePublicKey, parseSigningKey } from '../../relay/signing-key.ts';
 import type { SignalQuery } from '../../service/api/query-types.ts';
-import { nameBrokerFlags, resolveBrokerOptions } from '../agent/broker-flags.ts';
+import { resolveBrokerOptions } from '../agent/broker-flags.ts';
 import { createNamedBroker } from '../agent/broker-link.ts';
 import { type Arguments, type CommandSpec, type Terminal, UsageError } from '../shared/command.ts';
 import { openService, type ServiceRow, serviceOptions } from '../shared/service-access.ts';
@@ -119,12 +119,26 @@ function parsePeerKeys(args: Arguments<Row>) {
 }
 
 const createBrokerLog =
-  (log: Log, explain: (cause: string) => string) =>
+  (log: Log) =>
   (state: BrokerState): void => {
     const problem = formatBrokerProblem(state);
-    if (problem !== undefined) log('warn', explain(problem).replace('the agent', 'the relay'));
+    if (problem !== undefined) log('warn', problem);
     else if (state.kind === 'online') log('info', 'connected to the broker');
   };
+
+const resolveBroker = (args: Arguments<Row>, terminal: Terminal): Promise<BrokerOptions> =>
+  resolveBrokerOptions(
+    {
+      ...{ url: args.text('broker'), config: args.text('config'), clientId: buildClientId({ device: 'relay' }) },
+      ...{ prefix: '--mqtt-', program: 'relay' },
+      files: {
+        usernameFile: args.text('mqtt-username-file'),
+        passwordFile: args.text('mqtt-password-file'),
+        ca: args.text('mqtt-ca'),
+      },
+    },
+    terminal,
+  );
 
 /** Each password that is read is hidden from the log. */
 function hidePassword({ credentials, ...options }: BrokerOptions, { hideSecret }: Logging): BrokerOptions {
@@ -148,25 +162,17 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   const signals = parseSignals(args);
   const peerKeys = parsePeerKeys(args);
   const signingKey = await readSigningKey(args, terminal);
-  const files = {
-    usernameFile: args.text('mqtt-username-file'),
-    passwordFile: args.text('mqtt-password-file'),
-    ca: args.text('mqtt-ca'),
-  };
-  const clientId = buildClientId({ device: 'relay' });
-  const flags = { url: args.text('broker'), config: args.text('config'), files, clientId };
   const { interactive, env } = terminal;
   const logging = await createLogging({ level: 'info', interactive, isJournal: isJournal(1, env) });
   const { log, flush } = logging;
-  const broker = createNamedBroker(hidePassword(await resolveBrokerOptions(flags, terminal), logging));
+  const broker = createNamedBroker(hidePassword(await resolveBroker(args, terminal), logging));
   const access = await openService(args, terminal, { onPassword: logging.hideSecret });
   const { service, clock, close, username, password } = access;
   if ((await username()) === undefined || (await password()) === undefined) {
     await close();
     throw new UsageError('a relay needs an account; give --username-file and --password-file, or --config');
   }
-  const explain = (cause: string) => (flags.url === undefined ? cause : nameBrokerFlags(cause, '--mqtt-'));
-  broker.watchState(createBrokerLog(log, explain));
+  broker.watchState(createBrokerLog(log));
   const publicKeys = [signingKey, ...peerKeys];
   const random = createSystemRandom();
   const parts = { service, broker, clock, random, log, signingKey, publicKeys };
