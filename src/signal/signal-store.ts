@@ -15,7 +15,7 @@ import type { Forecast, History, LiveIndex } from '../service/api/response-types
 import { MAX_FORECAST_LENGTH, readSlotValues } from './forecast-slots.ts';
 import { RANK_SCORE_UNITS, toRankScore } from './rank-score.ts';
 import { createSeriesModel, type SeriesModel, withForecastValues, withObserved } from './series-model.ts';
-import { getSeenValue } from './value-history.ts';
+import { getSeenValue, MAX_JOINED_GAP } from './value-history.ts';
 
 export interface SignalData {
   readonly region: string;
@@ -126,12 +126,14 @@ export function withForecast(signal: SignalData, answer: Forecast, now: ClockRea
     );
 
   const model = ensureSeriesModel(signal.rates, forecast.units, forecast.period);
-  const same = previous?.units === forecast.units && previous.period === forecast.period;
-  // What the old forecast said of the slots since the newest one seen stands in for them.
-  const standIns = same
-    ? previous.points.filter(({ at }) => Math.floor(at / forecast.period) > model.history.newestSlot)
-    : [];
   const issuedAt = floorTo(findIssueTime(forecast, now.wall), forecast.period);
+  const same = previous?.units === forecast.units && previous.period === forecast.period;
+  // After a long gap, what the old forecast said of the slots since the newest one seen stands in for them.
+  const { newestSlot, period } = model.history;
+  const standIns =
+    same && issuedAt - newestSlot * period > MAX_JOINED_GAP
+      ? previous.points.filter(({ at }) => Math.floor(at / period) > newestSlot)
+      : [];
   const observed = withObserved(withObserved(model, standIns, issuedAt), forecast.points, issuedAt);
   const rates = withForecastValues(observed, readSlotValues(forecast, issuedAt), issuedAt);
   const next: SignalData = { ...signal, forecast, rates };

@@ -1,6 +1,6 @@
 /** Stores the last weeks of received values, one per slot, in a ring of fixed size. */
 
-import { type Duration, days, type Instant } from '../domain/units.ts';
+import { type Duration, days, hours, type Instant } from '../domain/units.ts';
 import type { Point } from '../service/api/response-types.ts';
 
 /** An immutable value: `remember` gives a new one. */
@@ -8,7 +8,7 @@ export interface ValueHistory {
   readonly period: Duration;
   /** Number of the newest slot held, counted in periods from 1970; -1 when empty. */
   readonly newestSlot: number;
-  /** `ring[slot % ring.length]`; NaN where nothing was seen. */
+  /** `ring[slot % ring.length]`; NaN where nothing was seen or joined. */
   readonly ring: Float32Array;
 }
 
@@ -42,6 +42,9 @@ function rebaseToToday(history: ValueHistory, slot: number): ValueHistory {
   return { period, newestSlot: newest + move, ring: moved };
 }
 
+/** Values further apart than this have none between them; closer ones have the line that joins them, which a value for its slot replaces. */
+export const MAX_JOINED_GAP = hours(1);
+
 /** Points of slots up to `until` enter, a later value for a slot replaces an earlier one. */
 export function recordValues(history: ValueHistory, points: readonly Point[], until: Instant): ValueHistory {
   const last = toSlot(history, until);
@@ -55,7 +58,11 @@ export function recordValues(history: ValueHistory, points: readonly Point[], un
     if (slot <= newest - ring.length) continue;
     if (slot > newest) {
       const gap = Math.min(slot - newest - 1, ring.length);
-      for (let skipped = slot - gap; skipped < slot; skipped++) ring[skipped % ring.length] = Number.NaN;
+      const before =
+        (slot - newest) * history.period <= MAX_JOINED_GAP ? (ring[newest % ring.length] ?? Number.NaN) : Number.NaN;
+      const step = (value - before) / (slot - newest);
+      for (let skipped = slot - gap; skipped < slot; skipped++)
+        ring[skipped % ring.length] = before + step * (skipped - newest);
       newest = slot;
     }
     ring[slot % ring.length] = value;

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { minutes } from '../../src/domain/units.ts';
 import { buildDailyProfile, findProfileEnd, getProfileValue } from '../../src/signal/daily-profile.ts';
-import { createValueHistory, recordValues } from '../../src/signal/value-history.ts';
+import { createValueHistory, getSeenValue, recordValues } from '../../src/signal/value-history.ts';
 import { atSampleHour, hourlyPoints } from './signal-samples.ts';
 
 const FIVE = minutes(5);
@@ -24,6 +24,20 @@ describe('the archive', () => {
     const later = recordValues(four, [{ at: atSampleHour(24), value: 5 }], atSampleHour(24));
     expect([later.newestSlot - four.newestSlot, later.ring.length]).toEqual([289, 28 * 288]);
     expect([...later.ring].filter((value) => Number.isNaN(value)).length).toBe(288);
+  });
+  it.each([
+    [60, 30],
+    [65, Number.NaN],
+  ])('of values %i minutes apart holds %d half an hour after the first', (apart, between) => {
+    const points = [0, apart].map((minute) => ({ at: atSampleHour(minute / 60), value: minute }));
+    const joined = recordValues(createValueHistory(FIVE), points, atSampleHour(24));
+    expect([0, 30, apart].map((minute) => getSeenValue(joined, SLOT0 + minute / 5))).toEqual([0, between, apart]);
+  });
+  it('of values each half hour foretells each slot', () => {
+    const halves = Array.from({ length: 5 * 48 }, (_, i) => ({ at: atSampleHour(i / 2), value: i % 48 }));
+    const day = buildDailyProfile(recordValues(createValueHistory(FIVE), halves, atSampleHour(120)), SLOT0 + 5 * 288);
+    expect(day.every((value, i) => i >= 282 || Math.abs(value - i / 6) < 1e-4)).toBe(true);
+    expect(day.some(Number.isNaN)).toBe(false);
   });
   it('after two months of silence the days before it count as the last ones, each at its time of day', () => {
     const spring = archived(10, (_, hour) => 100 * hour);

@@ -58,6 +58,11 @@ describe('a forecast', () => {
       expect([1, 2.5, 3, 3.5].map((hour) => seen(later, hour))).toEqual([100, 200, 999, Number.NaN]);
     }
   });
+
+  it('up to an hour after the last one leaves the line between both in place of what was foretold', () => {
+    const later = withForecast(data, buildForecast(1.5, [700]), momentAt(1.5)).signal;
+    expect([1, 1.25, 1.5].map((hour) => seen(later, hour))).toEqual([100, 400, 700]);
+  });
 });
 
 describe('measured rates', () => {
