@@ -47,8 +47,7 @@ function getDiskCure(kind: DiskFailure['kind'], code: string, use: DiskUse): str
 
 const USE_PARTICIPLES: Readonly<Record<DiskUse, string>> = { read: 'read', write: 'stored', keep: 'used' };
 
-const getFileErrorCode = (error: unknown) =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+export const getFileErrorCode = (error: unknown) => (error as NodeJS.ErrnoException).code;
 
 /** The same trouble as a `DiskError` naming `path`; what is no trouble of files comes back as it was. */
 export function translateDiskError(error: unknown, path: string, use: DiskUse): unknown {

@@ -2,8 +2,7 @@
 
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-
-const errnoCode = (error: unknown) => (error as NodeJS.ErrnoException).code;
+import { getFileErrorCode } from './disk-error-text.ts';
 
 /** True when it was made, false when it was there. */
 async function makeSingleDirectory(path: string, mode: number): Promise<boolean> {
@@ -12,7 +11,7 @@ async function makeSingleDirectory(path: string, mode: number): Promise<boolean>
     return true;
   } catch (error) {
     // A directory that is there may be refused for another reason as well: a file system that is read only.
-    const existing = errnoCode(error) === 'ENOENT' ? undefined : await stat(path).catch(() => undefined);
+    const existing = getFileErrorCode(error) === 'ENOENT' ? undefined : await stat(path).catch(() => undefined);
     if (existing?.isDirectory()) return false;
     throw error;
   }
@@ -27,7 +26,7 @@ export async function makeDirectory(path: string, mode: number): Promise<string 
   try {
     return (await makeSingleDirectory(path, mode)) ? path : undefined;
   } catch (error) {
-    if (errnoCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    if (getFileErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
   }
   const first = await makeDirectory(dirname(path), mode);
   const made = await makeSingleDirectory(path, mode);

@@ -79,6 +79,7 @@ describe('what is refused or ends badly', () => {
     ['http://127.0.0.1:1/', 'unreachable', {}],
     ['/hang-up', 'unreachable', {}],
     ['/large', 'too-large', {}],
+    ['/plain', 'too-large', { maxBytes: 4 }],
     ['/large-chunked', 'too-large', {}],
     ['/bomb', 'too-large', {}],
     ['/chain', 'bad-encoding', {}],
@@ -136,7 +137,7 @@ describe('what is answered', () => {
   });
 
   it('asks for gzip and inflates it', async () => {
-    const reply = await http.request(ask('/gzip'));
+    const reply = await http.request(ask('/gzip', { maxBytes: 5 }));
     expect('body' in reply && new TextDecoder().decode(reply.body)).toBe('hello');
     expect(service.requests.at(-1)?.headers['accept-encoding']).toBe('gzip');
   });
