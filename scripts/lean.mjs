@@ -7,10 +7,27 @@ import { translateParser } from './javascript-parser.mjs';
 
 const require = createRequire(import.meta.url);
 
-/** What large packages carry and this program never calls: WebSockets, proxies, browsers' timers, threads, a file writer. */
+/** A class, because pino asks of its options whether they are an instance of sonic-boom. */
+const NOTHING = 'module.exports = class {};';
+const ASSERT = "module.exports = (ok, text = 'a state that cannot be') => { if (!ok) throw new Error(String(text)); };";
+
+/**
+ * What large packages carry and this program never calls: WebSockets, proxies, browsers' timers, threads, a file writer, traces, aliases
+ * of topics, the name of the machine, an HTTP server. Parts of Node itself among them cost the more, as `--lite-mode` compiles each at
+ * every start: `assert` 6 ms, `http` 10, `performance` (of the cache of aliases) 6, `dns` and `os` 3.
+ */
 const UNUSED = [
-  { by: /\/mqtt\/build\//, path: /^(ws|socks|worker-timers)$/ },
-  { by: /\/pino\//, path: /^(thread-stream|worker_threads|sonic-boom|\.(\/lib)?\/transport)$/ },
+  { by: /\/mqtt\/build\//, path: /^(ws|\.\/socks|worker-timers)$/, contents: NOTHING },
+  { by: /\/mqtt\/build\//, path: /^lru-cache$/, contents: 'exports.LRUCache = class {};' },
+  {
+    by: /\/(mqtt\/build|mqtt-packet|number-allocator)\//,
+    path: /^debug$/,
+    contents: 'module.exports = () => () => {};',
+  },
+  { by: /\/pino\//, path: /^(thread-stream|worker_threads|sonic-boom|\.(\/lib)?\/transport)$/, contents: NOTHING },
+  { by: /\/pino\//, path: /^node:os$/, contents: "exports.hostname = () => '';" },
+  { by: /\/undici\//, path: /^node:http$/, contents: 'exports.IncomingMessage = class {};' },
+  { by: /\/undici\//, path: /^node:assert$/, contents: ASSERT },
 ];
 
 /** Node's TLS takes 2 MiB, and a broker at home often speaks without: loaded when the first connection asks for it. */
@@ -70,15 +87,11 @@ export const lean = {
   setup(build) {
     leaveOutOfUndici(build);
     chooseParser(build);
-    build.onResolve({ filter: /./ }, ({ path, importer }) =>
-      UNUSED.some((unused) => unused.by.test(importer) && unused.path.test(path))
-        ? { path, namespace: 'unused' }
-        : null,
-    );
-    build.onLoad({ filter: /./, namespace: 'unused' }, () => ({
-      // A class, because pino asks of its options whether they are an instance of sonic-boom.
-      contents: 'module.exports = class {};',
-    }));
+    build.onResolve({ filter: /./ }, ({ path, importer }) => {
+      const unused = UNUSED.find((one) => one.by.test(importer) && one.path.test(path));
+      return unused && { path, namespace: 'unused', pluginData: unused.contents };
+    });
+    build.onLoad({ filter: /./, namespace: 'unused' }, ({ pluginData }) => ({ contents: pluginData }));
     build.onLoad({ filter: /\/mqtt\/build\/lib\/connect\/tls\.js$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
       if (!text.includes(EAGER_TLS)) throw new Error(`${path} loads node's tls in another way: see scripts/lean.mjs`);
