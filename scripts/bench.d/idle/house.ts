@@ -92,9 +92,20 @@ export interface BenchedNode {
   readonly agent: (...args: readonly string[]) => Child;
 }
 
+/** `v20.20.2`; ends the bench in one sentence where the program is no Node. */
+function readNodeVersion(program: string): string {
+  const { stdout, error } = spawnSync(program, ['--version'], { encoding: 'utf8' });
+  const version = error === undefined ? stdout.trim() : '';
+  if (/^v\d+\.\d+\.\d+/.test(version)) return version;
+  console.error(
+    `--node ${program}: ${error?.message ?? `"${version}" is no version of Node`}; give the path of a node program`,
+  );
+  process.exit(2);
+}
+
 /** A copy of the program for one Node, with the code cache that an installation makes. */
 async function installProgram(program: string, flags: readonly string[]): Promise<BenchedNode> {
-  const name = spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout.trim();
+  const name = readNodeVersion(program);
   const dist = join(WORK, `dist-${name}`);
   await cp(DIST, dist, { recursive: true });
   const made = spawnSync(program, [...flags, join(dist, 'make-code-cache.js')], { encoding: 'utf8' });
