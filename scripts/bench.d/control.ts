@@ -121,7 +121,7 @@ function rolling(name: string, site: Site, days: number) {
   const random = createSeededFractions(5);
   const start = instantFrom('2026-01-05T08:00:00Z');
   const truth = drawRates(random, (days + 2) * 288);
-  let state = createInitialState(site, undefined, false);
+  let state = createInitialState(site, undefined, 'other-boot');
   const found: ControlEvent = {
     kind: 'found',
     levels: Object.fromEntries(site.loads.map(({ name: load }) => [load, 'off'])),

@@ -79,7 +79,7 @@ const load = v.object({
 const state = v.object({
   version: v.literal(1),
   lastMoment: v.optional(v.object({ wall: finite, uptime: finite, trusted: v.boolean() })),
-  restart: v.picklist(['no', 'same-boot', 'other-boot']),
+  restart: v.picklist(['no', 'same-boot', 'old-state', 'other-boot']),
   startedAt: finite,
   signalReceived: v.boolean(),
   clockTrusted: v.boolean(),

@@ -14,6 +14,7 @@ import { awaitBroker } from './await-broker.ts';
 import { createControlLoop } from './control-loop.ts';
 import { createReportingOutputs } from './device-events.ts';
 import type { Part } from './lifecycle.ts';
+import { getRestart } from './persistence.ts';
 import { createStepRecorder, type StepRecorderParts } from './step-recorder.ts';
 
 export interface LoadControlParts extends Pick<StepRecorderParts, 'ledger' | 'persistence' | 'monitor'> {
@@ -55,10 +56,9 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
 
   const startLoop = (): void => {
     const { control: saved } = persistence.saved();
-    const isSameBoot = saved !== undefined && world.bootId !== undefined && saved.boot === world.bootId;
     const found = outputs.found();
     for (const [load, level] of Object.entries(found.levels)) ledger.recordLevel(load, level, clock.now());
-    controlLoop.start(createInitialState(site, saved?.state, isSameBoot), found);
+    controlLoop.start(createInitialState(site, saved?.state, getRestart(saved, world.bootId)), found);
     outputs.reportVehicles();
   };
   /** A device that does not answer delays neither the others nor the stop. */

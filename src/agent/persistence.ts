@@ -1,6 +1,6 @@
 /** Saves and restores the control state with its boot, and the signal data. */
 
-import type { ControlState } from '../control/step.ts';
+import type { ControlState, Restart } from '../control/step.ts';
 import type { ClockReading } from '../domain/ports.ts';
 import { type Duration, durationBetween, type Instant, type Uptime } from '../domain/units.ts';
 import { buildSignalView } from '../signal/freshness.ts';
@@ -13,6 +13,8 @@ import type { RecordedJobs } from './ledger-writer.ts';
 
 export interface SavedControl {
   readonly boot: string | undefined;
+  /** No step came after it that is not saved: the process had ended in order, or saved each step in memory. */
+  readonly isLast: boolean;
   readonly jobs: RecordedJobs;
   readonly state: ControlState;
 }
@@ -61,7 +63,7 @@ export function createPersistence({ store, scratch, signalType, boot, note }: Pe
     },
     saved: () => saved,
     saveControl(state, { now, jobs, atMost }) {
-      const encode = () => encodeJson({ boot, jobs, state: encodeControlState(state) });
+      const encode = (isLast: boolean) => encodeJson({ boot, isLast, jobs, state: encodeControlState(state) });
       control.save(encode, now.uptime, atMost);
     },
     isControlDurable: control.lastWrite,
@@ -73,26 +75,33 @@ export function createPersistence({ store, scratch, signalType, boot, note }: Pe
   };
 }
 
+/** How a start must treat what was saved, in this boot. */
+export const getRestart = (saved: SavedControl | undefined, boot: string | undefined): Restart =>
+  saved === undefined || boot === undefined || saved.boot !== boot
+    ? 'other-boot'
+    : saved.isLast
+      ? 'same-boot'
+      : 'old-state';
+
 const encodeJson = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 
 function createSavedDocument(name: string, store: DocumentStore, scratch: DocumentStore | undefined) {
-  let encodeNewest: (() => Uint8Array) | undefined;
+  let encodeNewest: ((isLast: boolean) => Uint8Array) | undefined;
   let savedAt: Uptime | undefined;
   let lastWrite: Promise<boolean> = Promise.resolve(true);
   return {
     lastWrite: () => lastWrite,
-    save(encode: () => Uint8Array, now: Uptime, atMost: Duration): void {
+    save(encode: (isLast: boolean) => Uint8Array, now: Uptime, atMost: Duration): void {
       encodeNewest = encode;
       const isDue = savedAt === undefined || durationBetween(savedAt, now) >= atMost;
       if (scratch === undefined && !isDue) return;
-      const bytes = encode();
-      void scratch?.save(name, bytes);
+      void scratch?.save(name, encode(true));
       if (!isDue) return;
       savedAt = now;
-      lastWrite = store.save(name, bytes);
+      lastWrite = store.save(name, encode(false));
     },
     async close(): Promise<void> {
-      if (encodeNewest !== undefined) await store.save(name, encodeNewest());
+      if (encodeNewest !== undefined) await store.save(name, encodeNewest(true));
     },
   };
 }
@@ -102,16 +111,18 @@ interface LoadOptions {
   readonly note: (text: string) => void;
 }
 
-/** Of each document the one in the first store that has it. */
+/** Of the control state the newest, of the signal data those of the first store that has them. */
 export async function loadSavedState(
   stores: readonly DocumentStore[],
   { signalType, note }: LoadOptions,
 ): Promise<SavedState> {
   const state: { control?: SavedControl; signalData?: SignalData } = {};
   for (const store of stores) {
-    const control = state.control ?? (await loadControl(store, note));
+    const before = state.control;
+    const control = await loadControl(store, before === undefined ? note : () => {});
     const signalData = state.signalData ?? (await loadSignal(store, signalType, note));
-    Object.assign(state, control && { control }, signalData && { signalData });
+    const isNewer = control !== undefined && (before === undefined || isLater(control, before));
+    Object.assign(state, isNewer && { control }, signalData && { signalData });
   }
   const isLost = (name: string) => stores.some((store) => store.isUnreadable(name));
   if (state.control === undefined && isLost(CONTROL_DOCUMENT)) note(CONTROL_LOST);
@@ -119,6 +130,10 @@ export async function loadSavedState(
     note('the saved signal data cannot be read; they are fetched anew');
   return state;
 }
+
+/** Within one boot: a store that could not be written has an older state than the other. */
+const isLater = (one: SavedControl, other: SavedControl) =>
+  one.boot === other.boot && (one.state.lastMoment?.uptime ?? 0) > (other.state.lastMoment?.uptime ?? 0);
 
 const NEWEST_SAVED = 'the newest saved';
 const CONTROL_LOST = 'the saved control state cannot be read; minimum times start anew and jobs are armed again';
@@ -128,10 +143,15 @@ async function loadControl(store: DocumentStore, note: (text: string) => void): 
   if (loaded === undefined) return undefined;
   if (loaded.isPrevious) note(`${NEWEST_SAVED} control state was damaged; the one before is used`);
   try {
-    const { boot, jobs, state } = JSON.parse(new TextDecoder().decode(loaded.bytes)) as Record<string, unknown>;
+    const { boot, isLast, jobs, state } = JSON.parse(new TextDecoder().decode(loaded.bytes)) as Record<string, unknown>;
     const decoded = decodeControlState(String(state));
     if (!('kind' in decoded))
-      return { boot: typeof boot === 'string' ? boot : undefined, jobs: parseRecordedJobs(jobs), state: decoded };
+      return {
+        boot: typeof boot === 'string' ? boot : undefined,
+        isLast: isLast === true && !loaded.isPrevious,
+        jobs: parseRecordedJobs(jobs),
+        state: decoded,
+      };
     note(decoded.detail);
   } catch {
     note(CONTROL_LOST);

@@ -13,7 +13,7 @@ import { evaluateRules } from './rules/priority-rules.ts';
 import type { StepContext } from './rules/step-context.ts';
 import { findWakeUp } from './rules/wake-up.ts';
 import { advanceLoad, applyEvent, applyFound } from './state/apply-event.ts';
-import type { ControlState, LoadState } from './state/control-state.ts';
+import type { ControlState, LoadState, Restart } from './state/control-state.ts';
 import { applyLevel, needsCommand } from './state/switching.ts';
 
 /** A wall clock that strays further than this from the monotonic one has been set. */
@@ -35,7 +35,7 @@ export function step(
 ): StepResult<ControlState> {
   const context = buildStepContext(site, state, event, now);
   const armed = mapLoads(site, state.loads, (load, before) =>
-    armJob(context, load, receiveEvent(load, state, advanceLoad(state, before, now), { event, now })),
+    armJob(context, load, receiveEvent(load, state, advanceLoad(load, state, before, now), { event, now })),
   );
   const forced = forceJobs(context, armed);
   const outcomes = decide(forced.context, replan(forced.context, forced.states));
@@ -178,4 +178,4 @@ function buildResult(
 }
 
 export { createInitialState, fillControlState } from './state/control-state.ts';
-export type { ControlState, LoadState };
+export type { ControlState, LoadState, Restart };

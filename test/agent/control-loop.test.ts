@@ -53,7 +53,7 @@ loads:
     onOutputFault() {},
   });
   const start = (levels: Record<string, Level>) =>
-    loop.start(createInitialState(site, saved, saved !== undefined), { levels, amps: {} });
+    loop.start(createInitialState(site, saved, saved === undefined ? 'other-boot' : 'same-boot'), { levels, amps: {} });
   return {
     clock,
     loop,
@@ -165,7 +165,7 @@ loads:
     beforeTick() {},
   });
   await outputs.open();
-  loop.start(createInitialState(site, undefined, false), outputs.found());
+  loop.start(createInitialState(site, undefined, 'other-boot'), outputs.found());
   const end = addDuration(NOON, hours(9));
   const index = { value: 5 as Percentile, basis: 'live-index', at: NOON, startsUntil: end, validUntil: end } as const;
   loop.feed({ kind: 'signal', view: { changesAt: end, index: { ...index, flat: false, quality: 'full' } } });

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
-import { createDocumentStore } from '../../src/agent/document-store.ts';
-import { createPersistence, loadSavedState } from '../../src/agent/persistence.ts';
+import { describe, expect, it } from 'vitest';
+import { createDocumentStore, type DocumentStore } from '../../src/agent/document-store.ts';
+import { createPersistence, getRestart, loadSavedState } from '../../src/agent/persistence.ts';
 import { createInitialState } from '../../src/control/step.ts';
 import { hours, type Instant, minutes, type Uptime } from '../../src/domain/units.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
@@ -8,7 +8,7 @@ import { createCrashableAgent } from '../faults/crashable-agent.ts';
 
 const NOW = { wall: Date.parse('2026-03-01T12:00:00Z') as Instant, uptime: 0 as Uptime, trusted: true };
 
-function setUp() {
+function setUp(scratch?: DocumentStore) {
   const memory = createMemoryDisk();
   let release = () => {};
   const released = new Promise<void>((resolve) => {
@@ -19,8 +19,8 @@ function setUp() {
     overwrite: (name: string, bytes: Uint8Array) => released.then(() => memory.replace(name, bytes)),
   };
   const store = createDocumentStore(slow, () => {});
-  const persistence = createPersistence({ store, scratch: undefined, signalType: 'co2_moer', boot: 'one', note() {} });
-  const state = createInitialState({ device: 'cellar', timezone: 'UTC', loads: [] }, undefined, false);
+  const persistence = createPersistence({ store, scratch, signalType: 'co2_moer', boot: 'one', note() {} });
+  const state = createInitialState({ device: 'cellar', timezone: 'UTC', loads: [] }, undefined, 'other-boot');
   const save = () => persistence.saveControl(state, { now: NOW, jobs: {}, atMost: minutes(0) });
   return { memory, persistence, release, save };
 }
@@ -45,6 +45,58 @@ it('a full disk makes no state durable', async () => {
   release();
   save();
   expect(await persistence.isControlDurable()).toBe(false);
+});
+
+describe('what a start is told of the state it finds', () => {
+  const house = { device: 'cellar', timezone: 'UTC', loads: [] };
+  /** A life that saves its state at these minutes, and a disk that is full from one of them on. */
+  const liveUntil = async ({ end, full }: { readonly end: 'stop' | 'kill'; readonly full?: 'disk' | 'memory' }) => {
+    const [disk, memory] = [createMemoryDisk(), createMemoryDisk()];
+    const openStores = (hasScratch: boolean) => ({
+      store: createDocumentStore(disk, () => {}),
+      scratch: hasScratch ? createDocumentStore(memory, () => {}) : undefined,
+    });
+    const hasScratch = full === 'memory';
+    const options = { signalType: 'co2_moer', boot: 'one', note() {} };
+    const persistence = createPersistence({ ...openStores(hasScratch), ...options });
+    const save = async (after: number) => {
+      const now = { ...NOW, uptime: minutes(after) as number as Uptime };
+      const state = { ...createInitialState(house, undefined, 'other-boot'), lastMoment: now };
+      persistence.saveControl(state, { now, jobs: {}, atMost: minutes(0) });
+      await persistence.isControlDurable();
+    };
+    await save(1);
+    if (full !== undefined) (full === 'disk' ? disk : memory).failWrites('full');
+    await save(2);
+    if (end === 'stop') await persistence.close();
+    const next = createPersistence({ ...openStores(hasScratch), ...options });
+    await next.load();
+    const { control } = next.saved();
+    return [getRestart(control, 'one'), getRestart(control, 'two'), (control?.state.lastMoment?.uptime ?? 0) / 60_000];
+  };
+
+  it.each([
+    ['a stop in order', { end: 'stop' }, ['same-boot', 'other-boot', 2]],
+    ['a kill: more may have happened than is saved', { end: 'kill' }, ['old-state', 'other-boot', 2]],
+    ['a stop while the disk is full', { end: 'stop', full: 'disk' }, ['old-state', 'other-boot', 1]],
+    [
+      'a kill while the memory is full: the disk is newer',
+      { end: 'kill', full: 'memory' },
+      ['old-state', 'other-boot', 2],
+    ],
+  ] as const)('after %s', async (_, life, told) => {
+    expect(await liveUntil(life)).toEqual(told);
+  });
+
+  it('a state saved in memory at each step is the last one', async () => {
+    const scratch = createDocumentStore(createMemoryDisk(), () => {});
+    const { persistence, save, release } = setUp(scratch);
+    release();
+    save();
+    await persistence.isControlDurable();
+    const { control } = await loadSavedState([scratch], { signalType: 'co2_moer', note() {} });
+    expect(getRestart(control, 'one')).toBe('same-boot');
+  });
 });
 
 it.each([

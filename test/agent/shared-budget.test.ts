@@ -66,7 +66,7 @@ async function start(reportsAmps: boolean) {
     await Promise.all([...outputs.values()].map((output) => output.close()));
     await loop.stop();
   });
-  loop.start(createInitialState(site, undefined, false), { levels: { car: 'off', van: 'off' }, amps: {} });
+  loop.start(createInitialState(site, undefined, 'other-boot'), { levels: { car: 'off', van: 'off' }, amps: {} });
   const override = (level: 'on' | 'off') =>
     loop.feed({ kind: 'override', load: 'van', level, for: minutes(60), source: 'local' });
   await confirmed.whenCount(2);

@@ -3,7 +3,7 @@
 import { buildMqttOutput } from '../../src/config/presets.ts';
 import type { ControlEvent, Decision, LoadCommand, Site } from '../../src/control/control-types.ts';
 import { explainDecision } from '../../src/control/explain.ts';
-import { type ControlState, createInitialState, step } from '../../src/control/step.ts';
+import { type ControlState, createInitialState, type Restart, step } from '../../src/control/step.ts';
 import type { Level, LoadConfig, MqttOutputConfig } from '../../src/domain/load-types.ts';
 import type { ClockReading } from '../../src/domain/ports.ts';
 import {
@@ -159,13 +159,13 @@ export class ControlBench {
     start: Instant,
     options: {
       readonly saved?: ControlState;
-      readonly sameBoot?: boolean;
+      readonly restart?: Restart;
       readonly trusted?: boolean;
       readonly uptime?: Uptime;
     } = {},
   ) {
     this.site = site;
-    this.state = createInitialState(site, options.saved, options.sameBoot ?? false);
+    this.state = createInitialState(site, options.saved, options.restart ?? 'other-boot');
     this.now = {
       wall: start,
       uptime: options.uptime ?? (minutes(1) as number as Uptime),

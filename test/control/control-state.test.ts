@@ -58,7 +58,7 @@ describe('the saved state', () => {
           instantFrom('2026-06-04T03:00:00Z'),
           {
             saved: read,
-            sameBoot: true,
+            restart: 'same-boot',
           },
         );
         bench.send({ kind: 'tick' });
@@ -70,7 +70,7 @@ describe('the saved state', () => {
 
   it('a load that is new starts anew, one that is gone is forgotten', () => {
     const saved = livedThrough().state;
-    const state = createInitialState(buildSite(tankLoad(), tankLoad({ name: 'second' })), saved, true);
+    const state = createInitialState(buildSite(tankLoad(), tankLoad({ name: 'second' })), saved, 'same-boot');
     expect(state.loads.map(({ name, level }) => [name, level])).toEqual([
       ['tank', 'on'],
       ['second', undefined],

@@ -93,7 +93,7 @@ function happen(node: Node, name: string, what: ControlEvent | 'restart' | 'powe
   const read = decodeControlState(encodeControlState(node.state));
   if ('kind' in read) throw new Error(read.detail);
   const cut = what === 'power cut';
-  const state = createInitialState(site, read, !cut);
+  const state = createInitialState(site, read, cut ? 'other-boot' : 'same-boot');
   const level = cut ? 'off' : node.level;
   const since = cut ? NOW.uptime : node.since;
   return take({ ...node, state, level, since }, { kind: 'found', levels: { tank: level } }, name);
@@ -150,7 +150,7 @@ const keyOf = ({ state, level, since, starts }: Node) =>
 /** Every situation that can be reached, each with one of the ways there, and the one after it when nothing happens. */
 function explore(most: number) {
   const first = take(
-    { state: createInitialState(site, undefined, false), level: 'off', since: NOW.uptime, starts: [] },
+    { state: createInitialState(site, undefined, 'other-boot'), level: 'off', since: NOW.uptime, starts: [] },
     { kind: 'found', levels: { tank: 'off' } },
     'start',
   );

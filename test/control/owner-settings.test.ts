@@ -106,12 +106,12 @@ describe('thresholds', () => {
 it('both outlive a restart, and a state that was saved before there were any is read', () => {
   const site = buildSite(tankLoad());
   const now = { wall: NOON, uptime: 0, trusted: true } as Parameters<typeof step>[3];
-  const first = step(site, createInitialState(site, undefined, false), pause(), now).state;
+  const first = step(site, createInitialState(site, undefined, 'other-boot'), pause(), now).state;
   const moved = { kind: 'thresholds', load: 'tank', thresholds: { onBelow: percent(60) } } as const;
   const text = encodeControlState(step(site, first, moved, now).state);
   const read = decodeControlState(text);
   if ('kind' in read) throw new Error(read.detail);
-  const [restarted] = createInitialState(site, read, false).loads;
+  const [restarted] = createInitialState(site, read, 'other-boot').loads;
   expect([restarted?.paused, restarted?.thresholds?.onBelow]).toEqual([true, 60]);
   const { paused, thresholds, ...older } = JSON.parse(text).loads[0];
   const before = decodeControlState(JSON.stringify({ ...JSON.parse(text), loads: [older] }));

@@ -123,7 +123,7 @@ describe('a power budget and chargers that take amperes', () => {
     const { site, state, now } = settle(15.2, [car, charger('van', { minOff: minutes(0) })], (one) =>
       one.send({ kind: 'override', load: 'van', level: 'on', for: hours(1), source: 'local' }),
     );
-    const restart = () => new ControlBench(site, now.wall, { saved: state, sameBoot: true, uptime: now.uptime });
+    const restart = () => new ControlBench(site, now.wall, { saved: state, restart: 'same-boot', uptime: now.uptime });
     const again = restart();
     const levels = { car: 'on', van: 'off' } as const;
     const list = (commands: readonly LoadCommand[]) =>

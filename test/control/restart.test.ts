@@ -12,12 +12,14 @@ import {
   type Uptime,
 } from '../../src/domain/units.ts';
 import {
+  asPercentile,
   buildHorizon,
   buildIndex,
   buildSite,
   ControlBench,
   carLoad,
   daily,
+  heatingLoad,
   instantFrom,
   tankLoad,
 } from './control-setup.ts';
@@ -69,7 +71,7 @@ describe('a command under way when the process ends', () => {
     const before = buildCommandedBench();
     const { site, state, now } = before;
     const later = { ...now, wall: (now.wall + 1_000) as Instant, uptime: (now.uptime + 1_000) as Uptime };
-    const woken = step(site, createInitialState(site, saved(state), true), { kind: 'found', levels: {} }, later);
+    const woken = step(site, createInitialState(site, saved(state), 'same-boot'), { kind: 'found', levels: {} }, later);
     expect(woken.commands).toEqual([]);
     const dirty: ControlEvent = {
       kind: 'signal',
@@ -77,6 +79,64 @@ describe('a command under way when the process ends', () => {
     };
     const next = step(site, woken.state, dirty, later);
     expect([next.commands, next.state.loads[0]?.level, next.decisions[0]?.why]).toEqual([[], 'on', 'min-on']);
+  });
+});
+
+/** What could not be saved: the state is that of a moment after which the load may have been switched. */
+describe('a restart on an older state of the same boot', () => {
+  const dirty = { changesAt: lasting.validUntil, index: buildIndex(NOON, 90, lasting) };
+  const pump = { minOn: minutes(30), minOff: minutes(15), maxStartsPerHour: 1, failSafe: 'off' } as const;
+  const nightlyGoal = { need: { kind: 'time', time: hours(6) }, by: daily(7 * 60), armedBy: 'schedule' } as const;
+
+  /** A tank that has run, or rested, for an hour when its state was saved, and is found so `later`. */
+  const restart = (level: 'on' | 'off', kind: 'same-boot' | 'old-state', later: number) => {
+    const before = new ControlBench(buildSite(tankLoad({ ...pump, goal: nightlyGoal })), NOON);
+    before.send({ kind: 'found', levels: { tank: 'off' } });
+    before.send(level === 'on' ? clean : { kind: 'signal', view: dirty });
+    before.runFor(hours(1.5));
+    before.send({ kind: 'tick' });
+    expect(before.level('tank')).toBe(level);
+    const uptime = (before.now.uptime + minutes(later)) as Uptime;
+    const wall = (before.now.wall + minutes(later)) as Instant;
+    const after = new ControlBench(before.site, wall, { saved: saved(before.state), restart: kind, uptime });
+    const doneBefore = before.state.loads[0]?.job?.done ?? 0;
+    after.send({ kind: 'found', levels: { tank: level } });
+    const [one] = after.state.loads;
+    after.send(level === 'on' ? { kind: 'signal', view: dirty } : clean);
+    return [after.decision('tank').why, (one?.starts ?? []).length, Math.round((one?.job?.done ?? 0) - doneBefore)];
+  };
+
+  it.each([
+    // found, state, minutes later: why it is as it is, starts counted, minutes of its job that count as done
+    ['on', 'same-boot', 180, ['dirty', 1, 180]],
+    ['on', 'old-state', 14, ['dirty', 1, 14]], // too short for a pause and a start
+    ['on', 'old-state', 15, ['min-on', 2, 0]],
+    ['on', 'old-state', 180, ['min-on', 2, 0]],
+    ['off', 'same-boot', 180, ['clean', 0, 0]],
+    ['off', 'old-state', 29, ['clean', 0, 0]], // too short for a run
+    ['off', 'old-state', 30, ['min-off', 0, 0]],
+  ] as const)('found %s on the %s of %i minutes ago: %j', (level, kind, later, [why, starts, done]) => {
+    expect(restart(level, kind, later)).toEqual([why, starts, minutes(done)]);
+  });
+
+  it('lets a block last no longer for that', () => {
+    const before = new ControlBench(buildSite(heatingLoad({ blockAbove: asPercentile(85) })), NOON);
+    before.send({ kind: 'found', levels: { heating: 'normal' } });
+    before.send({ kind: 'signal', view: dirty });
+    before.runFor(minutes(11)); // A block since a minute, after the minimum time of the state before.
+    expect(before.level('heating')).toBe('block');
+    const { wall, uptime } = before.now;
+    const after = new ControlBench(before.site, (wall + minutes(90)) as Instant, {
+      saved: saved(before.state),
+      restart: 'old-state',
+      uptime: (uptime + minutes(90)) as Uptime,
+    });
+    after.send({ kind: 'found', levels: { heating: 'block' } });
+    after.send({ kind: 'signal', view: dirty });
+    after.runFor(minutes(28));
+    expect(after.level('heating')).toBe('block');
+    after.runFor(minutes(2));
+    expect(after.level('heating')).toBe('normal');
   });
 });
 

@@ -105,7 +105,7 @@ export class SimulatedSite {
       failedLevel: undefined,
       pendingSwitch: undefined,
     }));
-    this.state = createInitialState(site, undefined, false);
+    this.state = createInitialState(site, undefined, 'other-boot');
     this.savedText = '';
     this.sendFound();
   }
@@ -279,7 +279,7 @@ export class SimulatedSite {
     }
     const read = decodeControlState(this.savedText);
     if ('kind' in read) throw new Error(read.detail);
-    this.state = createInitialState(this.site, read, sameBoot);
+    this.state = createInitialState(this.site, read, sameBoot ? 'same-boot' : 'other-boot');
     this.sendFound();
   }
 

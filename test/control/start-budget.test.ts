@@ -13,7 +13,7 @@ const pump = heatingLoad({ maxStartsPerDay: 4 });
 const times = (list: readonly number[]) => list.map((hour) => (NOW + hour * hours(1)) as Uptime);
 
 function toPlan(past: readonly number[], pending = false) {
-  const [state] = createInitialState(buildSite(pump), undefined, false).loads;
+  const [state] = createInitialState(buildSite(pump), undefined, 'other-boot').loads;
   if (state === undefined) throw new Error('no load');
   return computeStartAllowance(pump, { ...state, starts: times(past) }, NOW, pending);
 }

@@ -177,7 +177,7 @@ export function runDay(day: Day): string[] {
     );
     bench = new ControlBench(site, (wall + away) as Instant, {
       saved: read,
-      sameBoot,
+      restart: sameBoot ? 'same-boot' : 'other-boot',
       trusted: bench.now.trusted,
       ...(sameBoot ? { uptime: (uptime + away) as typeof uptime } : {}),
     });

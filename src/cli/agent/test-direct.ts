@@ -1,7 +1,7 @@
 /** Tests a load without a running agent: opens its output, checks its limits with the control core, and restores its level. */
 
 import { createDocumentStore } from '../../agent/document-store.ts';
-import { createPersistence, type SavedControl } from '../../agent/persistence.ts';
+import { createPersistence, getRestart, type SavedControl } from '../../agent/persistence.ts';
 import type { ControlEvent, Site } from '../../control/control-types.ts';
 import { explainDecision } from '../../control/explain.ts';
 import { type ControlState, createInitialState, step } from '../../control/step.ts';
@@ -51,9 +51,10 @@ async function loadSwitchHistory(
   const memory = createPersistence({ store, scratch: undefined, signalType, boot, note });
   await memory.load();
   const saved: SavedControl | undefined = memory.saved().control;
-  if (saved === undefined || boot === undefined || saved.boot !== boot) return undefined;
+  const restart = getRestart(saved, boot);
+  if (saved === undefined || restart === 'other-boot') return undefined;
   return {
-    state: createInitialState(site, saved.state, true),
+    state: createInitialState(site, saved.state, restart),
     async save({ lastMoment: last, loads: [newState] }) {
       const updatedLoads = saved.state.loads.map((one) =>
         one.name === load.name && newState !== undefined ? newState : one,

@@ -9,16 +9,18 @@ import { durationBetween, hours, type Uptime } from '../../domain/units.ts';
 import type { ControlEvent, VehiclePresence } from '../control-types.ts';
 import { countProgress, dropJob } from '../rules/jobs.ts';
 import { keepLastDay } from '../rules/start-budget.ts';
+import { getEffectiveMinOff, getEffectiveMinOn } from '../rules/step-context.ts';
 import type { ActiveOverride, ControlState, LoadState } from './control-state.ts';
 import { confirmLevel, countStart, recordFailure } from './switching.ts';
 
 const MAX_OVERRIDE = hours(24);
 
 /** Brings a load from the last step to this one: a boot counts as a switch, running time is progress, old starts are forgotten. */
-export function advanceLoad(control: ControlState, state: LoadState, now: ClockReading): LoadState {
+export function advanceLoad(load: LoadConfig, control: ControlState, state: LoadState, now: ClockReading): LoadState {
   const { restart, lastMoment } = control;
   if (restart === 'other-boot') return expireTimes(rebaseUptimes(lastMoment, state, now), now.uptime);
   if (restart === 'same-boot') return expireTimes(assumeApplied(state, now), now.uptime);
+  if (restart === 'old-state') return expireTimes(assumeSwitched(load, control, state, now), now.uptime);
   if (lastMoment === undefined) return expireTimes(state, now.uptime);
   const passed = durationBetween(lastMoment.uptime, now.uptime);
   return expireTimes(countProgress(state, passed, now, control.view?.prices?.spans), now.uptime);
@@ -71,6 +73,28 @@ function rebaseUptimes(last: ClockReading | undefined, state: LoadState, now: Cl
 function assumeApplied(state: LoadState, now: ClockReading): LoadState {
   const restarted: LoadState = { ...state, current: undefined, pending: undefined };
   return state.pending === undefined ? restarted : confirmLevel(restarted, state.pending.level, now);
+}
+
+/** Whether the load may have left the level of an old state and returned to it since: that takes the minimum time of the other one. */
+const mayHaveReturned = (
+  load: LoadConfig,
+  { restart, lastMoment }: ControlState,
+  state: LoadState,
+  now: ClockReading,
+) =>
+  restart === 'old-state' &&
+  lastMoment !== undefined &&
+  durationBetween(lastMoment.uptime, now.uptime) >=
+    (isRunning(state.level) ? getEffectiveMinOff(load) : getEffectiveMinOn(load));
+
+/** A load that may have switched twice counts as switched now, one that runs as started; a block keeps its beginning, so that it does not last longer. */
+function assumeSwitched(load: LoadConfig, control: ControlState, state: LoadState, now: ClockReading): LoadState {
+  const applied = assumeApplied(state, now);
+  if (!mayHaveReturned(load, control, applied, now)) return applied;
+  const { uptime } = now;
+  const levelSince = applied.level === 'block' ? applied.levelSince : uptime;
+  const switched = { ...applied, runningSince: uptime, levelSince };
+  return isRunning(applied.level) ? countStart(switched, uptime) : switched;
 }
 
 type LoadEvent = Extract<ControlEvent, { readonly load: string }>;
@@ -127,15 +151,17 @@ interface FoundLoad {
   readonly now: ClockReading;
 }
 
-/** A load that is found running as it was left has run on while the agent was away. */
+/** A load that is found running as it was left has run on while the agent was away; where it may have paused, none of that time counts. */
 export function applyFound(
   load: LoadConfig,
-  { restart, lastMoment }: ControlState,
+  control: ControlState,
   state: LoadState,
   { found, amps, now }: FoundLoad,
 ): LoadState {
   const level = toSupportedLevel(load, found);
-  const ranOn = restart === 'same-boot' && lastMoment !== undefined && isRunning(level);
+  const { restart, lastMoment } = control;
+  const isKnown = (restart === 'same-boot' || restart === 'old-state') && !mayHaveReturned(load, control, state, now);
+  const ranOn = isKnown && lastMoment !== undefined && isRunning(level);
   const counted = ranOn ? countProgress(state, durationBetween(lastMoment.uptime, now.uptime), now) : state;
   const current = amps === undefined ? undefined : listLowerCurrents(load).find((one) => one.amps >= amps);
   return confirmLevel({ ...counted, current }, level, now);

@@ -105,12 +105,18 @@ export interface LoadState {
   readonly decision: Decision | undefined;
 }
 
+/**
+ * Where the state of a start comes from: `same-boot` is the last one of the life before, `old-state` one of the same boot after
+ * which the loads may have been switched without its knowledge.
+ */
+export type Restart = 'same-boot' | 'old-state' | 'other-boot';
+
 export interface ControlState {
   readonly version: typeof STATE_VERSION;
   /** The moment of the last step. */
   readonly lastMoment: ClockReading | undefined;
   /** How the first step after a start must treat these times. */
-  readonly restart: 'no' | 'same-boot' | 'other-boot';
+  readonly restart: 'no' | Restart;
   readonly startedAt: Uptime;
   /** A signal event has come since the start. */
   readonly signalReceived: boolean;
@@ -166,12 +172,12 @@ const createControlState = (loads: readonly LoadState[]): ControlState => ({
 });
 
 /**
- * The state a start begins with. `sameBoot` is true only when it is proven that the kernel has not restarted: then the
- * uptimes of `saved` go on; else every load counts as just switched, and budgets keep what the wall clock cannot excuse.
+ * The state a start begins with. Uptimes of `saved` go on only when it is proven that the kernel has not restarted; else every
+ * load counts as just switched, and budgets keep what the wall clock cannot excuse.
  */
-export function createInitialState(site: Site, saved: ControlState | undefined, sameBoot: boolean): ControlState {
+export function createInitialState(site: Site, saved: ControlState | undefined, restart: Restart): ControlState {
   const known = new Map(saved?.loads.map((load) => [load.name, load]));
-  const keepsUptimes = sameBoot && saved !== undefined;
+  const keepsUptimes = restart !== 'other-boot' && saved !== undefined;
   const loads = site.loads.map(({ name }) => {
     const load = known.get(name);
     if (load === undefined) return createLoadState(name);
@@ -186,7 +192,7 @@ export function createInitialState(site: Site, saved: ControlState | undefined, 
   return {
     ...createControlState(loads),
     lastMoment: saved?.lastMoment,
-    restart: keepsUptimes ? 'same-boot' : 'other-boot',
+    restart: keepsUptimes ? restart : 'other-boot',
   };
 }
 

@@ -119,7 +119,7 @@ function createSimulatedCore(
   readClock: (at: number) => ClockReading,
 ): SimulatedCore {
   const recorder = createTrackRecorder(site, origin, measureFrom);
-  let state: ControlState = createInitialState(site, undefined, false);
+  let state: ControlState = createInitialState(site, undefined, 'other-boot');
   let wakeAt = Number.POSITIVE_INFINITY;
 
   const stepCore = (event: ControlEvent, at: number): void => {
@@ -140,7 +140,7 @@ function createSimulatedCore(
     tracks: recorder.tracks,
     startFresh(at) {
       recorder.recordRunTime(state, at);
-      state = createInitialState(site, undefined, false);
+      state = createInitialState(site, undefined, 'other-boot');
       startWith(at, Object.fromEntries(site.loads.map(({ name, initialLevel }) => [name, initialLevel])));
     },
     restart(at) {
@@ -148,7 +148,7 @@ function createSimulatedCore(
       const levels = Object.fromEntries(state.loads.map(({ name, level }) => [name, level ?? 'off']));
       const read = decodeControlState(encodeControlState(state));
       if ('kind' in read) throw new Error(read.detail);
-      state = createInitialState(site, read, true);
+      state = createInitialState(site, read, 'same-boot');
       startWith(at, levels);
     },
     runUntil(at) {
