@@ -38,7 +38,13 @@ function isNearlySame(before: readonly ExpectedRun[], after: readonly ExpectedRu
   );
 }
 
-/** Of one agent: ranks the same horizon once, and keeps what it found of a load until that differs notably. */
+const hasSameValues = (a: Horizon, b: Horizon) =>
+  a === b ||
+  (a.period === b.period &&
+    a.values.length === b.values.length &&
+    a.values.every((value, i) => Object.is(value, b.values[i])));
+
+/** Of one agent: ranks the same values once, though each view has a horizon of its own, and keeps what it found of a load until that differs notably. */
 export function createExpectedRuns(ties: TieRule) {
   const found = new Map<string, readonly ExpectedRun[]>();
   let ranked: { readonly horizon: Horizon; readonly ranks: readonly number[] } | undefined;
@@ -49,7 +55,8 @@ export function createExpectedRuns(ties: TieRule) {
       return [];
     const freeFrom = findFreeFrom(state.decision);
     if (freeFrom === undefined || horizon === undefined || horizon.basis === 'own-profile') return [];
-    if (ranked?.horizon !== horizon) ranked = { horizon, ranks: rankAhead(horizon.values, horizon.period, ties) };
+    if (ranked === undefined || !hasSameValues(ranked.horizon, horizon))
+      ranked = { horizon, ranks: rankAhead(horizon.values, horizon.period, ties) };
     const forcedAt = findMaxOffEnd(load, state);
     const before = found.get(load.name);
     const runs = listRuns(load, {

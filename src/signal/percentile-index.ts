@@ -77,14 +77,40 @@ export function computeLocalIndex(points: readonly Point[], period: Duration, no
   };
 }
 
+/** Where the first value stands that is not below `limit`, or with `allowsEqual` the first above it. */
+function findRank(
+  sorted: readonly number[],
+  limit: number,
+  { allowsEqual }: { readonly allowsEqual: boolean },
+): number {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const value = sorted[middle] ?? limit;
+    if (value < limit || (allowsEqual && value === limit)) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
 /** The percentile of each value ahead among the 24 hours from it on, up to where those are known; NaN where it is missing or says nothing. */
 export function rankAhead(values: readonly number[], period: Duration, ties: TieRule): number[] {
   const pool = Math.round(POOL_LENGTH / period);
   const least = Math.ceil(LEAST_COVERAGE / period);
-  return values.slice(0, Math.max(0, values.length - least + 1)).map((present, slot) => {
-    const ahead = values.slice(slot, slot + pool).filter(Number.isFinite);
-    const { below, equal } = countRanks(ahead, present);
-    if (ahead.length < least || equal === 0 || equal === ahead.length) return Number.NaN;
-    return (100 * (below + { strict: 0, mid: equal / 2, weak: equal }[ties])) / ahead.length;
-  });
+  const weight = { strict: 0, mid: 0.5, weak: 1 }[ties];
+  const ranks = new Array<number>(Math.max(0, values.length - least + 1)).fill(Number.NaN);
+  // From the end on, so that each step adds one value to the sorted pool and takes one out: a small controller does this for each forecast.
+  const sorted: number[] = [];
+  const findBelow = (value: number) => findRank(sorted, value, { allowsEqual: false });
+  for (let slot = values.length - 1; slot >= 0; slot--) {
+    const [present = Number.NaN, past = Number.NaN] = [values[slot], values[slot + pool]];
+    if (Number.isFinite(past)) sorted.splice(findBelow(past), 1);
+    if (!Number.isFinite(present)) continue;
+    const below = findBelow(present);
+    sorted.splice(below, 0, present);
+    const equal = findRank(sorted, present, { allowsEqual: true }) - below;
+    if (slot < ranks.length && sorted.length >= least && equal < sorted.length)
+      ranks[slot] = (100 * (below + weight * equal)) / sorted.length;
+  }
+  return ranks;
 }

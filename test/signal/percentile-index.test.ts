@@ -1,8 +1,9 @@
 /** The percentile of the present value, by hand. */
 
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Instant, minutes } from '../../src/domain/units.ts';
-import { computeLocalIndex } from '../../src/signal/percentile-index.ts';
+import { computeLocalIndex, rankAhead } from '../../src/signal/percentile-index.ts';
 import { atSampleHour, hourlyPoints } from './signal-samples.ts';
 
 const HOUR = minutes(60);
@@ -68,4 +69,26 @@ describe('the index of a forecast', () => {
       atSampleHour(slot),
     ),
   );
+});
+
+describe('the ranks ahead', () => {
+  const value = fc.oneof(
+    { weight: 12, arbitrary: fc.integer({ min: -3, max: 5 }) },
+    { weight: 6, arbitrary: fc.double({ min: -9, max: 9, noNaN: true }) },
+    fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY),
+  );
+  it('are the index of each hour of the same forecast, as far as it reaches', () =>
+    fc.assert(
+      fc.property(
+        fc.array(value, { maxLength: 60 }),
+        fc.constantFrom('strict' as const, 'mid' as const, 'weak' as const),
+        (values, ties) => {
+          const wanted = values.slice(0, Math.max(0, values.length - 17)).map((_, hour) => {
+            const index = computeLocalIndex(points(values), HOUR, atSampleHour(hour));
+            return index.flat ? Number.NaN : (index[ties] ?? Number.NaN);
+          });
+          expect(rankAhead(values, HOUR, ties)).toEqual(wanted);
+        },
+      ),
+    ));
 });
