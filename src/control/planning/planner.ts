@@ -1,7 +1,9 @@
 /** Finds the exact cheapest way to run N slots before a deadline, under minimum times and a start limit. */
 
-import { type DpTable, fillTable, type PlanEnd, type ProblemShape, tracePlan } from './dp-table.ts';
+import { findBound, type RelaxedPlan } from './cost-bound.ts';
+import { type DpTable, fillTable, type PlanEnd, tracePlan } from './dp-table.ts';
 import { buildPrefixSums, computeRunCost, type PrefixSums, SLOT_TOLERANCE } from './prefix-sums.ts';
+import { buildSlotCosts, type ProblemShape } from './slot-costs.ts';
 import type { SlotPlan, SlotPlanRequest } from './slot-plan.ts';
 
 function buildProblemShape({ weights, need, minOn, minOff, maxStarts, running, age }: SlotPlanRequest): ProblemShape {
@@ -27,17 +29,38 @@ export function planSlots(request: SlotPlanRequest): SlotPlan | undefined {
   const shape = buildProblemShape(request);
   const sums = buildPrefixSums(request.weights);
   if (request.running && shape.wait >= shape.need) return planForcedFinish(request, shape, sums);
-  if (shape.maxStarts > 1) {
-    const free = solveUncounted(request, shape, sums);
-    if (free === undefined || free.starts <= shape.maxStarts) return free;
-  }
-  return solveTable(request, shape, sums);
+  if (shape.maxStarts <= 1) return solveTable(request, shape, sums);
+  const free = solveUncounted(request, shape, sums);
+  if (free === undefined || free.starts <= shape.maxStarts) return free;
+  return solveTable(request, shape, sums, { ...free, progress: shape.need });
 }
 
-function solveTable(request: SlotPlanRequest, shape: ProblemShape, sums: PrefixSums): SlotPlan | undefined {
-  const table = fillTable(request, shape, sums);
-  const end = findCheapestEnd(table, shape, sums.rounding);
-  return end === undefined ? undefined : tracePlan(request, shape, end);
+/** A table of what may cost no more than the bound and a gap has few cells. The gap grows until the table holds a plan, in the end to all plans. */
+function solveTable(
+  request: SlotPlanRequest,
+  shape: ProblemShape,
+  sums: PrefixSums,
+  free?: RelaxedPlan,
+): SlotPlan | undefined {
+  const { slots, wait } = shape;
+  if (wait > slots) return undefined;
+  const present = request.running
+    ? { isRunning: true, cost: sums.cost[wait] as number, progress: wait }
+    : { isRunning: false, cost: 0, progress: 0 };
+  const problem = { shape, costs: buildSlotCosts(request, shape, sums), present };
+  const bound = findBound(problem, free);
+  if (bound === undefined) return undefined;
+  const slack = 1e3 * sums.rounding;
+  for (
+    let gap = bound.isReached ? 0 : sums.change;
+    ;
+    gap = gap < 100 * sums.change ? Math.max(gap * 4, sums.change) : Infinity
+  ) {
+    const limit = bound.least + gap + slack;
+    const end = findCheapestEnd(fillTable(problem, bound, limit + slack), shape, sums.rounding);
+    if (end !== undefined && end.cost <= limit) return tracePlan(request, shape, end);
+    if (gap === Infinity) return undefined;
+  }
 }
 
 /**

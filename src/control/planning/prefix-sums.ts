@@ -13,6 +13,8 @@ export interface PrefixSums {
   readonly allowed: Int32Array;
   readonly hasNegative: boolean;
   readonly rounding: number;
+  /** Mean change from one slot to the next. */
+  readonly change: number;
 }
 
 export function buildPrefixSums(weights: Float64Array): PrefixSums {
@@ -20,6 +22,7 @@ export function buildPrefixSums(weights: Float64Array): PrefixSums {
   const surplus = new Float64Array(weights.length + 1);
   const allowed = new Int32Array(weights.length + 1);
   let size = 1;
+  let change = 0;
   let negative = false;
   for (let t = 0; t < weights.length; t++) {
     const weight = weights[t] ?? Number.NaN;
@@ -29,8 +32,9 @@ export function buildPrefixSums(weights: Float64Array): PrefixSums {
     allowed[t + 1] = (allowed[t] ?? 0) + (isAllowed ? 1 : 0);
     if (isAllowed) size += Math.abs(weight);
     if (weight < 0) negative = true;
+    change += Math.abs(weight - (weights[t - 1] ?? weight)) || 0;
   }
-  return { cost, surplus, allowed, hasNegative: negative, rounding: size * 1e-13 };
+  return { cost, surplus, allowed, hasNegative: negative, rounding: size * 1e-13, change: change / weights.length };
 }
 
 /** A run that meets its need after `need` slots and goes on to `to`, all from the slot `from`. */
