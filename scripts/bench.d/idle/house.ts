@@ -95,7 +95,7 @@ export interface BenchedNode {
 /** `v20.20.2`; ends the bench in one sentence where the program is no Node. */
 function readNodeVersion(program: string): string {
   const { stdout, error } = spawnSync(program, ['--version'], { encoding: 'utf8' });
-  const version = error === undefined ? stdout.trim() : '';
+  const [version = ''] = error === undefined ? stdout.split('\n') : [];
   if (/^v\d+\.\d+\.\d+/.test(version)) return version;
   console.error(
     `--node ${program}: ${error?.message ?? `"${version}" is no version of Node`}; give the path of a node program`,
