@@ -1,8 +1,8 @@
 /** Writes the fail-safe levels of all relay lines for `systemd/failsafe`, which sets them after this process ends. */
 
-import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Failsafe, FailsafeLine } from '../domain/ports.ts';
+import { rename, unlink, writeFile } from './files.ts';
 
 const FAILSAFE_FILE = 'failsafe';
 const FAILSAFE_HEADER =
@@ -26,6 +26,6 @@ export function createFailsafeFile(runtimeDirectory: string | undefined): Failsa
         return false;
       }
     },
-    clear: () => rm(path, { force: true }).catch(() => {}),
+    clear: () => unlink(path).catch(() => {}),
   };
 }

@@ -1,5 +1,8 @@
 /** The state directory on a real file system: replaces files atomically and appends to them durably. */
 
+import { dirname, join } from 'node:path';
+import type { Disk, NewFile, OpenFile } from '../domain/ports.ts';
+import { buildRefusedDiskError, type DiskUse, isFileMissing, translateDiskError } from './disk-error-text.ts';
 import {
   chmod,
   constants,
@@ -7,14 +10,12 @@ import {
   lstat,
   open,
   readdir,
+  readSync,
   realpath,
   rename,
   stat,
   unlink,
-} from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import type { Disk, NewFile, OpenFile } from '../domain/ports.ts';
-import { buildRefusedDiskError, type DiskUse, isFileMissing, translateDiskError } from './disk-error-text.ts';
+} from './files.ts';
 import { makeDirectory } from './make-directory.ts';
 
 const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants;
@@ -212,9 +213,6 @@ async function createUnfinished(directory: string, name: string): Promise<NewFil
     abandon,
   };
 }
-
-/** An import of node:fs would load its streams too, which is 2 ms of every start. */
-const { readSync } = process.getBuiltinModule('node:fs');
 
 function readSyncInto(target: Uint8Array, file: FileHandle, offset: number): number {
   let done = 0;

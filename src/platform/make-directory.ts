@@ -1,8 +1,8 @@
 /** Makes a directory with its parents. */
 
-import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { getFileErrorCode } from './disk-error-text.ts';
+import { mkdir, stat } from './files.ts';
 
 /** True when it was made, false when it was there. */
 async function makeSingleDirectory(path: string, mode: number): Promise<boolean> {

@@ -1,9 +1,9 @@
 /** Reads credentials, certificates and public files, each time anew; of what is not public the copy of the service manager comes first. */
 
-import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { findOriginalPath, listCredentialNames } from '../domain/credential-names.ts';
 import type { Secrets } from '../domain/ports.ts';
+import { readdir, readFile, stat } from './files.ts';
 
 const MAX_SECRET_BYTES = 256 * 1024;
 const OTHERS_MODE_BITS = 0o077;

@@ -53,7 +53,8 @@ const LEAD_RANGES = [
   [216, SLOTS_PER_DAY],
 ] as const;
 const MAX_LEAD = SLOTS_PER_DAY;
-const rangeOfLead = Uint8Array.from({ length: MAX_LEAD }, (_, lead) => LEAD_RANGES.findIndex(([, to]) => lead < to));
+const rangeOfLead = new Uint8Array(MAX_LEAD);
+for (const [range, [from, to]] of LEAD_RANGES.entries()) rangeOfLead.fill(range, from, to);
 /** First, middle and last lead of a stretch take turns as the one learned from. */
 const turnsOfLeads = LEAD_RANGES.map(([from, to]) => [from, (from + to) >> 1, to - 1] as const);
 const learnedLeads = turnsOfLeads.map((turns) => [...new Set(turns)]);

@@ -176,6 +176,22 @@ describe('the real disk', () => {
     expect(await disk.list()).toEqual([]);
   });
 
+  // The number of a closed descriptor is soon that of another file.
+  it('closes a file after the read under way, and reads nothing through a closed one', async () => {
+    const disk = createFileDisk(base);
+    await disk.replace('one', bytes('first'));
+    const file = await disk.open('one');
+    const reading = file?.read(0, 5);
+    const closing = file?.close();
+    await disk.replace('two', bytes('other'));
+    const later = await disk.open('two');
+    expect(text(await reading)).toBe('first');
+    expect(await readFailureKind(file?.read(0, 5) ?? Promise.resolve())).toBe('io');
+    await closing;
+    expect(text(await later?.read(0, 5))).toBe('other');
+    await later?.close();
+  });
+
   it('removes what dead processes were making, not what living ones make', async () => {
     const dead = spawnSync('true').pid;
     const names = { dead: `.map.${dead}-abc-0.new`, own: `.map.${process.pid}-abc-0.new`, alive: `.map.1-abc-0.new` };

@@ -1,6 +1,6 @@
 /** Reads the file of a certificate authority that is trusted beside the system's. */
 
-import { readFile } from 'node:fs/promises';
+import { readFile } from '../../platform/files.ts';
 
 export const holdsCertificate = (text: string) => text.includes('-----BEGIN CERTIFICATE-----');
 

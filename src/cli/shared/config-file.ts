@@ -1,6 +1,6 @@
 /** Finds the configuration of a command without `--config`. A file of its own, so that a command without one loads no reader. */
 
-import { access } from 'node:fs/promises';
+import { access } from '../../platform/files.ts';
 import type { Terminal } from './command.ts';
 
 export const LOCAL_FILE = 'gridtide.yaml';

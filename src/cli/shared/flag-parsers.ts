@@ -1,6 +1,5 @@
 /** Parses the flags that commands share: times, durations, places, a saved forecast. */
 
-import { readFile } from 'node:fs/promises';
 import { findNearestWord } from '../../domain/did-you-mean.ts';
 import { parseDuration } from '../../domain/duration-text.ts';
 import { parseInstant } from '../../domain/iso-time.ts';
@@ -9,6 +8,7 @@ import { toPlace } from '../../domain/place.ts';
 import { parseLocalTime } from '../../domain/text-format.ts';
 import { isTimeZone } from '../../domain/time-zone.ts';
 import type { Duration, Instant, Place } from '../../domain/units.ts';
+import { readFile } from '../../platform/files.ts';
 import type { Forecast } from '../../service/api/response-types.ts';
 import { type Arguments, explainReadError, JobError, type OptionRow, UsageError } from './command.ts';
 

@@ -1,11 +1,11 @@
 /** The ledger of a state directory, for the commands that read it. */
 
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DiskError } from '../../domain/ports.ts';
 import { formatCount } from '../../domain/units.ts';
 import { type LedgerMonth, listLedgerFiles, readLedgerMonths } from '../../ledger/ledger-files.ts';
 import { isFileMissing, translateDiskError } from '../../platform/disk-error-text.ts';
+import { readdir, readFile } from '../../platform/files.ts';
 import { keepYoungHeapSmall } from '../../platform/young-heap.ts';
 import { JobError, type Terminal } from './command.ts';
 

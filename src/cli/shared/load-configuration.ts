@@ -1,11 +1,11 @@
 /** Reads the configuration file of a command: the checked configuration, or all its mistakes at once. */
 
-import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { type LocatedConfig, locateConfig } from '../../config/config-paths.ts';
 import { CONFIG_TOO_LARGE, MAX_CONFIG_BYTES, parseConfig } from '../../config/parse-config.ts';
 import { findWebDevice } from '../../domain/levels.ts';
+import { readdir, readFile, stat } from '../../platform/files.ts';
 import type { NamedSecretFile } from '../../platform/secret-files.ts';
 import { explainReadError, type Terminal, UsageError } from './command.ts';
 import { findConfigFile } from './config-file.ts';
