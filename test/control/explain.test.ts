@@ -103,6 +103,20 @@ describe('a decision in words', () => {
       { why: 'untrusted-clock', level: 'off', wanted: 'off' },
     ],
     [
+      'start limit reached, next start at 02:10 (wants to be on: clean)',
+      { ...waiting, why: 'start-budget', wantedWhy: 'clean', wanted: 'on', until: instantFrom('2026-06-03T09:10:00Z') },
+    ],
+    [
+      'may run from 02:10; waits until 04:30; 0 min of 4 h by 07:00',
+      { ...waiting, job: { ...job(minutes(0)), from: instantFrom('2026-06-03T09:10:00Z') } },
+    ],
+    ['start limit reached', { ...waiting, why: 'start-budget' }],
+    ['the vehicle takes no more; waits', { level: 'off', wanted: 'off', why: 'vehicle-full' }],
+    [
+      'planned for these hours; runs; keeps its plan, a newer one starts 2 times more',
+      { why: 'planned', refused: { at: base.at, starts: 2 } },
+    ],
+    [
       'waits for power that other loads use (wants to be on: planned); waits',
       { why: 'power-budget', wantedWhy: 'planned', level: 'off' },
     ],

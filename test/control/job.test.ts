@@ -141,13 +141,22 @@ describe('an electric car, 4 h by 07:00', () => {
     const bench = plugged(NIGHT_HOURS, {
       goal: { need: { kind: 'time', time: hours(4) }, by: daily(420), armedBy: 'command' },
     });
-    expect(bench.decision('car')).toMatchObject({ level: 'off', why: 'not-armed' });
+    expect(bench.decision('car')).toMatchObject({ level: 'off', why: 'not-armed', basis: 'fresh-forecast' });
     bench.send({ kind: 'arm', load: 'car', need: hours(2), by: instantFrom('2026-06-04T11:00:00Z') });
     expect(bench.decision('car')).toMatchObject({ why: 'plan-waits', job: { need: hours(2) } });
     bench.runUntil(instantFrom('2026-06-04T10:59:00Z'));
     expect(shortly(bench)).toEqual(['01:00 on planned', '03:00 off goal-done']);
     bench.runUntil(instantFrom('2026-06-04T12:00:00Z'));
     expect(bench.decision('car').why).toBe('not-armed');
+  });
+
+  it('a load without a job and a signal goes by its window, if it has one', () => {
+    const car = carLoad({ goal: { need: { kind: 'time', time: hours(4) }, by: daily(420), armedBy: 'command' } });
+    const { window: _, ...windowless } = carLoad({ name: 'van', ...(car.goal && { goal: car.goal }) });
+    const bench = new ControlBench(buildSite(car, windowless), EVENING);
+    bench.sendSignal({});
+    expect(bench.decision('car')).toMatchObject({ why: 'not-armed', basis: 'default-window' });
+    expect(bench.decision('van')).toMatchObject({ why: 'not-armed', basis: 'fail-safe' });
   });
 
   it('two chargers under one budget take turns and both are done', () => {

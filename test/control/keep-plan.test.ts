@@ -79,6 +79,9 @@ describe('a plan kept against a newer one', () => {
       'planned for the cleanest hours before Thu 07:00; runs until 23:00; 40 min of 2 h by Thu 07:00; ' +
         'keeps its plan, a newer one starts once more and saves 0.44 kg CO2',
     );
+    bench.send({ kind: 'override', load: 'car', level: 'off', for: minutes(1), source: 'local' });
+    expect(bench.decision('car').why).toBe('override');
+    expect(bench.decision('car')).not.toHaveProperty('refused');
     bench.runUntil(at(21));
     bench.sendSignal({ horizon: buildHorizon(at(21), [], { values: base.slice(21), validUntil: at(NIGHT) }) });
     expect(bench.state.loads[0]?.plan?.refused).toBeUndefined();
