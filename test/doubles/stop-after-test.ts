@@ -1,13 +1,9 @@
 /** What a test has started is stopped after it, the last thing first. */
 
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
-
-export const afterTest = (stop: () => Promise<unknown>): void => void stops.push(stop);
+/** No hook of this module: it would be called for the first of the files that share a process, and for no other. */
+export const afterTest = (stop: () => Promise<unknown>): void => onTestFinished(async () => void (await stop()));
 
 export function stopAfterTest<Thing extends { stop(): Promise<unknown> }>(thing: Thing): Thing {
   afterTest(() => thing.stop());
