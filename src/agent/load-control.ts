@@ -57,8 +57,9 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
   const startLoop = (): void => {
     const { control: saved } = persistence.saved();
     const found = outputs.found();
+    const restart = getRestart(saved, world.bootId, clock.now().uptime);
     for (const [load, level] of Object.entries(found.levels)) ledger.recordLevel(load, level, clock.now());
-    controlLoop.start(createInitialState(site, saved?.state, getRestart(saved, world.bootId)), found);
+    controlLoop.start(createInitialState(site, saved?.state, restart), found);
     outputs.reportVehicles();
   };
   /** A device that does not answer delays neither the others nor the stop. */

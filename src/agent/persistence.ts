@@ -2,7 +2,7 @@
 
 import type { ControlState, Restart } from '../control/step.ts';
 import type { ClockReading } from '../domain/ports.ts';
-import { type Duration, durationBetween, type Instant, type Uptime } from '../domain/units.ts';
+import { type Duration, durationBetween, hours, type Instant, type Uptime } from '../domain/units.ts';
 import { buildSignalView } from '../signal/freshness.ts';
 import type { TieRule } from '../signal/percentile-index.ts';
 import { decodeSignalData, encodeSignalData } from '../signal/signal-codec.ts';
@@ -75,13 +75,16 @@ export function createPersistence({ store, scratch, signalType, boot, note }: Pe
   };
 }
 
-/** How a start must treat what was saved, in this boot. */
-export const getRestart = (saved: SavedControl | undefined, boot: string | undefined): Restart =>
-  saved === undefined || boot === undefined || saved.boot !== boot
-    ? 'other-boot'
-    : saved.isLast
-      ? 'same-boot'
-      : 'old-state';
+/** There is a step each hour: an older state may be of a life before the last, which could save nothing. */
+const OLDEST_LAST_STATE = hours(2);
+
+/** How a start in this boot must treat what was saved. */
+export function getRestart(saved: SavedControl | undefined, boot: string | undefined, now: Uptime): Restart {
+  if (saved === undefined || boot === undefined || saved.boot !== boot) return 'other-boot';
+  const { lastMoment } = saved.state;
+  const isOld = lastMoment === undefined || durationBetween(lastMoment.uptime, now) > OLDEST_LAST_STATE;
+  return saved.isLast && !isOld ? 'same-boot' : 'old-state';
+}
 
 const encodeJson = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 

@@ -72,17 +72,24 @@ describe('what a start is told of the state it finds', () => {
     const next = createPersistence({ ...openStores(hasScratch), ...options });
     await next.load();
     const { control } = next.saved();
-    return [getRestart(control, 'one'), getRestart(control, 'two'), (control?.state.lastMoment?.uptime ?? 0) / 60_000];
+    const restarts = (
+      [
+        ['one', 120],
+        ['one', 123],
+        ['two', 120],
+      ] as const
+    ).map(([boot, after]) => getRestart(control, boot, minutes(after) as number as Uptime));
+    return [...restarts, (control?.state.lastMoment?.uptime ?? 0) / 60_000];
   };
 
   it.each([
-    ['a stop in order', { end: 'stop' }, ['same-boot', 'other-boot', 2]],
-    ['a kill: more may have happened than is saved', { end: 'kill' }, ['old-state', 'other-boot', 2]],
-    ['a stop while the disk is full', { end: 'stop', full: 'disk' }, ['old-state', 'other-boot', 1]],
+    ['a stop in order', { end: 'stop' }, ['same-boot', 'old-state', 'other-boot', 2]],
+    ['a kill: more may have happened than is saved', { end: 'kill' }, ['old-state', 'old-state', 'other-boot', 2]],
+    ['a stop while the disk is full', { end: 'stop', full: 'disk' }, ['old-state', 'old-state', 'other-boot', 1]],
     [
       'a kill while the memory is full: the disk is newer',
       { end: 'kill', full: 'memory' },
-      ['old-state', 'other-boot', 2],
+      ['old-state', 'old-state', 'other-boot', 2],
     ],
   ] as const)('after %s', async (_, life, told) => {
     expect(await liveUntil(life)).toEqual(told);
@@ -95,7 +102,8 @@ describe('what a start is told of the state it finds', () => {
     save();
     await persistence.isControlDurable();
     const { control } = await loadSavedState([scratch], { signalType: 'co2_moer', note() {} });
-    expect(getRestart(control, 'one')).toBe('same-boot');
+    const twoHours = { control: control && { ...control, state: { ...control.state, lastMoment: NOW } } };
+    expect(getRestart(twoHours.control, 'one', hours(2) as number as Uptime)).toBe('same-boot');
   });
 });
 

@@ -51,7 +51,7 @@ async function loadSwitchHistory(
   const memory = createPersistence({ store, scratch: undefined, signalType, boot, note });
   await memory.load();
   const saved: SavedControl | undefined = memory.saved().control;
-  const restart = getRestart(saved, boot);
+  const restart = getRestart(saved, boot, clock.now().uptime);
   if (saved === undefined || restart === 'other-boot') return undefined;
   return {
     state: createInitialState(site, saved.state, restart),
