@@ -48,8 +48,9 @@ export interface CostBound extends BoundPrices {
  * are worth the same, and where starts are counted so are two of too many and of few enough. Undefined where no plan ends the job.
  */
 export function findBound(problem: PlanProblem, free?: RelaxedPlan): CostBound | undefined {
-  const { need, maxStarts, isCounted, slots } = problem.shape;
-  if (restOn.length <= slots) reserve(2 * (slots + 1));
+  const { need, maxStarts, isCounted, slots, minOn, minOff } = problem.shape;
+  const size = slots + Math.max(minOn, minOff) + 1;
+  if (restOn.length < size) reserve(2 * size);
   let fewer: RelaxedPlan = { cost: 0, progress: 0, starts: 0 };
   let more = runAlways(problem);
   if (more.progress < need) return undefined;
@@ -57,6 +58,7 @@ export function findBound(problem: PlanProblem, free?: RelaxedPlan): CostBound |
   let few: RelaxedPlan | undefined;
   const firstCharge = Math.abs(more.cost / more.progress) / 16 || 1;
   let start = free === undefined ? 0 : firstCharge;
+  let isLast = false;
   let best = { least: -Infinity, progress: 0, start: 0, isReached: false };
   for (let trial = 0; trial < MAX_TRIALS; trial++) {
     const progress = (charge(more, start) - charge(fewer, start)) / (more.progress - fewer.progress);
@@ -67,7 +69,8 @@ export function findBound(problem: PlanProblem, free?: RelaxedPlan): CostBound |
     const least = value - (isCounted ? maxStarts * start : 0);
     const isReached =
       meetsNeed && (!isCounted || plan.starts === maxStarts || (start === 0 && plan.starts < maxStarts));
-    if (least > best.least) best = { least, progress, start, isReached };
+    isLast = least > best.least;
+    if (isLast) best = { least, progress, start, isReached };
     const near = LINE_TOLERANCE * Math.abs(value);
     if (!meetsNeed && value < charge(fewer, start) + (need - fewer.progress) * progress - near) {
       if (plan.progress < need) fewer = plan;
@@ -81,7 +84,7 @@ export function findBound(problem: PlanProblem, free?: RelaxedPlan): CostBound |
     if (many === undefined) break;
     start = few === undefined ? start * 8 || firstCharge : (few.cost - many.cost) / (many.starts - few.starts);
   }
-  relax(problem, best);
+  if (!isLast) relax(problem, best);
   return { on: restOn, off: restOff, ...best };
 }
 
@@ -105,72 +108,55 @@ function runAlways({ shape: { slots, wait }, costs: { slot }, present }: PlanPro
   return { cost, progress, starts: 1 };
 }
 
-/** The cheapest way to end the job at these prices, and with it that of the rest from each boundary on. */
-function relax({ shape, costs, present }: PlanProblem, prices: BoundPrices): RelaxedPlan {
-  const { slots, wait } = shape;
-  restOn[slots] = Infinity;
-  restOff[slots] = Infinity;
+/**
+ * The cheapest way to end the job at these prices, and with it that of the rest from each boundary on. A load that is on ends the job
+ * in the next slot, runs through it, or stops; one that is off stays off, or starts a run that goes on or ends the job.
+ */
+function relax({ shape, costs, present }: PlanProblem, { progress: paid, start: charged }: BoundPrices): RelaxedPlan {
+  const { slots, wait, minOn, minOff } = shape;
+  const { slot, last, run, finish, fewest, most } = costs;
+  const [on, off, toOn, toOff] = [restOn, restOff, stepsOn, stepsOff];
+  const stretch = charged - minOn * paid;
+  for (let t = slots; t < slots + Math.max(minOn, minOff, 1); t++) {
+    on[t] = Infinity;
+    off[t] = Infinity;
+  }
   for (let t = slots - 1; t >= wait; t--) {
-    relaxOn(shape, costs, prices, t);
-    relaxOff(shape, costs, prices, t);
-  }
-  const rest = (present.isRunning ? restOn : restOff)[wait] as number;
-  const steps = (present.isRunning ? stepsOn : stepsOff)[wait] as number;
-  const progress = steps % ONE_START;
-  const starts = (steps - progress) / ONE_START;
-  return {
-    cost: present.cost + rest + progress * prices.progress - starts * prices.start,
-    progress: present.progress + progress,
-    starts,
-  };
-}
+    const runs = (on[t + 1] as number) + (slot[t] as number);
+    const ends = last[t] as number;
+    let least = (runs < ends ? runs : ends) - paid;
+    let steps = runs < ends ? (toOn[t + 1] as number) + 1 : 1;
+    const stops = off[t + minOff] as number;
+    if (stops < least) {
+      least = stops;
+      steps = toOff[t + minOff] as number;
+    }
+    on[t] = least;
+    toOn[t] = steps;
 
-/** A load that is on ends the job in the next slot, runs through it, or stops. */
-function relaxOn(
-  { slots, minOff }: ProblemShape,
-  { slot, last }: SlotCosts,
-  { progress: paid }: BoundPrices,
-  t: number,
-) {
-  const runs = (restOn[t + 1] as number) + (slot[t] as number);
-  const ends = last[t] as number;
-  let least = (runs < ends ? runs : ends) - paid;
-  let steps = runs < ends ? (stepsOn[t + 1] as number) + 1 : 1;
-  const stops = t + minOff < slots ? (restOff[t + minOff] as number) : Infinity;
-  if (stops < least) {
-    least = stops;
-    steps = stepsOff[t + minOff] as number;
-  }
-  restOn[t] = least;
-  stepsOn[t] = steps;
-}
-
-/** A load that is off stays off, or starts a run that goes on or ends the job. */
-function relaxOff(
-  { slots, minOn }: ProblemShape,
-  costs: SlotCosts,
-  { progress: paid, start: charged }: BoundPrices,
-  t: number,
-) {
-  const { run, finish, fewest, most } = costs;
-  let least = restOff[t + 1] as number;
-  let steps = stepsOff[t + 1] as number;
-  if (t + minOn <= slots) {
-    const starts = (restOn[t + minOn] as number) + (run[t] as number) + charged - minOn * paid;
+    least = off[t + 1] as number;
+    steps = toOff[t + 1] as number;
+    const starts = (on[t + minOn] as number) + (run[t] as number) + stretch;
     if (starts < least) {
       least = starts;
-      steps = (stepsOn[t + minOn] as number) + ONE_START + minOn;
+      steps = (toOn[t + minOn] as number) + ONE_START + minOn;
     }
     const first = t * (most - fewest + 1) - fewest;
     for (let added = fewest; added <= most; added++) {
-      const ends = (finish[first + added] as number) + charged - added * paid;
-      if (ends >= least) continue;
-      least = ends;
+      const finishes = (finish[first + added] as number) + charged - added * paid;
+      if (finishes >= least) continue;
+      least = finishes;
       steps = ONE_START + added;
     }
+    off[t] = least;
+    toOff[t] = steps;
   }
-  restOff[t] = least;
-  stepsOff[t] = steps;
+  const rest = (present.isRunning ? on : off)[wait] as number;
+  const steps = (present.isRunning ? toOn : toOff)[wait] as number;
+  const progress = steps % ONE_START;
+  const count = (steps - progress) / ONE_START;
+  const cost = present.cost + rest + progress * paid - count * charged;
+  return { cost, progress: present.progress + progress, starts: count };
 }
 
 function reserve(size: number) {

@@ -50,17 +50,15 @@ function solveTable(
   const problem = { shape, costs: buildSlotCosts(request, shape, sums), present };
   const bound = findBound(problem, free);
   if (bound === undefined) return undefined;
-  const slack = 1e3 * sums.rounding;
-  for (
-    let gap = bound.isReached ? 0 : sums.change;
-    ;
-    gap = gap < 100 * sums.change ? Math.max(gap * 4, sums.change) : Infinity
-  ) {
+  const paid = shape.need * Math.abs(bound.progress) + shape.maxStarts * (bound.start + request.startCost);
+  const slack = 1e3 * sums.rounding + 1e-10 * paid;
+  const step = sums.change / 2;
+  for (const gap of [bound.isReached ? 0 : step, 4 * step, 16 * step, 64 * step, Infinity]) {
     const limit = bound.least + gap + slack;
     const end = findCheapestEnd(fillTable(problem, bound, limit + slack), shape, sums.rounding);
     if (end !== undefined && end.cost <= limit) return tracePlan(request, shape, end);
-    if (gap === Infinity) return undefined;
   }
+  return undefined;
 }
 
 /**

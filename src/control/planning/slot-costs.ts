@@ -34,28 +34,35 @@ export interface SlotCosts {
   readonly most: number;
 }
 
-/** Where no weight is negative, slots that serve the need and slots that do not cost the same, and only the least length matters. */
+/** Grown for a longer plan: slot, last, run and finish. */
+let buffers = Array.from({ length: 4 }, () => new Float64Array(0));
+
+/** Good until the next plan. Where no weight is negative, slots that serve the need and slots that do not cost the same, and only the least length matters. */
 export function buildSlotCosts(request: SlotPlanRequest, shape: ProblemShape, sums: PrefixSums): SlotCosts {
   const { weights, startCost, lastSlot } = request;
   const { slots, need, part, hold, minOn } = shape;
   const most = Math.min(need, minOn);
   const fewest = sums.hasNegative ? 1 : Math.max(1, most - 1);
   const width = most - fewest + 1;
-  const [slot, last, run] = [0, 1, 2].map(() => new Float64Array(slots + 1).fill(Infinity)) as Three;
-  const finish = new Float64Array((slots + 1) * width).fill(Infinity);
-  const roomIn = (at: number) => (at === slots - 1 ? lastSlot : 1) + SLOT_TOLERANCE;
+  const [slot, last, run, finish] = reserveCosts((slots + 1) * width) as FourArrays;
+  const room = 1 + SLOT_TOLERANCE;
+  const lastRoom = lastSlot + SLOT_TOLERANCE;
   for (let t = 0; t < slots; t++) {
     const weight = weights[t] as number;
+    slot[t] = Infinity;
+    last[t] = Infinity;
+    run[t] = Infinity;
+    for (let i = 0; i < width; i++) finish[t * width + i] = Infinity;
     if (Number.isNaN(weight)) continue;
     slot[t] = weight;
-    if (part <= roomIn(t)) last[t] = part * weight;
+    if (part <= (t === slots - 1 ? lastRoom : room)) last[t] = part * weight;
     const end = t + minOn;
     if (end > slots || (sums.allowed[end] as number) - (sums.allowed[t] as number) !== minOn) continue;
     const stretch = (sums.cost[end] as number) - (sums.cost[t] as number) + startCost;
     run[t] = stretch;
     for (let added = fewest; added <= most; added++) {
       const held = added === minOn ? Math.max(part, hold) : hold;
-      if (held > roomIn(end - 1)) continue;
+      if (held > (end === slots ? lastRoom : room)) continue;
       const length = { from: t, need: added - 1 + part, to: minOn - 1 + held };
       finish[t * width + added - fewest] = sums.hasNegative
         ? startCost + computeRunCost(weights, sums, length)
@@ -65,4 +72,9 @@ export function buildSlotCosts(request: SlotPlanRequest, shape: ProblemShape, su
   return { slot, last, run, finish, fewest, most };
 }
 
-type Three = [Float64Array, Float64Array, Float64Array];
+type FourArrays = [Float64Array, Float64Array, Float64Array, Float64Array];
+
+function reserveCosts(size: number): readonly Float64Array[] {
+  if ((buffers[0]?.length ?? 0) < size) buffers = buffers.map(() => new Float64Array(2 * size));
+  return buffers;
+}
