@@ -8,7 +8,6 @@ const ROOT = resolve(import.meta.dirname, '..');
 const MODELLED_FS = join(ROOT, 'test/simulator/modelled-fs.ts');
 /** The adapters that reach the disk. */
 const FILE_ADAPTERS = /src[\\/]platform[\\/](file-disk|make-directory|secret-files)\.ts$/;
-const SYNC_FILES = "process.getBuiltinModule('node:fs')";
 
 /** The text with a patch applied; throws when the text to replace is not there exactly once. */
 export function applyPatch(text, { file, find, put }) {
@@ -20,17 +19,13 @@ export function applyPatch(text, { file, find, put }) {
 const modelledDisk = (patches) => ({
   name: 'modelled-disk',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:fs\/promises$/ }, ({ importer }) =>
+    onResolve({ filter: /^\.\/files\.ts$/ }, ({ importer }) =>
       FILE_ADAPTERS.test(importer) ? { path: MODELLED_FS } : undefined,
     );
     onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path }) => {
       const own = patches.filter(({ file }) => file === basename(path));
-      const isAdapter = path.endsWith('file-disk.ts');
-      if (own.length === 0 && !isAdapter) return undefined;
-      const text = own.reduce(applyPatch, await readFile(path, 'utf8'));
-      if (!isAdapter) return { loader: 'ts', contents: text };
-      const rerouted = applyPatch(text, { file: path, find: SYNC_FILES, put: 'modelledFs' });
-      return { loader: 'ts', contents: `import * as modelledFs from ${JSON.stringify(MODELLED_FS)};\n${rerouted}` };
+      if (own.length === 0) return undefined;
+      return { loader: 'ts', contents: own.reduce(applyPatch, await readFile(path, 'utf8')) };
     });
   },
 });

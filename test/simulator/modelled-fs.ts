@@ -1,4 +1,4 @@
-/** Stands in for `node:fs/promises` under the adapters of files: each path begins with the life of the agent that it belongs to. */
+/** Stands in for `src/platform/files.ts` under the adapters of files: each path begins with the life of the agent that it belongs to. */
 
 import { constants } from 'node:fs';
 import { fileError, type Inode, type ModelFiles } from './model-files.ts';
@@ -152,7 +152,6 @@ export const readdir = (path: string, options?: { readonly withFileTypes: boolea
     return options === undefined ? names : names.map((name) => ({ name, isFile: () => true }));
   });
 
-/** Of `node:fs`. */
 export function readSync(fd: number, target: Uint8Array, offset: number, length: number, position: number): number {
   const inode = openFiles.get(fd);
   if (inode === undefined) throw fileError('EBADF', String(fd));
