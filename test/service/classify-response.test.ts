@@ -62,6 +62,13 @@ const rows: readonly (readonly [number, string | undefined, string, string])[] =
   [400, JSON_TYPE, '{"loc":["Expected a point."]}', 'rejected: loc: Expected a point.'],
   [400, JSON_TYPE, '{"docs":"https://example.invalid"}', 'rejected: status 400'],
   [400, JSON_TYPE, '5', 'rejected: status 400'],
+  [400, JSON_TYPE, '{"detail":[{"loc":["query","start"]}],"error":"No such start."}', 'rejected: No such start.'],
+  [
+    400,
+    JSON_TYPE,
+    '{"a":["1"],"b":["2"],"c":["3"],"d":["4"],"e":["5"],"f":["6"]}',
+    'rejected: a: 1 b: 2 c: 3 d: 4 e: 5',
+  ],
   [404, 'text/html', PAGE, 'rejected: status 404'],
   [404, JSON_TYPE, '{"detail":"Invalid page."}', 'rejected: Invalid page.'],
   [404, JSON_TYPE, '{"message":"Coordinates not found"}', 'outside-coverage'],

@@ -182,6 +182,25 @@ describe('the login breaker', () => {
     expect(logins()).toBeLessThanOrEqual(2 + 5);
   });
 
+  it('tokens that each open one answer: 5 further logins an hour, and as many in the next', async () => {
+    const opened = new Set<string | undefined>();
+    let given = 0;
+    const { service, pass, countLogins: logins } = await start((asked) => {
+      if (asked.path === '/login') return scriptedJson({ token: `t${++given}` });
+      const { authorization } = asked.headers;
+      if (opened.has(authorization)) return scriptedJson({}, 401);
+      opened.add(authorization);
+      return answerHealthy(asked);
+    });
+    const atHour: number[] = [];
+    for (let minute = 0; minute < 180; minute++) {
+      await service.signalIndex(PSCO);
+      if (minute % 60 === 59) atHour.push(logins());
+      await pass(minutes(1));
+    }
+    expect(atHour).toEqual([1 + 5, 1 + 10, 1 + 15]);
+  });
+
   it('one endpoint that refuses every token while another takes it: at most 5 logins an hour for it', async () => {
     const {
       service,

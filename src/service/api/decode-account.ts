@@ -85,7 +85,7 @@ const toAccessRegion = (one: v.InferOutput<typeof regionSchema>) => ({
   ...optionalField('period', one.data_point_period_seconds),
   endpoints: (one.endpoints ?? []).map(({ endpoint, models }) => ({
     // Some documents write the path with its leading slash.
-    endpoint: endpoint.replace(/^\/+/, ''),
+    endpoint: endpoint.replace(/^\//, ''),
     models: (models ?? []).map(toAccessModel),
   })),
 });
