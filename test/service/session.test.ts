@@ -185,7 +185,11 @@ describe('the login breaker', () => {
   it('tokens that each open one answer: 5 further logins an hour, and as many in the next', async () => {
     const opened = new Set<string | undefined>();
     let given = 0;
-    const { service, pass, countLogins: logins } = await start((asked) => {
+    const {
+      service,
+      pass,
+      countLogins: logins,
+    } = await start((asked) => {
       if (asked.path === '/login') return scriptedJson({ token: `t${++given}` });
       const { authorization } = asked.headers;
       if (opened.has(authorization)) return scriptedJson({}, 401);
