@@ -109,6 +109,31 @@ describe('the values ahead', () => {
       );
     expect(above.reduce((sum, a) => sum + a / above.length, 0)).toBeGreaterThan(100);
   });
+  it.each([
+    // above the usual by 200 for hours, seen after hours   part of it expected at 3 to 6 h, 6 to 12 h, 12 to 24 h
+    ['a level that rises at once', 48, 1, [0.35, 0.15, -0.3], [1.1, 1.1, 0.5]],
+    ['the same a day later', 48, 24, [0.7, 0.7, 0.5], [1.3, 1.3, 1.3]],
+    ['a peak of half an hour', 0.5, 1, [-0.2, -0.2, -0.3], [0.2, 0.2, 0.3]],
+  ] as const)('%s (%d h), after %d h: followed where it lasts, passed over where it does not', (...row) => {
+    const [, length, after, least, most] = row;
+    const start = 8 * 24;
+    const usual = (hour: number) => truth(hour % 24) + 30 * Math.sin(Math.floor(hour / 24) * 2.4);
+    const seen = (hour: number) => usual(hour) + (hour >= start && hour < start + length ? 200 : 0);
+    const now = start + after;
+    const values = buildSignalView(learnDays(now / 24, seen, seen), momentAt(now), OWN).horizon?.values ?? [];
+    for (const [i, [from, to]] of (
+      [
+        [36, 72],
+        [72, 144],
+        [144, 288],
+      ] as const
+    ).entries()) {
+      const above = values.slice(from, to).map((value, k) => (value - usual(now + (from + k) / 12)) / 200);
+      const part = above.reduce((sum, one) => sum + one / above.length, 0);
+      expect(part).toBeGreaterThan(least[i] ?? Number.NaN);
+      expect(part).toBeLessThan(most[i] ?? Number.NaN);
+    }
+  });
   it('before three days are known the forecast stands as it was said', () => {
     const data = learnDays(2, (hour) => truth(hour) + 120);
     expect(buildSignalView(data, momentAt(48), OWN).horizon?.values[20]).toBeCloseTo(truth(48 + 20 / 12) + 120, 6);
