@@ -6,22 +6,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { buildPage, buildProgram } from './build.mjs';
+import { ESM_PROGRAM } from './esm-program.mjs';
 
 const [name, ...args] = process.argv.slice(2);
 const root = resolve(import.meta.dirname, '..');
 const work = await mkdtemp(join(tmpdir(), `gridtide-bench-${name}-`));
-const require =
-  "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);";
-const common = {
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20.19',
-  external: ['onoff'],
-  banner: { js: require },
-  logLevel: 'warning',
-};
 try {
   process.exitCode = await run();
 } finally {
@@ -38,7 +27,9 @@ async function run() {
     ...children.filter((file) => file.endsWith('.child.ts')).map((file) => join(name, file)),
   ];
   await build({
-    ...common,
+    ...ESM_PROGRAM,
+    splitting: true,
+    external: ['onoff'],
     entryPoints: entryPoints.map((file) => join(root, 'scripts/bench.d', file)),
     outbase: join(root, 'scripts/bench.d'),
     outdir: join(work, 'bench'),

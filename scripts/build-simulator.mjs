@@ -3,6 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { ESM_PROGRAM } from './esm-program.mjs';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const MODELLED_FS = join(ROOT, 'test/simulator/modelled-fs.ts');
@@ -39,15 +40,8 @@ export async function buildSimulator(outfile, patches = []) {
     absWorkingDir: ROOT,
     entryPoints: [join(ROOT, 'test/simulator/simulate.program.ts')],
     outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
+    ...ESM_PROGRAM,
     external: ['onoff'],
-    banner: {
-      js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);",
-    },
     plugins: [modelledDisk(patches)],
-    logLevel: 'warning',
   });
 }

@@ -122,5 +122,14 @@ describe('a decision in words', () => {
     ],
     ['a safety input has tripped; waits', { why: 'safety', level: 'off', wanted: 'off' }],
   ];
+  it('at index 0 no reason, nor one that a limit delays, claims cleaner hours', () => {
+    const index = { value: asPercentile(0.49), age: minutes(2) };
+    const reasons = rows.flatMap(([, { why }]) => why ?? []);
+    for (const [, over] of rows)
+      for (const wantedWhy of [...reasons, undefined])
+        expect(explainDecision({ ...base, ...over, index, ...(wantedWhy && { wantedWhy }) }, ZONE)).not.toContain(
+          'cleaner',
+        );
+  });
   it.each(rows)('%s', (words, over) => expect(explainDecision({ ...base, ...over }, ZONE)).toBe(words));
 });

@@ -4,6 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+// @ts-expect-error a script without types
+import { ESM_PROGRAM } from '../../scripts/esm-program.mjs';
 
 export interface BundledProgram {
   /** Path of the program, for `node`. */
@@ -18,12 +20,8 @@ export async function bundleProgram(source: string, external: readonly string[] 
   await build({
     entryPoints: [source],
     outfile: path,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
+    ...ESM_PROGRAM,
     external: [...external],
-    banner: { js: "import { createRequire as __r } from 'node:module';const require = __r(import.meta.url);" },
     logLevel: 'error',
   });
   return { path, remove: () => rm(directory, { recursive: true, force: true }) };
