@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createAgentClock } from '../../src/agent/agent-clock.ts';
-import { hours, type Instant, minutes, seconds } from '../../src/domain/units.ts';
+import { type Duration, hours, type Instant, minutes, seconds } from '../../src/domain/units.ts';
 import { createVirtualClock } from '../../src/simulation/virtual-clock.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
@@ -30,6 +30,34 @@ describe('which time the agent goes by', () => {
     const clock = createVirtualClock(NOON);
     clock.setTrusted(false);
     expect(createAgentClock(clock).now().trusted).toBe(false);
+  });
+
+  it('the same time of the service again moves nothing', () => {
+    const clock = createVirtualClock(NOON);
+    clock.setTrusted(false);
+    const time = createAgentClock(clock);
+    expect([hours(1), hours(1), (hours(1) + seconds(5)) as Duration].map(time.applySkew)).toEqual([true, false, false]);
+    expect(time.correction()).toBe(hours(1));
+  });
+
+  it("the machine's own clock counts again once it is vouched for and right", () => {
+    const clock = createVirtualClock(NOON);
+    clock.setTrusted(false);
+    const time = createAgentClock(clock);
+    time.applySkew(hours(1));
+    clock.setTrusted(true);
+    expect(time.applySkew(seconds(1))).toBe(true);
+    expect(time.correction()).toBe(0);
+  });
+
+  it('a conflict that hardly moves is still the same one', () => {
+    const time = createAgentClock(createVirtualClock(NOON));
+    const conflictOf = (skew: number) => {
+      time.applySkew(skew as Duration);
+      return time.skewConflict();
+    };
+    const moved = hours(3) + seconds(60);
+    expect([hours(3), hours(3) + seconds(10), moved].map(conflictOf)).toEqual([hours(3), hours(3), moved]);
   });
 
   it('noise of accelerated time moves nothing', () => {
