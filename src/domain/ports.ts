@@ -90,6 +90,8 @@ export interface HttpRequest {
   readonly body?: string;
   /** From start to the last byte of the body, in real time. */
   readonly deadline: Duration;
+  /** The longest time without a byte of the answer, in real time; absent: the deadline alone ends it. */
+  readonly silence?: Duration;
   /** Largest body accepted, counted after inflation. */
   readonly maxBytes: number;
 }

@@ -102,7 +102,9 @@ function parseHead({ statusCode, headers: received }: Dispatcher.ResponseData): 
 async function sendRequest(agent: Agent, request: HttpRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
   signal.throwIfAborted();
   const { origin, pathname, search } = new URL(request.url);
+  const { silence } = request;
   const answer = agent.request({
+    ...(silence === undefined ? {} : { headersTimeout: silence, bodyTimeout: silence }),
     origin,
     path: `${pathname}${search}`,
     method: request.method,

@@ -3,6 +3,8 @@
 import { HttpError, type HttpFailure } from '../domain/ports.ts';
 
 const CERTIFICATE_CODES = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ERR_TLS|ERR_SSL|EPROTO/;
+/** See `silence` of a request. */
+const SILENCE_CODES = ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'];
 const OPENSSL_REASON = /SSL routines:[^:]*:([^:]+)/;
 
 /** The client's own codes as those of the network, which people and `formatNetworkError` know. */
@@ -30,6 +32,7 @@ export function toHttpFailure(error: unknown, hasHead: boolean): HttpFailure {
   if (error instanceof HttpError) return error.failure;
   const code = getErrorCode(error);
   if (code === '') throw error;
+  if (SILENCE_CODES.includes(code)) return { kind: 'deadline', cause: 'no byte of the answer came for too long' };
   const cause = formatCause(error, code);
   if (CERTIFICATE_CODES.test(code)) return { kind: 'tls', cause };
   if (code === 'Z_BUF_ERROR') return { kind: 'cut-short', cause: 'the compressed body ends too early' };

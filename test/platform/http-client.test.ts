@@ -12,7 +12,7 @@ import { type ScriptedRequest, type ScriptedResponse, startScriptedService } fro
 
 const answers: Readonly<Record<string, ScriptedResponse>> = {
   '/plain': { body: 'hello', headers: { date: 'Sun, 01 Mar 2026 07:05:00 GMT', 'x-request-id': 'r1' } },
-  '/gzip': { body: gzipSync('hello'), headers: { 'content-encoding': 'gzip' } },
+  '/gzip': { body: gzipSync('hello'.repeat(20)), headers: { 'content-encoding': 'gzip' } },
   '/bomb': { body: gzipSync(Buffer.alloc(50_000_000)), headers: { 'content-encoding': 'gzip' } },
   '/chain': { body: gzipSync(gzipSync('hello')), headers: { 'content-encoding': 'gzip, gzip' } },
   '/brotli': { body: 'hello', headers: { 'content-encoding': 'br' } },
@@ -29,6 +29,7 @@ const answers: Readonly<Record<string, ScriptedResponse>> = {
     response.write('half', () => response.destroy());
   },
   '/silent': () => {},
+  '/stops': (response) => void response.write('the first bytes'),
   '/drip': (response) => {
     const drip = setInterval(() => response.write('.'), 20);
     response.on('close', () => clearInterval(drip));
@@ -89,6 +90,8 @@ describe('what is refused or ends badly', () => {
     ['/cut', 'cut-short', {}],
     ['/silent', 'deadline', soon],
     ['/drip', 'deadline', soon],
+    ['/silent', 'deadline', { silence: 300 as Duration, deadline: seconds(1000) }],
+    ['/stops', 'deadline', { silence: 300 as Duration, deadline: seconds(1000) }],
   ];
   it.each(rows)('%s is %s', async (path, kind, more) => {
     expect(await http.request(ask(path, more))).toMatchObject({ kind });
@@ -137,8 +140,8 @@ describe('what is answered', () => {
   });
 
   it('asks for gzip and inflates it', async () => {
-    const reply = await http.request(ask('/gzip', { maxBytes: 5 }));
-    expect('body' in reply && new TextDecoder().decode(reply.body)).toBe('hello');
+    const reply = await http.request(ask('/gzip', { maxBytes: 100 }));
+    expect('body' in reply && new TextDecoder().decode(reply.body)).toBe('hello'.repeat(20));
     expect(service.requests.at(-1)?.headers['accept-encoding']).toBe('gzip');
   });
 

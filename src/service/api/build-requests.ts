@@ -36,6 +36,8 @@ export interface ApiCall<Value> {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly deadline: Duration;
+  /** See `HttpRequest`. */
+  readonly silence?: Duration;
   readonly maxBytes: number;
   readonly decode: (body: unknown) => Outcome<Value>;
 }
@@ -116,8 +118,9 @@ export const buildMapCall = (signalType: string, knownTag: string | undefined): 
     { maxBytes: 128 * MB, decode: () => failInvalid('body', 'is a stream') },
   ),
   ...(knownTag === undefined ? {} : { headers: { 'if-none-match': knownTag } }),
-  // Tens of megabytes over a slow link.
+  // Tens of megabytes over a slow link; one that has gone silent must not cost the first ten minutes of an agent.
   deadline: seconds(600),
+  silence: seconds(45),
 });
 
 export function buildForecastCall(query: ForecastQuery): Outcome<ApiCall<Forecast>> {

@@ -31,6 +31,7 @@ export function buildHttpRequest(
     },
     ...(call.body === undefined ? {} : { body: call.body }),
     deadline: call.deadline,
+    ...(call.silence === undefined ? {} : { silence: call.silence }),
     maxBytes: call.maxBytes,
   };
 }
