@@ -98,7 +98,10 @@ export function sectionType<R extends ConfigRows, T = SectionValues<R>>(
   const expects = `a section with ${Object.keys(rows).slice(0, 3).join(', ')}${Object.keys(rows).length > 3 ? ', …' : ''}`;
   return {
     expects,
-    schema: buildSectionSchema(rows),
+    // Built when it is asked for: a start does not.
+    get schema() {
+      return buildSectionSchema(rows);
+    },
     rows,
     read: (raw, report) => {
       if (!isRawMap(raw)) {
@@ -121,7 +124,9 @@ export function listType<T>(item: ValueType<T>, most: number): ValueType<readonl
   const expects = `a list of at most ${most} sections`;
   return {
     expects,
-    schema: { type: 'array', items: item.schema, minItems: 1, maxItems: most },
+    get schema() {
+      return { type: 'array', items: item.schema, minItems: 1, maxItems: most };
+    },
     ...(item.rows === undefined ? {} : { rows: item.rows }),
     read(raw, report) {
       if (!Array.isArray(raw) || raw.length === 0 || raw.length > most) {
@@ -140,17 +145,20 @@ export function sectionVariantsType<T>(kinds: Readonly<Record<string, ValueType<
   const names = Object.keys(kinds);
   const expects = `a section with kind: ${names.join(' | ')}`;
   const variants = Object.fromEntries(names.map((name) => [name, kinds[name]?.rows ?? {}]));
-  const schemas = names.map((name): JsonSchema => {
-    const inside = buildSectionSchema(variants[name] ?? {});
-    return {
-      ...inside,
-      properties: { ...(inside.properties as JsonSchema), kind: { const: name } },
-      required: ['kind', ...(inside.required as readonly string[])],
-    };
-  });
+  const buildSchemas = () =>
+    names.map((name): JsonSchema => {
+      const inside = buildSectionSchema(variants[name] ?? {});
+      return {
+        ...inside,
+        properties: { ...(inside.properties as JsonSchema), kind: { const: name } },
+        required: ['kind', ...(inside.required as readonly string[])],
+      };
+    });
   return {
     expects,
-    schema: { oneOf: schemas },
+    get schema() {
+      return { oneOf: buildSchemas() };
+    },
     variants,
     read: (raw, report) => {
       if (!isRawMap(raw)) {
