@@ -61,8 +61,10 @@ describe('an answer', () => {
   });
 
   it('with a remark on its data is a problem, unless they are older or of another model', () => {
-    const note = (kind: 'older' | 'model-seam' | 'stray') => ({ kind, message: `it is ${kind}` }) as never;
-    expect(reportAnswer('forecast', { note: note('stray'), data: none })).toEqual(['no forecast: it is stray']);
+    const note = (kind: 'older' | 'model-seam' | 'short-period') => ({ kind, message: `it is ${kind}` });
+    expect(reportAnswer('forecast', { note: note('short-period'), data: none })).toEqual([
+      'no forecast: it is short-period',
+    ]);
     expect(reportAnswer('forecast', { note: note('older'), data: none })).toEqual([]);
     expect(reportAnswer('forecast', { note: note('model-seam'), data: none })).toEqual([]);
   });
