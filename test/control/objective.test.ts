@@ -2,10 +2,18 @@
 
 import { describe, expect, it } from 'vitest';
 import { explainDecision } from '../../src/control/explain.ts';
-import { listSlotPrices } from '../../src/control/planning/job-pricing.ts';
+import {
+  computeBill,
+  type JobBill,
+  listSlotPrices,
+  priceJob,
+  settleBill,
+} from '../../src/control/planning/job-pricing.ts';
+import { computeJobEmissions, type JobRequest, planJob } from '../../src/control/planning/schedule-job.ts';
 import type { LoadConfig } from '../../src/domain/load-types.ts';
 import type { PriceSpan, Prices } from '../../src/domain/tariff.ts';
 import { addDuration, hours, type Instant, minutes } from '../../src/domain/units.ts';
+import { createRandom } from '../ledger/ledger-samples.ts';
 import { buildHorizon, buildSite, ControlBench, carLoad, instantFrom, ZONE } from './control-setup.ts';
 
 /** 18:00 local; the deadline 07:00 is 13 hours away. */
@@ -110,5 +118,84 @@ describe('the price of an hour whose prices change within it', () => {
   ] as const)('%s', (_, spans, expected) => {
     const prices = listSlotPrices(spans, { from: EVENING, period: hours(1) }, 2);
     for (const [i, price] of expected.entries()) expect(prices[i]).toBeCloseTo(price, 9);
+  });
+});
+
+describe('the account of a bounded bill', () => {
+  const NIGHTS = 60;
+  const { spans } = buildPrices(PRICES);
+
+  /** A night of chance with a need of 4 h and the tariff above. */
+  function drawNight(draw: () => number): JobRequest {
+    const horizon = buildHorizon(
+      EVENING,
+      NIGHT_HOURS.map((rate) => rate * (0.6 + 0.8 * draw())),
+    );
+    return {
+      ...{ horizon, now: EVENING, from: EVENING, by: addDuration(EVENING, hours(13)), remaining: hours(4) },
+      ...{ minOn: hours(0), minOff: hours(0), startCost: 0, maxStarts: 4, running: false, age: hours(1) },
+    };
+  }
+  /** What the nights cost above the cheapest, and emit, when each is planned by the pricing of `price`. */
+  function sumNights(
+    nights: readonly JobRequest[],
+    price: (night: JobRequest) => JobRequest['pricing'],
+    settle: (spent: number) => void = () => {},
+  ) {
+    let [paid, emitted] = [0, 0];
+    for (const night of nights) {
+      const pricing = price(night);
+      const runs = planJob(pricing === undefined ? night : { ...night, pricing })?.runs ?? [];
+      const spent = computeBill(runs, night.horizon, spans);
+      settle(spent);
+      paid += spent;
+      emitted += computeJobEmissions(night.horizon, runs, carLoad({}).powerKw);
+    }
+    return { above: paid / (NIGHTS * 4 * 0.3) - 1, emitted };
+  }
+
+  it.each([0.02, 0.05, 0.1])(
+    'a bill up to %d dearer: kept over all nights, in each by five more at most, for half of the carbon or more that one weight chosen afterwards saves',
+    (maxDearer) => {
+      const draw = createRandom(16);
+      const nights = Array.from({ length: NIGHTS }, () => drawNight(draw));
+      const load = carLoad({ objective: 'balanced', maxDearer });
+      let saved = 0;
+      let bill: JobBill = { spent: 0 };
+      const kept = sumNights(
+        nights,
+        (night) => {
+          const planAt = (pricing: JobRequest['pricing']) => planJob(pricing ? { ...night, pricing } : night);
+          const hoursOf = { horizon: night.horizon, spans, planAt, isKnown: false, from: EVENING, to: night.by, saved };
+          const priced = priceJob({ kind: 'bounded', maxDearer }, { spent: 0 }, hoursOf);
+          bill = priced.bill;
+          return priced.pricing;
+        },
+        (spent) => {
+          const { cheapest = 0 } = bill;
+          const ofNight = 0.9 * maxDearer * cheapest;
+          expect(spent).toBeLessThanOrEqual(cheapest + saved + 6 * ofNight + 1e-9);
+          saved = settleBill(saved, load, { ...bill, spent });
+        },
+      );
+      const fixed = [1e7, 6000, 5000, 4000, 3000, 2500, 2000, 1500, 1000, 500].map((worth) =>
+        sumNights(nights, () => ({ spans, worth })),
+      );
+      const best = fixed.filter(({ above }) => above <= maxDearer).reduce((a, b) => (b.emitted < a.emitted ? b : a));
+      const byPrice = fixed[0]?.emitted ?? 0;
+      expect(kept.above).toBeLessThanOrEqual(maxDearer);
+      expect(byPrice - kept.emitted).toBeGreaterThan(0.5 * (byPrice - best.emitted));
+    },
+  );
+  it('a job that costs nothing leaves the account as it is', () => {
+    const load = carLoad({ objective: 'balanced', maxDearer: 0.02 });
+    expect(settleBill(0.5, load, { spent: 0, cheapest: 0 })).toBe(0.5);
+    expect(settleBill(-0.5, load, { spent: 0, cheapest: 0 })).toBe(-0.5);
+  });
+  it('holds at most the bounds of 60 jobs', () => {
+    const load = carLoad({ objective: 'balanced', maxDearer: 0.02 });
+    let saved = 0;
+    for (let job = 0; job < 100; job++) saved = settleBill(saved, load, { spent: 1, cheapest: 1 });
+    expect(saved).toBeCloseTo(60 * 0.9 * 0.02, 9);
   });
 });

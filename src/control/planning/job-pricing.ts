@@ -89,17 +89,16 @@ export function getPriceGoal(load: LoadConfig, { units }: Horizon): PriceGoal | 
   return { kind: 'worth', worth: PER_TONNE_AND_KWH / (KILOGRAMS_PER_POUND * carbonPrice) };
 }
 
-/**
- * Weights tried, least first, each as a multiple of mean value over mean price; then price first. Less than the first buys little for
- * much: what a job leaves of its bound serves a later one better.
- */
-const WORTHS = [0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 4] as const;
+/** Weights that may be tried, least first, each as a multiple of mean value over mean price; then price first. */
+const WORTHS = [0.05, 0.1, 0.18, 0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 4] as const;
 
 interface BoundedSearch {
   readonly horizon: Horizon;
   readonly spans: readonly PriceSpan[];
   /** What the rest of the job may come to. */
   readonly limit: number;
+  /** Such a multiple: with less of it money would go where it saves little carbon. */
+  readonly leastWorth: number;
   readonly planAt: (pricing: JobPricing) => JobPlan | undefined;
 }
 
@@ -108,7 +107,7 @@ interface PricedJob {
   readonly bill: JobBill;
 }
 
-export interface PricedHours extends Omit<BoundedSearch, 'limit'> {
+export interface PricedHours extends Omit<BoundedSearch, 'limit' | 'leastWorth'> {
   /** The rest of the job's time. */
   readonly from: Instant;
   readonly to: Instant;
@@ -129,8 +128,13 @@ export function priceJob(goal: PriceGoal | undefined, before: JobBill, hours: Pr
   const cheapest =
     isKnown && before.cheapest !== undefined ? before.cheapest : findCheapestBill(before, byPrice, hours);
   if (cheapest === undefined) return { pricing: byPrice, bill: before };
-  const limit = cheapest + computeBound(goal.maxDearer, cheapest) + saved - before.spent;
-  return { pricing: findBoundedPricing({ horizon, spans, planAt, limit }), bill: { ...before, cheapest } };
+  const bill = { ...before, cheapest };
+  const bound = computeBound(goal.maxDearer, cheapest);
+  if (bound === 0) return { pricing: byPrice, bill };
+  const limit = cheapest + (1 + LENT_JOBS) * bound + saved - before.spent;
+  const adapted = (START_WORTH / goal.maxDearer) * Math.exp(-saved / bound / ADAPTING_JOBS);
+  const leastWorth = Math.min(PRICE_FIRST_TIMES, adapted);
+  return { pricing: findBoundedPricing({ horizon, spans, planAt, limit, leastWorth }), bill };
 }
 
 const isFlat = ({ spans, from, to }: PricedHours): boolean => {
@@ -149,32 +153,40 @@ function findCheapestBill(before: JobBill, byPrice: JobPricing, { horizon, spans
 const AIMED_SHARE = 0.9;
 const computeBound = (maxDearer: number, cheapest: number) => AIMED_SHARE * maxDearer * Math.abs(cheapest);
 
-/** Jobs whose unused bounds are kept. */
-const KEPT_JOBS = 10;
+/**
+ * One weight for all jobs saves the most carbon for the money, so the weight follows the account: what jobs leave of their bounds lowers it
+ * for those to come, e-fold for so many whole bounds, until they use what they are allowed. It begins at mean value over mean price for a bound of 2 %.
+ */
+const ADAPTING_JOBS = 20;
+const START_WORTH = 0.01;
+/** Jobs whose unused bounds are kept: what winter leaves buys clean hours in spring. */
+const KEPT_JOBS = 60;
+/** Bounds of jobs to come that one may use beyond the account. */
+const LENT_JOBS = 5;
 
-/** What the jobs before have left of their bounds, below 0 when they cost more, with the one that has ended. */
+/** What the jobs before have left of their bounds, below 0 when they cost more, with the one that has ended. A nearly free one does not empty the account. */
 export function settleBill(saved: number, { maxDearer = 0 }: LoadConfig, { spent, cheapest }: JobBill): number {
   if (cheapest === undefined) return saved;
   const bound = computeBound(maxDearer, cheapest);
   const most = KEPT_JOBS * bound;
-  return Math.min(most, Math.max(-most, saved + bound - (spent - cheapest)));
+  return Math.min(Math.max(most, saved), Math.max(Math.min(-most, saved), saved + bound - (spent - cheapest)));
 }
 
 /** The least weight whose plan keeps within the limit: a greater one never makes the bill greater. */
-function findBoundedPricing({ horizon, spans, limit, planAt }: BoundedSearch): JobPricing {
+function findBoundedPricing({ horizon, spans, limit, leastWorth, planAt }: BoundedSearch): JobPricing {
   const unit = computeWorthUnit(horizon, spans);
+  const worths = [leastWorth, ...WORTHS.filter((worth) => worth > leastWorth)];
   const isWithin = (worth: number): boolean => {
-    const plan = planAt({ spans, worth });
+    const plan = planAt({ spans, worth: worth * unit });
     return plan === undefined || computeBill(plan.runs, horizon, spans) <= limit;
   };
-  let [low, high]: [number, number] = [0, WORTHS.length];
+  let [low, high]: [number, number] = isWithin(leastWorth) ? [0, 0] : [1, worths.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (isWithin((WORTHS[middle] ?? 0) * unit)) high = middle;
+    if (isWithin(worths[middle] ?? 0)) high = middle;
     else low = middle + 1;
   }
-  const worth = WORTHS[low];
-  return { spans, worth: (worth ?? PRICE_FIRST_TIMES) * unit };
+  return { spans, worth: (worths[low] ?? PRICE_FIRST_TIMES) * unit };
 }
 
 function computeWorthUnit({ values }: Horizon, spans: readonly PriceSpan[]): number {
