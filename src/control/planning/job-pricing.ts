@@ -155,7 +155,8 @@ const computeBound = (maxDearer: number, cheapest: number) => AIMED_SHARE * maxD
 
 /**
  * One weight for all jobs saves the most carbon for the money, so the weight follows the account: what jobs leave of their bounds lowers it
- * for those to come, e-fold for so many whole bounds, until they use what they are allowed. It begins at mean value over mean price for a bound of 2 %.
+ * for those to come, e-fold for so many whole bounds, until they use what they are allowed. For a bound of 2 % it
+ * begins at half of mean value over mean price, near the best of four recorded months.
  */
 const ADAPTING_JOBS = 20;
 const START_WORTH = 0.01;
