@@ -7,6 +7,8 @@ import { buildTopics } from '../../src/mqtt/topics.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+/** How long a press counts, and a little. */
+const PRESS_COUNTS = 4 * HOUR + MINUTE;
 const DAY = 24 * HOUR;
 
 /** Who changed what a load does: the agent, its orderly stop, the fail-safe program, the loss of power, the device, a person. */
@@ -38,6 +40,8 @@ interface LoadWatch {
   /** A line or device did not obey since the last change. */
   isDisturbed: boolean;
   disturbedAt: number;
+  /** By a person, at the device. */
+  pressedAt: number;
   /** Of the last command to the device. */
   command: string | undefined;
   isRepeated: boolean;
@@ -87,6 +91,7 @@ export interface Auditor {
   lifeEnded(kind: 'kill' | 'power-cut' | 'stop'): void;
   clockDisturbed(): void;
   commandSent(load: string): void;
+  pressed(load: string): void;
   /** `isWill`: the broker publishes it for an agent that is gone. */
   message(topic: string, payload: string, isWill: boolean): void;
   request(path: string): void;
@@ -125,6 +130,7 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
         countedUntil: 0,
         isDisturbed: false,
         disturbedAt: Number.NEGATIVE_INFINITY,
+        pressedAt: Number.NEGATIVE_INFINITY,
         command: undefined,
         isRepeated: false,
         level: undefined,
@@ -245,6 +251,15 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
     }
   };
 
+  /** The owner's own switch is one that somebody pressed, or one that a device in trouble seemed to report. */
+  const checkPresses = (decisions: readonly Decision[]): void => {
+    for (const { load, why, wantedWhy = why } of decisions) {
+      const { pressedAt = 0, disturbedAt = 0 } = watches.get(load) ?? {};
+      if (wantedWhy === 'override' && now() - Math.max(pressedAt, disturbedAt) > PRESS_COUNTS)
+        fail('presses', `${load} goes by a press, and nobody pressed it`);
+    }
+  };
+
   /** What was decided more than a while ago is what the load does. */
   const checkObedience = (decisions: readonly Decision[], brokerTroubledAt: number): void => {
     for (const { load, level } of decisions) {
@@ -351,6 +366,10 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
     commandSent(load) {
       promises = promises.filter((one) => one.load !== load);
     },
+    pressed(load) {
+      const watch = watches.get(load);
+      if (watch !== undefined) watch.pressedAt = now();
+    },
     message,
     request(path) {
       counters.count('requests');
@@ -368,6 +387,7 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
         return;
       }
       checkPromises(decisions);
+      checkPresses(decisions);
       checkObedience(decisions, brokerTroubledAt);
       checkHealth(decisions, brokerTroubledAt);
       if (!status.isClockTrusted) return;

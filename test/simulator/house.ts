@@ -151,6 +151,7 @@ function createHouseBroker(
     clock,
     version: brokerVersion,
     latency: Math.round(createChance(seed, 'broker latency').spread(1, 40)),
+    chance: createChance(seed, 'stalls'),
     onCredentials(credentials) {
       const isRight = credentials?.username === BROKER_LOGIN.username && credentials.password === BROKER_LOGIN.password;
       if (!isRight && credentials !== undefined)

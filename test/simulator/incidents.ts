@@ -7,8 +7,10 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 export type NetworkTrouble = 'down' | 'slow' | 'cut' | 'foreign' | 'swapped' | 'lost' | 'hang';
-/** `neutral`: it goes back to rules of its own, as chargers do when a car leaves. */
-export type DeviceTrouble = 'reboot' | 'deaf' | 'mute' | 'gone' | 'press' | 'late' | 'neutral';
+/** `neutral`: it goes back to rules of its own, as chargers do when a car leaves; `late`, `later`: it reports after 7 or 25 s. */
+export type DeviceTrouble = 'reboot' | 'deaf' | 'mute' | 'gone' | 'press' | 'late' | 'later' | 'neutral';
+/** `stalls`: it does nothing for a while, and then all of it. */
+export type BrokerTrouble = 'down' | 'refuses' | 'acks-lost' | 'forgets' | 'stalls';
 
 /** How a life of the agent ends: at the so-many-th thing it does from then on, before or after it is done. */
 interface LifeEnd {
@@ -27,6 +29,8 @@ export type Incident = { readonly at: number } & (
       readonly atAnswer?: boolean;
     } & LifeEnd)
   | { readonly kind: 'restart'; readonly away: number }
+  /** The process does nothing, as when it is stopped or its memory is swapped out. */
+  | { readonly kind: 'stall'; readonly for: number }
   | { readonly kind: 'reconfigure'; readonly away: number; readonly variant: number }
   | { readonly kind: 'network'; readonly trouble: NetworkTrouble; readonly for: number; readonly path?: string }
   | {
@@ -40,8 +44,9 @@ export type Incident = { readonly at: number } & (
   | { readonly kind: 'clock'; readonly jump: number }
   | { readonly kind: 'untrusted'; readonly for: number }
   | { readonly kind: 'service-clock'; readonly ahead: number; readonly for: number }
-  | { readonly kind: 'disk'; readonly trouble: DiskTrouble; readonly for: number }
-  | { readonly kind: 'broker'; readonly trouble: 'down' | 'refuses' | 'acks-lost' | 'forgets'; readonly for: number }
+  /** Without `of` both directories. */
+  | { readonly kind: 'disk'; readonly trouble: DiskTrouble; readonly of?: 'state' | 'run'; readonly for: number }
+  | { readonly kind: 'broker'; readonly trouble: BrokerTrouble; readonly for: number }
   | { readonly kind: 'device'; readonly load: number; readonly trouble: DeviceTrouble; readonly for: number }
   | { readonly kind: 'line'; readonly load: number; readonly trouble: 'io' | 'stuck'; readonly for: number }
   | { readonly kind: 'command'; readonly load: number; readonly command: Readonly<Record<string, unknown>> }
@@ -99,8 +104,11 @@ function drawCommand(chance: Chance): Readonly<Record<string, unknown>> {
   return { command: 'clear' };
 }
 
+/** Stalls happen in written days only. */
+type DrawnKind = Exclude<IncidentKind, 'stall'>;
+
 /** Each kind with the mean time between two, drawn within these hours. */
-const FAMILIES: Readonly<Record<IncidentKind, { readonly hours: readonly [number, number]; readonly draw: Draw }>> = {
+const FAMILIES: Readonly<Record<DrawnKind, { readonly hours: readonly [number, number]; readonly draw: Draw }>> = {
   kill: {
     hours: [1, 30],
     draw: (chance, at) => ({ at, kind: 'kill', failsafe: chance.hits(0.7), ...drawLifeEnd(chance) }),
@@ -208,10 +216,10 @@ const FAMILIES: Readonly<Record<IncidentKind, { readonly hours: readonly [number
   },
 };
 
-export const incidentKinds = Object.keys(FAMILIES) as readonly IncidentKind[];
+export const incidentKinds = Object.keys(FAMILIES) as readonly DrawnKind[];
 
 /** Kinds that show most where they come often and others do not blur what they did. */
-const FOCUSES: readonly (readonly IncidentKind[])[] = [
+const FOCUSES: readonly (readonly DrawnKind[])[] = [
   ['kill', 'command'],
   ['power-cut', 'command'],
   ['device', 'command'],

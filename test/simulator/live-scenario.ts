@@ -73,7 +73,8 @@ function createCheck(house: House): () => boolean {
     events = 0;
     noteTroubles(house);
     const { life } = house;
-    const aliveSince = life?.isStopping === false ? life.startedAt : undefined;
+    const isAwake = life?.isStopping === false && life.startedAt !== undefined && life.stall === undefined;
+    const aliveSince = isAwake ? Math.max(life.startedAt ?? 0, life.wokenAt) : undefined;
     auditor.check({
       wall: house.scenario.start + clock.now(),
       decisions: aliveSince === undefined ? [] : (life?.agent.snapshot().decisions ?? []),

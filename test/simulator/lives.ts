@@ -27,7 +27,29 @@ export interface Life {
   startedAt: number | undefined;
   /** Acts on the world until it is ended, before or after the last of them. */
   fuse: Fuse | undefined;
+  /** While it is stopped: what reaches it afterwards. */
+  stall: Stall | undefined;
+  /** It has been stopped until then. */
+  wokenAt: number;
 }
+
+/** Timers first, as in Node; then each connection's in its order, and among connections in any. */
+interface Stall {
+  readonly timers: (() => void)[];
+  readonly inputs: { readonly source: object; readonly run: () => void }[];
+}
+
+type Stallable = Pick<Life, 'isAlive' | 'stall'>;
+
+/** Something from outside reaches a life: now, or once it goes on. */
+function deliver(life: Stallable, run: () => void, source: object | 'timer' = life): void {
+  if (!life.isAlive) return;
+  if (life.stall === undefined) run();
+  else if (source === 'timer') life.stall.timers.push(run);
+  else life.stall.inputs.push({ source, run });
+}
+
+const goOn = (life: Stallable) => new Promise<void>((resume) => deliver(life, resume));
 
 interface Fuse {
   acts: number;
@@ -41,8 +63,9 @@ const never = () => new Promise<never>(() => {});
 
 /** The door through which a life acts on its world: closed once the life has ended, which may happen at any act. */
 const createAct =
-  (life: Pick<Life, 'isAlive' | 'fuse'>): Act =>
+  (life: Pick<Life, 'isAlive' | 'fuse' | 'stall'>): Act =>
   async (work) => {
+    if (life.stall !== undefined) await goOn(life);
     if (!life.isAlive) return never();
     const { fuse } = life;
     if (fuse !== undefined && fuse.acts <= 0 && fuse.side === 'before') {
@@ -50,6 +73,7 @@ const createAct =
       return never();
     }
     const result = await work();
+    if (life.stall !== undefined) await goOn(life);
     if (life.isAlive && life.fuse !== undefined) {
       if (life.fuse.acts <= 0) life.fuse.end();
       else life.fuse.acts -= 1;
@@ -78,7 +102,7 @@ export function startLife(house: House): void {
   history.note(`life ${life.number} begins in boot ${machine.boots}`);
   auditor.lifeBegan();
   clock.runAt(clock.now() + LONGEST_START, () => {
-    if (life.isAlive && !life.isStopping && life.startedAt === undefined)
+    if (life.isAlive && !life.isStopping && life.startedAt === undefined && life.wokenAt === 0)
       auditor.fail('start', `the agent has not started within ${LONGEST_START / 1_000} s`);
   });
   life.agent.start().then(() => {
@@ -103,6 +127,23 @@ export function endLife(house: House, kind: 'kill' | 'power-cut' | 'stop'): void
   auditor.lifeEnded(kind);
 }
 
+/** Stops the process of the present life for a while; the broker gives up a link of which it has heard nothing for long enough. */
+export function stallLife({ life, clock, broker }: House, length: number): void {
+  if (life === undefined || life.stall !== undefined) return;
+  const stall: Stall = { timers: [], inputs: [] };
+  const chance = createChance(clock.now(), 'stall');
+  Object.assign(life, { stall, wokenAt: clock.now() + length });
+  broker.abandonStalled();
+  clock.runAt(clock.now() + length, () => {
+    if (!life.isAlive) return;
+    life.stall = undefined;
+    const { timers, inputs } = stall;
+    const order = new Map(inputs.map(({ source }) => [source, chance.fraction()]));
+    inputs.sort((a, b) => (order.get(a.source) ?? 0) - (order.get(b.source) ?? 0));
+    for (const run of [...timers, ...inputs.map((input) => input.run)]) if (life.isAlive) run();
+  });
+}
+
 /** Ends a life in order, and then does `then`. */
 export function stopLife(house: House, then: () => void): void {
   const { life, clock, auditor, history } = house;
@@ -110,7 +151,8 @@ export function stopLife(house: House, then: () => void): void {
   life.isStopping = true;
   history.note(`life ${life.number} is stopped`);
   clock.runAt(clock.now() + LONGEST_STOP, () => {
-    if (house.life === life) auditor.fail('stop', `the agent has not stopped within ${LONGEST_STOP / 1_000} s`);
+    if (house.life === life && life.wokenAt === 0)
+      auditor.fail('stop', `the agent has not stopped within ${LONGEST_STOP / 1_000} s`);
   });
   life.agent.stop().then(() => {
     if (house.life !== life) return;
@@ -148,6 +190,8 @@ function createLife(house: House): Life {
     isStopping: false,
     startedAt: undefined,
     fuse: undefined,
+    stall: undefined,
+    wokenAt: 0,
   };
   const world = createLifeWorld(house, life);
   return Object.assign(life, { agent: createAgent({ config: house.config, world, version: 'simulated' }) });
@@ -165,7 +209,13 @@ function createLifeWorld(house: House, life: Omit<Life, 'agent'>): Ports {
     disk: createFileDisk(`/${home}/state`),
     ...(scenario.hasScratch ? { scratch: createFileDisk(`/${home}/run`) } : {}),
     http: guardHttp(createHouseNetwork(house), act),
-    broker: (options) => broker.connect(options, { act, isAlive: () => life.isAlive }),
+    broker: (options) =>
+      broker.connect(options, {
+        act,
+        isAlive: () => life.isAlive,
+        isStalled: () => life.stall !== undefined,
+        deliver: (run, link) => deliver(life, run, link),
+      }),
     pins: lines.openFor(act),
     failsafe: {
       save: (saved) =>
@@ -191,7 +241,7 @@ function createLifeWorld(house: House, life: Omit<Life, 'agent'>): Ports {
   };
 }
 
-function createLifeClock({ scenario, clock, machine }: House, life: Pick<Life, 'isAlive'>): Clock {
+function createLifeClock({ scenario, clock, machine }: House, life: Stallable): Clock {
   const origin = machine.bootedAt;
   return {
     now: () => ({
@@ -200,7 +250,16 @@ function createLifeClock({ scenario, clock, machine }: House, life: Pick<Life, '
       trusted: machine.trusted,
     }),
     // Not before a reading of the clock, which is in whole milliseconds, says so.
-    wakeAt: (at, _name, run) => clock.runAt(Math.max(clock.now(), origin + Math.ceil(at)), () => life.isAlive && run()),
+    wakeAt: (at, _name, run) => {
+      let isCancelled = false;
+      const cancel = clock.runAt(Math.max(clock.now(), origin + Math.ceil(at)), () =>
+        deliver(life, () => isCancelled || run(), 'timer'),
+      );
+      return () => {
+        isCancelled = true;
+        cancel();
+      };
+    },
   };
 }
 

@@ -8,13 +8,17 @@ import type {
   BrokerState,
   SubscriptionOptions,
 } from '../../src/domain/ports.ts';
+import type { Chance } from './chance.ts';
 import type { SimClock } from './sim-clock.ts';
 
 /** `isWill`: the broker publishes it for a client that is gone. */
 type OnMessage = (topic: string, payload: string, isWill: boolean) => void;
 
 export interface ModelBroker {
-  trouble: 'down' | 'refuses' | 'acks-lost' | undefined;
+  trouble: 'down' | 'refuses' | 'acks-lost' | 'stalls' | undefined;
+  /** It does nothing from now on, and then what it was sent meanwhile; links that were given up meanwhile leave their wills. */
+  beginStall(): void;
+  endStall(): void;
   /** Ends and starts every link; forgets the retained messages where the broker keeps none. */
   restart(options: { readonly forgets: boolean }): void;
   /** Of any client, the agent included. */
@@ -25,12 +29,17 @@ export interface ModelBroker {
   connect(options: BrokerOptions, life: LinkLife): Broker;
   /** A life has ended: the broker notices after a while. */
   abandonDead(): void;
+  /** The process behind links does nothing: those that stay silent for long enough end. */
+  abandonStalled(): void;
 }
 
 /** The life of the agent that the link belongs to. */
 interface LinkLife {
   act<Result>(work: () => Promise<Result>): Promise<Result>;
   isAlive(): boolean;
+  isStalled(): boolean;
+  /** Something reaches it over a link, be it later. */
+  deliver(run: () => void, link: BrokerOptions): void;
 }
 
 interface Subscription {
@@ -43,8 +52,12 @@ interface Session {
   readonly life: LinkLife;
   readonly options: BrokerOptions;
   subscriptions: Subscription[];
+  /** The client gave it up, which the broker has not read yet. */
+  isLeft: boolean;
   /** Ends it from the broker's side. */
   drop(cause: string): void;
+  /** Ends it from the client's side. */
+  leave(): void;
 }
 
 export interface ModelBrokerParts {
@@ -53,10 +66,14 @@ export interface ModelBrokerParts {
   /** Milliseconds from a client to the broker. */
   readonly latency: number;
   readonly onCredentials: (credentials: BrokerCredentials | undefined) => void;
+  readonly chance: Chance;
 }
 
 const WILL_DELAY = 45_000;
 const RETRY_DELAY = 5_000;
+/** Of silence until the broker gives up a link, which its client uses at least each 18 s, and until the client does. */
+const BROKER_PATIENCE = [9_000, 32_000] as const;
+const CLIENT_PATIENCE = [18_000, 36_000] as const;
 
 const isMatch = (filter: string, topic: string): boolean => {
   const [wanted, found] = [filter.split('/'), topic.split('/')];
@@ -70,10 +87,17 @@ const toMessage = (topic: string, payload: string, retained: boolean): BrokerMes
   duplicate: false,
 });
 
-export function createModelBroker({ clock, version, latency, onCredentials }: ModelBrokerParts): ModelBroker {
+export function createModelBroker({ clock, version, latency, onCredentials, chance }: ModelBrokerParts): ModelBroker {
   const retainedMessages = new Map<string, string>();
   const listeners: OnMessage[] = [];
   const sessions = new Map<string, Session>();
+  /** What reached a broker that stalls. */
+  let backlog: (() => void)[] | undefined;
+  const takeIn = (run: () => void): void => {
+    if (backlog === undefined) run();
+    else backlog.push(run);
+  };
+  const awaitTurn = () => (backlog === undefined ? undefined : new Promise<void>((resume) => takeIn(resume)));
 
   const accept = (topic: string, payload: string, retain: boolean, isWill = false): void => {
     if (retain && payload === '') retainedMessages.delete(topic);
@@ -109,12 +133,35 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
     },
     onMessage: (listen) => void listeners.push(listen),
     publish: (topic, payload, { retain }) => {
-      if (model.trouble !== 'down') accept(topic, payload, retain);
+      if (model.trouble !== 'down') takeIn(() => accept(topic, payload, retain));
     },
     findRetained: (topic) => retainedMessages.get(topic),
     abandonDead() {
       for (const session of sessions.values())
         if (!session.life.isAlive()) clock.runAt(clock.now() + WILL_DELAY, () => end(session, 'keep-alive timeout'));
+    },
+    abandonStalled() {
+      for (const session of sessions.values()) {
+        if (!session.life.isStalled()) continue;
+        clock.runAt(clock.now() + chance.within(...BROKER_PATIENCE), () => {
+          if (session.life.isStalled()) takeIn(() => end(session, 'keep-alive timeout'));
+        });
+      }
+    },
+    beginStall() {
+      backlog = [];
+      const ownBacklog = backlog;
+      for (const session of sessions.values())
+        clock.runAt(clock.now() + chance.within(...CLIENT_PATIENCE), () => {
+          if (backlog !== ownBacklog || session.isLeft) return;
+          session.leave();
+          takeIn(() => end(session, 'the client has left'));
+        });
+    },
+    endStall() {
+      const delayed = backlog ?? [];
+      backlog = undefined;
+      for (const run of delayed) run();
     },
     connect: (options, life) => createLink(options, life),
   };
@@ -125,21 +172,24 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
     let session: Session | undefined;
     const watchers = new Set<(state: BrokerState) => void>();
     const setState = (next: BrokerState): void => {
-      if (!life.isAlive()) return;
-      state = next;
-      for (const watcher of [...watchers]) watcher(next);
+      life.deliver(() => {
+        state = next;
+        for (const watcher of [...watchers]) watcher(next);
+      }, options);
     };
+    const retry = () => void clock.runAt(clock.now() + RETRY_DELAY, () => life.deliver(() => void attempt(), options));
     const attempt = async (): Promise<void> => {
       if (isStopped || !life.isAlive()) return;
       const credentials = await life.act(async () => options.credentials?.());
       await clock.wait(2 * latency);
+      if (backlog !== undefined) await awaitTurn();
       if (isStopped || !life.isAlive()) return;
       if (options.credentials !== undefined) onCredentials(credentials);
       if (model.trouble === 'down' || model.trouble === 'refuses') {
         const refused = model.trouble === 'refuses';
         const cause = refused ? 'the broker refuses the user name or password' : 'the broker refuses connections';
         setState({ kind: 'offline', cause, refused });
-        clock.runAt(clock.now() + RETRY_DELAY, () => void attempt());
+        retry();
         return;
       }
       const previous = sessions.get(options.clientId);
@@ -148,16 +198,24 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
         life,
         options,
         subscriptions: [],
+        isLeft: false,
         drop(cause) {
-          if (isStopped || !life.isAlive()) return;
+          if (isStopped || this.isLeft || !life.isAlive()) return;
           setState({ kind: 'offline', cause, refused: false });
-          clock.runAt(clock.now() + RETRY_DELAY, () => void attempt());
+          retry();
+        },
+        leave() {
+          if (isStopped || !life.isAlive()) return;
+          this.isLeft = true;
+          setState({ kind: 'offline', cause: 'the broker does not answer', refused: false });
+          retry();
         },
       };
       sessions.set(options.clientId, session);
       setState({ kind: 'online', version, denied: [] });
     };
-    const isOnline = () => session !== undefined && sessions.get(options.clientId) === session && !isStopped;
+    const isOnline = () =>
+      session !== undefined && sessions.get(options.clientId) === session && !session.isLeft && !isStopped;
 
     const subscribe = async (
       filter: string,
@@ -166,8 +224,9 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
     ): Promise<boolean> => {
       if (!isOnline()) return false;
       await clock.wait(latency);
+      if (backlog !== undefined) await awaitTurn();
       if (!isOnline() || session === undefined) return false;
-      const ifAlive: Subscription['receive'] = (message) => life.isAlive() && receive(message);
+      const ifAlive: Subscription['receive'] = (message) => life.deliver(() => receive(message), options);
       session.subscriptions = session.subscriptions.filter((one) => one.filter !== filter);
       session.subscriptions.push({ filter, receive: ifAlive, wantsRetained });
       const stored = wantsRetained || version === 4 ? [...retainedMessages] : [];
@@ -191,7 +250,10 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
           if (!isOnline()) return false;
           await clock.wait(latency);
           if (!isOnline()) return false;
-          accept(topic, String(payload), retain);
+          // What is sent to a broker that stalls reaches it, also when its sender has given up meanwhile.
+          takeIn(() => accept(topic, String(payload), retain));
+          if (backlog !== undefined) await awaitTurn();
+          if (!isOnline()) return false;
           const isAckLost = model.trouble === 'acks-lost';
           await clock.wait(isAckLost ? 10_000 : latency);
           return !isAckLost && isOnline();
@@ -201,13 +263,14 @@ export function createModelBroker({ clock, version, latency, onCredentials }: Mo
         life.act(async () => {
           if (!isOnline()) return false;
           await clock.wait(2 * latency);
+          if (backlog !== undefined) await awaitTurn();
           return isOnline();
         }),
       stop: (last) =>
         life.act(async () => {
           if (isOnline() && last !== undefined) {
             await clock.wait(latency);
-            if (isOnline()) accept(last.topic, last.payload, true);
+            if (isOnline()) takeIn(() => accept(last.topic, last.payload, true));
           }
           if (session !== undefined && sessions.get(options.clientId) === session) sessions.delete(options.clientId);
           isStopped = true;

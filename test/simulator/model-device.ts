@@ -63,7 +63,7 @@ export function createModelDevice({ config, broker, clock, runsByItself, onChang
     onChange(wasRunning, cause);
   };
   const report = (): void => {
-    const length = troubles.has('late') ? 7_000 : 150;
+    const length = troubles.has('later') ? 25_000 : troubles.has('late') ? 7_000 : 150;
     clock.runAt(clock.now() + length, () => {
       if (stateTopic === undefined || !isPowered() || troubles.has('mute')) return;
       broker.publish(stateTopic, formatState(config, mode), { retain: RETAINS_STATE.includes(preset) });

@@ -73,8 +73,8 @@ interface NameChange {
 }
 
 export interface ModelFiles {
-  /** From now on writing fails so, or works again. */
-  trouble: DiskTrouble | undefined;
+  /** From now on writing fails so below this directory, or everywhere, or works again. */
+  trouble: { readonly kind: DiskTrouble; readonly below?: string } | undefined;
   bytesWritten: number;
   readonly names: ReadonlyMap<string, Inode>;
   isDirectory(path: string): boolean;
@@ -115,7 +115,8 @@ export function createModelFiles(directories: readonly string[]): ModelFiles {
     isDirectory: (path) => known.has(path),
     makeDirectory: (path) => void known.add(path),
     checkWritable(path) {
-      if (files.trouble !== undefined) throw fileError(CODES[files.trouble], path);
+      const { kind, below = '/' } = files.trouble ?? {};
+      if (kind !== undefined && path.startsWith(below)) throw fileError(CODES[kind], path);
     },
     create(path) {
       made += 1;

@@ -7,7 +7,7 @@ import type { FaultName } from '../../src/reference/faults/fault-rules.ts';
 import { createChance } from './chance.ts';
 import { ACCOUNT, DEVICE, type House, OTHER_PASSWORD, placeCredentials, readConfiguration } from './house.ts';
 import { formatIncident, type Incident, type IncidentKind } from './incidents.ts';
-import { endLife, lightFuse, startLifeAfter, stopLife } from './lives.ts';
+import { endLife, lightFuse, stallLife, startLifeAfter, stopLife } from './lives.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -111,6 +111,7 @@ const strikes: Strikes = {
     else lightFuse(house, incident, () => losePower(house, incident));
   },
   restart: (house, { away }) => stopLife(house, () => startLifeAfter(house, away)),
+  stall: (house, { for: length }) => stallLife(house, length),
   reconfigure: (house, { away, variant }) =>
     stopLife(house, () => {
       house.config = readConfiguration(house.scenario, variant);
@@ -153,9 +154,9 @@ const strikes: Strikes = {
     };
     begin(house, { subject: 'service-clock', length, end });
   },
-  disk(house, { trouble, for: length }) {
+  disk(house, { trouble, of, for: length }) {
     const { files } = house;
-    files.trouble = trouble;
+    files.trouble = { kind: trouble, ...(of && { below: `/${of}` }) };
     const end = () => {
       files.trouble = undefined;
     };
@@ -164,9 +165,12 @@ const strikes: Strikes = {
   broker(house, { trouble, for: length }) {
     const { broker, devices } = house;
     if (trouble === 'down' || trouble === 'forgets') broker.restart({ forgets: trouble === 'forgets' });
+    broker.endStall();
     broker.trouble = trouble === 'forgets' ? undefined : trouble;
+    if (trouble === 'stalls') broker.beginStall();
     const end = () => {
       broker.trouble = undefined;
+      broker.endStall();
       for (const device of devices.values()) device.report();
     };
     begin(house, { subject: 'broker', length: trouble === 'forgets' ? MINUTE : length, end });
@@ -175,7 +179,10 @@ const strikes: Strikes = {
     const target = pickLoad(house, load, true);
     const device = target === undefined ? undefined : house.devices.get(target.name);
     if (target === undefined || device === undefined) return;
-    if (trouble === 'press') house.auditor.commandSent(target.name);
+    if (trouble === 'press') {
+      house.auditor.commandSent(target.name);
+      house.auditor.pressed(target.name);
+    }
     device.beginTrouble(trouble);
     begin(house, { subject: `load ${target.name} ${trouble}`, length, end: () => device.endTrouble(trouble) });
   },
