@@ -1,8 +1,8 @@
 /** The board's lines through the character device on a real kernel without /sys/class/gpio: each step that the kernel traced. */
 
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { addToMachine, formatSteps, isRigReady, type RigRun, writtenLevels } from './emulated-machine.ts';
+import { expect, it } from 'vitest';
+import { describeInMachine, formatSteps, writtenLevels } from './emulated-machine.ts';
 import { expectEdgesOfDay, recordDay } from './replayed-day.ts';
 
 const guest = (name: string) => join(import.meta.dirname, 'guest', name);
@@ -16,7 +16,7 @@ timeout 120 node scenes.mjs "$outside" || exit 1
 timeout 120 node day.mjs character-device || exit 1
 cat /sys/kernel/tracing/trace`;
 
-const boot = addToMachine('character-device', async () => ({
+const prepare = async () => ({
   start: START,
   sources: {
     line: guest('hold-line.ts'),
@@ -24,14 +24,9 @@ const boot = addToMachine('character-device', async () => ({
     day: guest('play-transcript.ts'),
   },
   files: { 'transcript.json': JSON.stringify(await recordDay()) },
-}));
+});
 
-describe.skipIf(!isRigReady())('lines of the character device, without /sys/class/gpio', () => {
-  let run: RigRun;
-  beforeAll(async () => {
-    run = await boot();
-  }, 700_000);
-
+describeInMachine('lines of the character device, without /sys/class/gpio', ['character-device', prepare], (run) => {
   const driven = (name: string) => formatSteps(run.eventsOf(name), HEADER);
 
   it('the first level is right at once: one step sets level and direction', () => {

@@ -1,8 +1,8 @@
 /** `gridtide check` and `gridtide test` on a real kernel: what they say of lines that are free, held and not there, and what they do to them. */
 
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { addToMachine, formatSteps, isRigReady, type RigRun } from './emulated-machine.ts';
+import { expect, it } from 'vitest';
+import { describeInMachine, formatSteps } from './emulated-machine.ts';
 
 const HEADER = 520;
 /** An expander comes first, so that the header's chip does not begin where one would guess; it ends before line 25. */
@@ -12,20 +12,15 @@ outside=$(chip header pinctrl-bcm2835 24 7 "spi0 CS1")
 node by-hand.mjs "$outside" || exit 1
 cat /sys/kernel/tracing/trace`;
 
-const boot = addToMachine('check-and-test', () => ({
+const prepare = () => ({
   start: START,
   sources: {
     gridtide: join(import.meta.dirname, '..', '..', 'src', 'main.ts'),
     'by-hand': join(import.meta.dirname, 'guest', 'by-hand.ts'),
   },
-}));
+});
 
-describe.skipIf(!isRigReady())('the commands of one who tries it by hand, on a real kernel', () => {
-  let run: RigRun;
-  beforeAll(async () => {
-    run = await boot();
-  }, 700_000);
-
+describeInMachine('the commands of one who tries it by hand, on a real kernel', ['check-and-test', prepare], (run) => {
   const driven = (name: string) => formatSteps(run.eventsOf(name), HEADER);
 
   it('check finds the free lines, names the holder and the missing one, and touches none', () => {

@@ -5,6 +5,9 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
+import { beforeAll, describe } from 'vitest';
+// @ts-expect-error a script without types
+import { ESM_PROGRAM } from '../../scripts/esm-program.mjs';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 const RIG = join(PROJECT, 'scripts', 'rig');
@@ -12,7 +15,7 @@ const RIG = join(PROJECT, 'scripts', 'rig');
 let isReadyHere: boolean | undefined;
 
 /** Whether the machine can be had; where it must be (CI) and is not, this throws. */
-export function isRigReady(): boolean {
+function isRigReady(): boolean {
   isReadyHere ??= checkRig();
   return isReadyHere;
 }
@@ -30,7 +33,7 @@ function checkRig(): boolean {
 let isBuilt: boolean | undefined;
 
 /** Whether the installed program can be tried in the machine: where nothing is built, this says so once. */
-export function isInstallationReady(): boolean {
+function isInstallationReady(): boolean {
   if (isBuilt === undefined) {
     isBuilt = existsSync(join(PROJECT, 'dist', 'main.js'));
     if (!isBuilt) console.warn('\n  SKIPPED: the installed service; nothing is built (npm run build)\n');
@@ -175,13 +178,9 @@ async function layOutPrograms(app: string, scenarios: Scenarios): Promise<void> 
     entryPoints: Object.assign({}, ...all.map(({ sources }) => sources)),
     outdir: app,
     outExtension: { '.js': '.mjs' },
-    bundle: true,
+    ...ESM_PROGRAM,
     splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
     external: ['onoff'],
-    banner: { js: "import { createRequire as __r } from 'node:module';const require = __r(import.meta.url);" },
     logLevel: 'error',
   });
   mkdirSync(join(app, 'node_modules'));
@@ -208,9 +207,13 @@ systemctl reset-failed
   );
 }
 
-/** The scenarios of a test file share one boot: the first that is awaited boots, with all that were added by then. */
+/** Against a machine that hangs; one that is only slow ends before. */
+const BOOT_TIMEOUT_MS = 7_200_000;
+
+/** The scenarios of a test file share one boot: the first suite that runs boots, with all that the file has described. */
 function createSharedMachine(
   command: 'run' | 'boot',
+  isReady: () => boolean,
   layOut: (app: string, scenarios: Scenarios) => void | Promise<void>,
 ) {
   const scenarios = new Map<string, () => Scenario | Promise<Scenario>>();
@@ -227,19 +230,27 @@ function createSharedMachine(
     }
   }
 
-  return (name: string, prepare: () => Scenario | Promise<Scenario>) => {
+  return (
+    title: string,
+    [name, prepare]: readonly [name: string, prepare: () => Scenario | Promise<Scenario>],
+    describeRun: (run: RigRun) => void,
+  ): void => {
     scenarios.set(name, prepare);
-    return async () => {
-      output ??= boot();
-      return readRun(name, await output);
-    };
+    describe.skipIf(!isReady())(title, () => {
+      const run = {} as RigRun;
+      beforeAll(async () => {
+        output ??= boot();
+        Object.assign(run, readRun(name, await output));
+      }, BOOT_TIMEOUT_MS);
+      describeRun(run);
+    });
   };
 }
 
-/** Adds a scenario to the boot without systemd. */
-export const addToMachine = createSharedMachine('run', layOutPrograms);
-/** Adds a scenario to the boot under systemd with the program installed. */
-export const addToInstallation = createSharedMachine('boot', layOutInstallation);
+/** A suite over what its scenario printed in the boot without systemd. */
+export const describeInMachine = createSharedMachine('run', isRigReady, layOutPrograms);
+/** A suite over what its scenario printed in the boot under systemd, with the program installed. */
+export const describeInInstallation = createSharedMachine('boot', isInstallationReady, layOutInstallation);
 
 async function bootMachine(command: 'run' | 'boot', app: string): Promise<string> {
   const child = spawn(RIG, [command, app], { stdio: ['ignore', 'pipe', 'pipe'] });

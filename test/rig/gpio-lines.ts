@@ -1,8 +1,8 @@
 /** The board's lines on a real kernel: what a meter on the wire saw, and each step that the kernel traced. */
 
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { addToMachine, formatSteps, isRigReady, type RigRun, writtenLevels } from './emulated-machine.ts';
+import { expect, it } from 'vitest';
+import { describeInMachine, formatSteps, writtenLevels } from './emulated-machine.ts';
 import { expectEdgesOfDay, recordDay } from './replayed-day.ts';
 
 const guest = (name: string) => join(import.meta.dirname, 'guest', name);
@@ -21,7 +21,7 @@ const number = (line: number) => HEADER + line;
 const HIGH = 1;
 const LOW = 0;
 
-const boot = addToMachine('gpio-lines', async () => ({
+const prepare = async () => ({
   start: START,
   files: { 'transcript.json': JSON.stringify(await recordDay()) },
   sources: {
@@ -30,14 +30,9 @@ const boot = addToMachine('gpio-lines', async () => ({
     boards: guest('relay-boards.ts'),
     day: guest('play-transcript.ts'),
   },
-}));
+});
 
-describe.skipIf(!isRigReady())('the lines of the header on a real kernel', () => {
-  let run: RigRun;
-  beforeAll(async () => {
-    run = await boot();
-  }, 700_000);
-
+describeInMachine('the lines of the header on a real kernel', ['gpio-lines', prepare], (run) => {
   it('the first level is right at once: one step sets level and direction, and the end of the program changes nothing', () => {
     expect(run.part('first level')).toMatchObject({ found: [false, '0', true, '1'] });
     expect(formatSteps(run.eventsOf('first level'))).toEqual([

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { addToInstallation, isInstallationReady, type RigRun } from './emulated-machine.ts';
+import { expect, it } from 'vitest';
+import { describeInInstallation } from './emulated-machine.ts';
 
 /** Sixty take three quarters of an hour; one proves the way in the ordinary run. */
 const STARTS = Number(process.env.GRIDTIDE_RIG_STARTS ?? 1);
@@ -42,17 +42,12 @@ loads:
   'opt/listener.mjs': LISTENER,
 };
 
-const boot = addToInstallation('service-starts', () => ({
+const prepare = () => ({
   start: readFileSync(join(import.meta.dirname, 'guest', 'starts.sh'), 'utf8').replace('STARTS', `${STARTS}`),
   files: SETTINGS,
-}));
+});
 
-describe.skipIf(!isInstallationReady())('the installed service under systemd', () => {
-  let run: RigRun;
-  beforeAll(async () => {
-    run = await boot();
-  }, 7_200_000);
-
+describeInInstallation('the installed service under systemd', ['service-starts', prepare], (run) => {
   it('sends the service and the broker each its own name and password, with underscores and subdirectories', () => {
     const { service, broker } = run.part('credentials') as Record<string, string>;
     expect(service).toBe('service service-name:service-word');

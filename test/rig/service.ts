@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { addToInstallation, formatSteps, isInstallationReady, type RigRun } from './emulated-machine.ts';
+import { describe, expect, it } from 'vitest';
+import { describeInInstallation, formatSteps } from './emulated-machine.ts';
 
 const SETTINGS = {
   'etc/gridtide/gridtide.yaml': `
@@ -23,17 +23,12 @@ loads:
 /** Lines 17, 18, 22, 23 on the wire when everything is safe. */
 const SAFE = '1100';
 
-const boot = addToInstallation('service', () => ({
+const prepare = () => ({
   start: readFileSync(join(import.meta.dirname, 'guest', 'service.sh'), 'utf8'),
   files: SETTINGS,
-}));
+});
 
-describe.skipIf(!isInstallationReady())('the installed service under systemd', () => {
-  let run: RigRun;
-  beforeAll(async () => {
-    run = await boot();
-  }, 7_200_000);
-
+describeInInstallation('the installed service under systemd', ['service', prepare], (run) => {
   const HEADER = 512;
   const FAILSAFE_STEPS = ['17 1', '17 out', '18 1', '18 out', '22 0', '22 out', '23 0', '23 out'];
   const of = (name: string, task: string) =>
