@@ -55,6 +55,7 @@ const load = v.object({
   current,
   pending: v.optional(v.object({ level, at: finite, mayDrawPortion: finite, current })),
   runningSince: finite,
+  offSince: optionalFinite,
   levelSince: finite,
   starts: times,
   blocks: times,

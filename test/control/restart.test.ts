@@ -119,6 +119,31 @@ describe('a restart on an older state of the same boot', () => {
     expect(restart(level, kind, later)).toEqual([why, starts, minutes(done)]);
   });
 
+  it.each([
+    ['old-state', minutes(91 + 60)],
+    ['other-boot', minutes(1)],
+  ] as const)('%s: lets a load be off no longer for that', (restart, uptime) => {
+    const tank = tankLoad({ ...pump, maxOff: hours(3) });
+    const before = new ControlBench(buildSite(tank), NOON);
+    before.send({ kind: 'found', levels: { tank: 'off' } });
+    before.send({ kind: 'signal', view: dirty });
+    before.runFor(hours(1.5));
+    before.send({ kind: 'tick' });
+    const wall = (before.now.wall + minutes(60)) as Instant;
+    const at = uptime as number as Uptime;
+    const after = new ControlBench(before.site, wall, { saved: saved(before.state), restart, uptime: at });
+    after.send({ kind: 'found', levels: { tank: 'off' } });
+    after.send({ kind: 'signal', view: dirty });
+    after.runFor(hours(4));
+    const switches = after.switches.map(({ at, level, why }) => [(at - wall) / minutes(1), level, why]);
+    // Off for an hour and a half before, and for one while the agent was away; then for three.
+    expect(switches).toEqual([
+      [30, 'on', 'max-off'],
+      [60, 'off', 'dirty'],
+      [240, 'on', 'max-off'],
+    ]);
+  });
+
   it('lets a block last no longer for that', () => {
     const before = new ControlBench(buildSite(heatingLoad({ blockAbove: asPercentile(85) })), NOON);
     before.send({ kind: 'found', levels: { heating: 'normal' } });

@@ -99,7 +99,7 @@ export function findMinimumTimeEnd(load: LoadConfig, state: LoadState): Uptime |
 export const findMaxOffEnd = ({ maxOff }: LoadConfig, state: LoadState): Uptime | undefined =>
   maxOff === undefined || isRunning(getPresentLevel(state))
     ? undefined
-    : ((findRunningSince(state) + maxOff) as Uptime);
+    : (((state.offSince ?? findRunningSince(state)) + maxOff) as Uptime);
 
 /** Length of a slot without a signal. */
 export const DEFAULT_SLOT = minutes(5);

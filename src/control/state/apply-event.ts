@@ -54,6 +54,7 @@ function rebaseUptimes(last: ClockReading | undefined, state: LoadState, now: Cl
   const rebaseOverride = (one: ActiveOverride | undefined) => one && { ...one, until: toThisBoot(one.until) };
   const rebased: LoadState = {
     ...booted,
+    offSince: state.offSince === undefined ? undefined : toThisBoot(state.offSince),
     current: undefined,
     pending: undefined,
     starts: state.starts.map(toThisBoot),

@@ -1,5 +1,6 @@
 /** The state of the control core between two steps. */
 
+import { isRunning } from '../../domain/levels.ts';
 import type { Level, LoadCurrent } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import type { OwnerThresholds } from '../../domain/thresholds.ts';
@@ -73,6 +74,8 @@ export interface LoadState {
   readonly pending: PendingCommand | undefined;
   /** Since when it runs, or does not. A boot counts as a change. */
   readonly runningSince: Uptime;
+  /** Of a load with a maximum time off that does not run: since when, also where a restart counts as a switch. Undefined: `runningSince`. */
+  readonly offSince: Uptime | undefined;
   readonly levelSince: Uptime;
   /** Of the last 24 h, ascending. */
   readonly starts: readonly Uptime[];
@@ -137,6 +140,7 @@ const createLoadState = (name: string): LoadState => ({
   current: undefined,
   pending: undefined,
   runningSince: UPTIME_ZERO,
+  offSince: undefined,
   levelSince: UPTIME_ZERO,
   starts: [],
   blocks: [],
@@ -178,11 +182,13 @@ const createControlState = (loads: readonly LoadState[]): ControlState => ({
 export function createInitialState(site: Site, saved: ControlState | undefined, restart: Restart): ControlState {
   const known = new Map(saved?.loads.map((load) => [load.name, load]));
   const keepsUptimes = restart !== 'other-boot' && saved !== undefined;
-  const loads = site.loads.map(({ name }) => {
+  const loads = site.loads.map(({ name, maxOff }) => {
     const load = known.get(name);
     if (load === undefined) return createLoadState(name);
+    const rests = maxOff !== undefined && !isRunning(load.level);
     return {
       ...load,
+      offSince: rests ? (load.offSince ?? load.runningSince) : undefined,
       level: keepsUptimes ? load.level : undefined,
       retryAt: undefined,
       failedLevel: undefined,

@@ -70,7 +70,8 @@ export function confirmLevel(state: LoadState, level: Level, { uptime }: ClockRe
   const isSwitchCounted = mayHaveSwitched(state, level);
   const failedLevel = isSwitchCounted || state.pending?.level === level ? undefined : state.failedLevel;
   const current = !isRunning(level) ? undefined : pending === state.pending ? state.current : state.pending?.current;
-  const answered: LoadState = { ...state, current, pending, failedLevel, ...settled };
+  const offSince = isRunning(level) ? undefined : state.offSince;
+  const answered: LoadState = { ...state, offSince, current, pending, failedLevel, ...settled };
   const confirmed = isSwitchCounted ? countStart({ ...answered, runningSince: uptime }, uptime) : answered;
   if (before === level) return confirmed;
   const changed: LoadState = {
