@@ -68,7 +68,7 @@ function armByCommand(
   const idle = { ...state, pendingArm: undefined };
   const need = order.need ?? (load.goal && computeNeed(load, load.goal));
   const by = order.by ?? (load.goal && findNextDeadline(context.site.timezone, load.goal.by, wall));
-  if (need === undefined || by === undefined || by <= wall || by > wall + MAX_JOB_LEAD) return idle;
+  if (need === undefined || by === undefined || !(need > 0) || !(by > wall) || by > wall + MAX_JOB_LEAD) return idle;
   return beginJob(idle, { by, from: wall, need, done: 0 as Duration, starts: 0, source: 'command' });
 }
 
