@@ -14,6 +14,8 @@ import { listRandomEntries } from '../../test/ledger/random-ledger.ts';
 import { judge } from './idle/house.ts';
 
 const YEARS = Number(process.argv[2] ?? 10);
+// An old year is the third before now.
+if (!(YEARS >= 3)) throw new RangeError('scripts/bench ledger YEARS takes three years or more');
 const MOST_MEGABYTES = 80;
 const MOST_SECONDS = 2;
 const MOST_YOUNG_YEAR = 12e6;

@@ -63,7 +63,7 @@ describe.skipIf(!(await canMountImages()))('row 69', () => {
         );
         expect(durable).toBeGreaterThan(CUTS);
       }),
-    300_000 + CUTS * 2_000,
+    300_000 + CUTS * 20_000,
   );
 
   //  what is written last before the power goes
