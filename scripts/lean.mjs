@@ -20,7 +20,7 @@ const UNUSED = [
   { by: /\/mqtt\/build\//, path: /^(ws|\.\/socks|worker-timers)$/, contents: NOTHING },
   { by: /\/mqtt\/build\//, path: /^lru-cache$/, contents: 'exports.LRUCache = class {};' },
   {
-    by: /\/(mqtt\/build|mqtt-packet|number-allocator)\//,
+    by: /\/(mqtt\/build|mqtt-packet)\//,
     path: /^debug$/,
     contents: 'module.exports = () => () => {};',
   },
