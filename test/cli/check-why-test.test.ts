@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDocumentStore } from '../../src/agent/document-store.ts';
+import { createPersistence, getRestart } from '../../src/agent/persistence.ts';
 import * as check from '../../src/cli/agent/check.ts';
 import * as runAgent from '../../src/cli/agent/run.ts';
 import * as test from '../../src/cli/agent/test.ts';
@@ -13,10 +14,13 @@ import * as plan from '../../src/cli/lab/plan.ts';
 import * as map from '../../src/cli/service/map.ts';
 import type { CommandModule } from '../../src/cli/shared/command.ts';
 import { PLACEHOLDER_URL } from '../../src/config/example-config.ts';
-import { days, type Instant, subtractDuration } from '../../src/domain/units.ts';
+import { createInitialState, step } from '../../src/control/step.ts';
+import { days, hours, type Instant, minutes, subtractDuration, type Uptime } from '../../src/domain/units.ts';
+import { readBootId } from '../../src/platform/boot-id.ts';
 import { createFileDisk } from '../../src/platform/file-disk.ts';
-import { createScaledClock } from '../../src/platform/system-clock.ts';
+import { createScaledClock, createSystemClock } from '../../src/platform/system-clock.ts';
 import { createReferenceService, type ReferenceService } from '../../src/reference/reference-service.ts';
+import { heatingLoad } from '../control/control-setup.ts';
 import { HOME_ASSISTANT_TOKEN, startFakeHomeAssistant } from '../doubles/fake-home-assistant.ts';
 import { describeWithMosquitto, type Mosquitto, startMosquitto } from '../doubles/mosquitto.ts';
 import { startMqttSpy } from '../doubles/mqtt-spy.ts';
@@ -547,6 +551,52 @@ describeWithMosquitto('gridtide test of a device that says nothing', () => {
     expect(err).toMatch(sentence);
     expect(code).toBe(exit);
   });
+});
+
+describe('gridtide test on the state of an agent that ended three hours ago', () => {
+  it.each([
+    ['in order', true],
+    ['by a kill', false],
+  ] as const)(
+    '%s: known switches alone forbid it, and the next start is told no less than before',
+    async (_, isStopped) => {
+      const loads = '  pump: {type: heat-pump, output: {kind: dry-run}, minOn: 1m, minOff: 15m}';
+      const config = await writeConfig({ loads });
+      const disk = createFileDisk(file(`state-${configs}`));
+      const boot = readBootId(undefined);
+      const now = createSystemClock().now();
+      const [wall, uptime] = [subtractDuration(now.wall, hours(3)), (now.uptime - hours(3)) as Uptime];
+      const site = { device: 'cellar', timezone: 'UTC', loads: [heatingLoad({ name: 'pump' })] };
+      const left = step(
+        site,
+        createInitialState(site, undefined, 'other-boot'),
+        { kind: 'found', levels: { pump: 'off' } },
+        {
+          ...{ wall, uptime, trusted: true },
+        },
+      );
+      const open = () =>
+        createPersistence({
+          store: createDocumentStore(disk, () => {}),
+          ...{ scratch: undefined, signalType: 'co2_moer', boot, note() {} },
+        });
+      const before = open();
+      const state = { ...left.state, loads: left.state.loads.map((load) => ({ ...load, runningSince: uptime })) };
+      before.saveControl(state, { now: { wall, uptime, trusted: true }, jobs: {}, atMost: minutes(0) });
+      await (isStopped ? before.close() : before.isControlDurable());
+
+      expect(await run(test, config, 'pump --for 1s')).toMatchObject({ code: 0 });
+      const after = open();
+      await after.load();
+      const { control } = after.saved();
+      expect(getRestart(control, boot, createSystemClock().now().uptime)).toBe(isStopped ? 'same-boot' : 'old-state');
+      expect(control?.state.lastMoment?.uptime === uptime).toBe(!isStopped);
+      expect(await run(test, config, 'pump --for 1s')).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/was not switched: .*minimum off time until/),
+      });
+    },
+  );
 });
 
 describeWithMosquitto('why and test around the life of an agent', () => {

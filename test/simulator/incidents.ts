@@ -10,7 +10,7 @@ export type NetworkTrouble = 'down' | 'slow' | 'cut' | 'foreign' | 'swapped' | '
 /** `neutral`: it goes back to rules of its own, as chargers do when a car leaves; `late`, `later`: it reports after 7 or 25 s. */
 export type DeviceTrouble = 'reboot' | 'deaf' | 'mute' | 'gone' | 'press' | 'late' | 'later' | 'neutral';
 /** `stalls`: it does nothing for a while, and then all of it. */
-export type BrokerTrouble = 'down' | 'refuses' | 'acks-lost' | 'forgets' | 'stalls';
+type BrokerTrouble = 'down' | 'refuses' | 'acks-lost' | 'forgets' | 'stalls';
 
 /** How a life of the agent ends: at the so-many-th thing it does from then on, before or after it is done. */
 interface LifeEnd {

@@ -51,20 +51,21 @@ async function loadSwitchHistory(
   const memory = createPersistence({ store, scratch: undefined, signalType, boot, note });
   await memory.load();
   const saved: SavedControl | undefined = memory.saved().control;
-  const restart = getRestart(saved, boot, clock.now().uptime);
-  if (saved === undefined || restart === 'other-boot') return undefined;
+  if (saved === undefined || getRestart(saved, boot, clock.now().uptime) === 'other-boot') return undefined;
+  const { jobs, isLast } = saved;
   return {
-    state: createInitialState(site, saved.state, restart),
-    async save({ lastMoment: last, loads: [newState] }) {
+    // Switches that are known: were each test to count what may have happened since an older state, it would forbid itself.
+    state: createInitialState(site, saved.state, 'same-boot'),
+    async save({ lastMoment, loads: [newState] }) {
       const updatedLoads = saved.state.loads.map((one) =>
         one.name === load.name && newState !== undefined ? newState : one,
       );
-      const { jobs } = saved;
       memory.saveControl(
-        { ...saved.state, lastMoment: last, loads: updatedLoads },
+        // After a kill the next start must still know how old the state of the other loads is.
+        { ...saved.state, loads: updatedLoads, ...(isLast ? { lastMoment } : {}) },
         { now: clock.now(), jobs, atMost: 0 as Duration },
       );
-      await memory.close();
+      await (isLast ? memory.close() : memory.isControlDurable());
     },
   };
 }
