@@ -10,6 +10,8 @@ const HOUR = 60 * MINUTE;
 /** How long a press counts, and a little. */
 const PRESS_COUNTS = 4 * HOUR + MINUTE;
 const DAY = 24 * HOUR;
+/** Of the state of the agent, on the slowest disk. */
+const DISK_WRITES = 2_000;
 
 /** Who changed what a load does: the agent, its orderly stop, the fail-safe program, the loss of power, the device, a person. */
 export type ChangeCause = 'agent' | 'stop' | 'failsafe' | 'power' | 'device' | 'person';
@@ -101,6 +103,10 @@ export interface Auditor {
   check(status: HouseStatus): void;
   finish(): void;
 }
+
+/** On the topic of commands some devices are asked for their state, or released. */
+const isLevel = ({ output }: LoadConfig, payload: string) =>
+  output.kind === 'mqtt' && (payload === output.onPayload || payload === output.offPayload);
 
 const leastOn = (load: LoadConfig) => (isSgReady(load) ? Math.max(load.minOn, load.minStateTime) : load.minOn);
 const leastOff = (load: LoadConfig) => (isSgReady(load) ? Math.max(load.minOff, load.minStateTime) : load.minOff);
@@ -209,7 +215,7 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
     counters.count('messages');
     const load = byTopic.get(topic);
     const watch = load === undefined ? undefined : watches.get(load);
-    if (watch !== undefined && payload !== '' && !isWill) {
+    if (watch !== undefined && !isWill && isLevel(watch.config, payload)) {
       watch.isRepeated = payload === watch.command;
       watch.command = payload;
     }
@@ -356,6 +362,9 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       splitPieces();
       isAlive = false;
       health = undefined;
+      // A kill may come before the start that it follows is on the disk.
+      for (const watch of watches.values())
+        if (kind === 'kill') watch.starts = watch.starts.filter((at) => at < now() - DISK_WRITES);
       if (kind !== 'power-cut') return;
       powerCuts = [...powerCuts.filter((at) => at > now() - DAY), now()];
       bootedAt = now();

@@ -104,11 +104,8 @@ function drawCommand(chance: Chance): Readonly<Record<string, unknown>> {
   return { command: 'clear' };
 }
 
-/** Stalls happen in written days only. */
-type DrawnKind = Exclude<IncidentKind, 'stall'>;
-
 /** Each kind with the mean time between two, drawn within these hours. */
-const FAMILIES: Readonly<Record<DrawnKind, { readonly hours: readonly [number, number]; readonly draw: Draw }>> = {
+const FAMILIES: Readonly<Record<IncidentKind, { readonly hours: readonly [number, number]; readonly draw: Draw }>> = {
   kill: {
     hours: [1, 30],
     draw: (chance, at) => ({ at, kind: 'kill', failsafe: chance.hits(0.7), ...drawLifeEnd(chance) }),
@@ -124,6 +121,10 @@ const FAMILIES: Readonly<Record<DrawnKind, { readonly hours: readonly [number, n
     }),
   },
   restart: { hours: [4, 60], draw: (chance, at) => ({ at, kind: 'restart', away: drawLifeEnd(chance).away }) },
+  stall: {
+    hours: [1, 40],
+    draw: (chance, at) => ({ at, kind: 'stall', for: Math.round(chance.spread(500, 2 * MINUTE)) }),
+  },
   reconfigure: {
     hours: [12, 80],
     draw: (chance, at) => ({ at, kind: 'reconfigure', away: chance.whole(1_000, MINUTE), variant: chance.whole(0, 3) }),
@@ -178,17 +179,17 @@ const FAMILIES: Readonly<Record<DrawnKind, { readonly hours: readonly [number, n
       at,
       kind: 'disk',
       trouble: chance.pick(['full', 'read-only', 'io']),
+      ...(chance.hits(0.5) ? { of: chance.pick(['state', 'state', 'run'] as const) } : {}),
       for: drawLength(chance),
     }),
   },
   broker: {
     hours: [3, 40],
-    draw: (chance, at) => ({
-      at,
-      kind: 'broker',
-      trouble: chance.pick(['down', 'down', 'refuses', 'acks-lost', 'forgets']),
-      for: drawLength(chance),
-    }),
+    draw(chance, at) {
+      const trouble = chance.pick(['down', 'down', 'refuses', 'acks-lost', 'forgets', 'stalls', 'stalls'] as const);
+      const length = trouble === 'stalls' ? Math.round(chance.spread(2_000, 3 * MINUTE)) : drawLength(chance);
+      return { at, kind: 'broker', trouble, for: length };
+    },
   },
   device: {
     hours: [2, 30],
@@ -196,7 +197,7 @@ const FAMILIES: Readonly<Record<DrawnKind, { readonly hours: readonly [number, n
       at,
       kind: 'device',
       load: chance.whole(0, 5),
-      trouble: chance.pick(['reboot', 'deaf', 'mute', 'gone', 'press', 'late', 'neutral', 'neutral']),
+      trouble: chance.pick(['reboot', 'deaf', 'mute', 'gone', 'press', 'late', 'later', 'neutral', 'neutral']),
       for: Math.round(chance.spread(1_000, HOUR)),
     }),
   },
@@ -216,14 +217,16 @@ const FAMILIES: Readonly<Record<DrawnKind, { readonly hours: readonly [number, n
   },
 };
 
-export const incidentKinds = Object.keys(FAMILIES) as readonly DrawnKind[];
+export const incidentKinds = Object.keys(FAMILIES) as readonly IncidentKind[];
 
 /** Kinds that show most where they come often and others do not blur what they did. */
-const FOCUSES: readonly (readonly DrawnKind[])[] = [
+const FOCUSES: readonly (readonly IncidentKind[])[] = [
   ['kill', 'command'],
   ['power-cut', 'command'],
   ['device', 'command'],
   ['device', 'restart', 'broker'],
+  ['stall', 'broker', 'command'],
+  ['disk', 'restart', 'kill'],
   ['network', 'service'],
 ];
 

@@ -30,7 +30,7 @@ export interface ModelDeviceParts {
 
 /** What each device reports when nobody commands it; the others fall to off. */
 const OWN_STATES: Readonly<Record<string, string>> = {
-  openevse: '{}',
+  openevse: '{"state":"null"}',
   'openevse-claim': 'null',
   'go-e': '0',
   evcc: 'pv',
@@ -53,7 +53,7 @@ export function createModelDevice({ config, broker, clock, runsByItself, onChang
   const restingMode: DeviceMode = preset in OWN_STATES ? 'own' : 'off';
   const troubles = new Set<DeviceTrouble>();
   let mode: DeviceMode = restingMode;
-  let wasRunning = mode === 'own' && runsByItself;
+  let wasRunning = false;
 
   const isPowered = () => !troubles.has('reboot') && !troubles.has('gone');
   const isRunning = () => isPowered() && (mode === 'on' || (mode === 'own' && runsByItself));
@@ -105,6 +105,7 @@ export function createModelDevice({ config, broker, clock, runsByItself, onChang
     });
   };
   announce(true);
+  note('device');
   report();
   if (config.stateMaxAge !== undefined) repeat(config.stateMaxAge / 3);
 
