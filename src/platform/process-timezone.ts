@@ -9,8 +9,8 @@ const UTC_NAMES = ['UTC', 'Etc/UTC', 'GMT', 'Etc/GMT'];
 
 const getDateOffset = (at: number) => 0 - new Date(at).getTimezoneOffset() * MILLISECONDS_PER_MINUTE;
 
-/** What looks like no zone, such as `Eur0pe/Berlin`, is the machine's zone to Date; it reads `posix/` and `right/` over. */
-const ZONE_NAME = /^(?!posix|right)[A-Za-z_]+[/][A-Za-z/_+-]+\d{0,2}$/;
+/** What looks like no zone, such as `Eur0pe/Berlin`, is the machine's zone to Date; it reads `posix/`, `right/` and `//` over. */
+const ZONE_NAME = /^(?!posix|right)[A-Za-z_]+(?:[/][A-Za-z_+-]+)+\d{0,2}$/;
 
 /** Whether Date keeps the time of TZ. A name that it does not know is UTC to it, without a word, and some without a slash it reads in its own way. */
 function isKnownToDate(timezone: string): boolean {
