@@ -3,7 +3,7 @@
 import type { LocalTime, LocalWindow } from './load-types.ts';
 import { toInstant, toWeekday } from './local-time.ts';
 import { toLocalDay } from './time-zone.ts';
-import { days, type Instant } from './units.ts';
+import { days, formatFixed, type Instant } from './units.ts';
 
 /** One price from one time to the next, in the currency of its tariff for a kilowatt-hour. */
 export interface PriceSpan {
@@ -123,7 +123,7 @@ const MAX_PRICES: Readonly<Record<string, number>> = {
 };
 
 /** A sum of money with its currency: `1.24 USD`. */
-export const formatMoney = (amount: number, currency: string) => `${amount.toFixed(2)} ${currency}`;
+export const formatMoney = (amount: number, currency: string) => `${formatFixed(amount, 2)} ${currency}`;
 
 /** How far a table is read: longer than any job lasts, before now and after. */
 const DAYS_BEFORE = 1;

@@ -76,3 +76,7 @@ export const formatInstant = (at: Instant) => `${new Date(at).toISOString().slic
 /** `1 region`, `2 regions`, `2 switches`. */
 export const formatCount = (n: number, one: string) =>
   `${n} ${one}${n === 1 ? '' : /(?:ch|s|x)$/.test(one) ? 'es' : 's'}`;
+
+/** Without the minus of `-0.0`. */
+export const formatFixed = (value: number, digits: number): string =>
+  value.toFixed(digits).replace(/^-(0(\.0*)?)$/, '$1');

@@ -7,7 +7,8 @@ import { createPersistence } from '../../src/agent/persistence.ts';
 import { formatRunningPlans } from '../../src/cli/agent/running-plan.ts';
 import { run as runWhy, spec as whySpec } from '../../src/cli/agent/why.ts';
 import { run, spec } from '../../src/cli/lab/plan.ts';
-import { minutes } from '../../src/domain/units.ts';
+import type { LoadPlan } from '../../src/control/state/control-state.ts';
+import { type Kilogram, minutes } from '../../src/domain/units.ts';
 import { createFileDisk } from '../../src/platform/file-disk.ts';
 import { buildHorizon, buildSite, ControlBench, carLoad, instantFrom } from '../control/control-setup.ts';
 import { runCommand } from '../doubles/run-command.ts';
@@ -226,7 +227,7 @@ loads:
 `;
 
   /** A configuration beside a state directory in which an agent, since gone, has saved a job of the car. */
-  async function saveCarJob() {
+  async function saveCarJob(sums: Pick<LoadPlan, 'expected'> = {}) {
     const home = await mkdtemp(join(folder, 'house-'));
     const config = join(home, 'gridtide.yaml');
     const state = join(home, 'state');
@@ -238,10 +239,18 @@ loads:
     bench.sendSignal({ horizon: buildHorizon(bench.now.wall, [9, 9, 9, 9, 9, 9, 9, 1, 1, 1, 1, 9, 9, 9]) });
     const store = createDocumentStore(createFileDisk(state), () => {});
     const memory = createPersistence({ store, scratch: undefined, signalType: 'co2_moer', boot: 'one', note() {} });
-    memory.saveControl(bench.state, { now: bench.now, jobs: {}, atMost: minutes(0) });
+    const loads = bench.state.loads.map((one) => ({ ...one, plan: one.plan && { ...one.plan, ...sums } }));
+    memory.saveControl({ ...bench.state, loads }, { now: bench.now, jobs: {}, atMost: minutes(0) });
     await memory.close();
     return { config, state };
   }
+
+  it('tells what the plan was expected to emit where no forecast is saved', async () => {
+    const { config, state } = await saveCarJob({ expected: { kg: 3 as Kilogram, cost: 2, currency: 'EUR' } });
+    expect((await plan('--config', config, '--state', state, '--json')).json()).toMatchObject({
+      loads: [{ emissions: { value: 3, units: 'kg' }, bill: { value: 2, currency: 'EUR', spent: 0 } }],
+    });
+  });
 
   it('tells what the agent has saved, and changes nothing', async () => {
     const { config, state } = await saveCarJob();

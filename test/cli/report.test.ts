@@ -115,6 +115,23 @@ describe('gridtide report', () => {
       }
     }
   });
+  it('prints no minus before a zero', async () => {
+    const state = await mkdtemp(join(folder, 'zero-'));
+    const json = JSON.stringify({
+      ...DAY,
+      emitted: 2.001,
+      instead: 2,
+      restated: -0.001,
+      bill: { energy: 6, paid: 3.001, instead: 3, currency: 'EUR' },
+    });
+    const line = `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
+    await writeFile(join(state, getLedgerFile(HOUR_0)), line);
+    const { out } = await report('--state', state);
+    expect(out).toContain(' 0.00 kg  0 %  settled');
+    expect(out).toContain('restated by 0.00 kg');
+    expect(out).toContain('saved 0.00 EUR');
+    expect(out).not.toMatch(/ -0/u);
+  });
   it('says it in lines a person can read', async () => {
     const { out } = await report('--state', folder, '--month');
     expect(out).toContain('2026-03  car');

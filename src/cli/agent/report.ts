@@ -2,7 +2,7 @@
 
 import type { Config } from '../../config/config.ts';
 import { formatMoney } from '../../domain/tariff.ts';
-import type { Instant } from '../../domain/units.ts';
+import { formatFixed, type Instant } from '../../domain/units.ts';
 import type { TimerWindow } from '../../ledger/baseline-hours.ts';
 import { listLedgerFiles } from '../../ledger/ledger-files.ts';
 import { computeTotalsByMonth, type Total } from '../../ledger/load-totals.ts';
@@ -125,15 +125,16 @@ const hasProof = ({ energy, unconfirmed }: Total) => energy - unconfirmed > 1e-9
 
 function formatTotalRow(total: Total): readonly string[] {
   const known = total.priced > 0;
-  const kg = (value: number) => (known ? value.toFixed(2) : '-');
-  const percent = known && total.instead !== 0 ? `${((100 * total.saved) / Math.abs(total.instead)).toFixed(0)} %` : '';
+  const kg = (value: number) => (known ? formatFixed(value, 2) : '-');
+  const percent =
+    known && total.instead !== 0 ? `${formatFixed((100 * total.saved) / Math.abs(total.instead), 0)} %` : '';
   return [
     total.span,
     total.load,
     total.energy.toFixed(2),
     kg(total.emitted),
     kg(total.instead),
-    known ? `${total.saved.toFixed(2)} kg` : '-',
+    known ? `${formatFixed(total.saved, 2)} kg` : '-',
     percent,
     total.standing ?? (hasProof(total) ? 'no rate known' : 'not confirmed'),
   ];
@@ -205,7 +206,10 @@ function explainRates(rows: readonly Total[]): readonly string[] {
       `${load}: ${proof}; ${models.length === 0 ? 'model unknown' : `model ${models.join(', ')}`}`,
       `${part((row) => row.settledShare)} settled`,
       `${part((row) => row.imputedShare)} imputed`,
-      `restated by ${sum((row) => row.restated).toFixed(2)} kg`,
+      `restated by ${formatFixed(
+        sum((row) => row.restated),
+        2,
+      )} kg`,
       `instead: ${[...new Set(rowsOfLoad.flatMap((row) => row.baselines))].join(' and ')}`,
     ].join(', ');
   });

@@ -84,7 +84,8 @@ interface SavedLoad {
 function buildRunningPlan({ load, state, job, horizon, now }: SavedLoad): RunningPlan {
   const runs = state.plan?.runs ?? [];
   const isKnown = horizon?.units === RATE_UNITS && runs.some(({ to }) => to > horizon.from);
-  const value = isKnown ? Math.round(computeJobEmissions(horizon, runs, load.powerKw) * 1e6) / 1e6 : null;
+  const mass = isKnown ? computeJobEmissions(horizon, runs, load.powerKw) : state.plan?.expected?.kg;
+  const value = mass === undefined ? null : Math.round(mass * 1e6) / 1e6;
   const minutesOf = (length: number) => Math.round(length / 60_000);
   return {
     load: load.name,
@@ -124,7 +125,8 @@ function formatPlanEnd(plan: RunningPlan, isAgentSeen: boolean, local: (time: st
   if (isPast)
     return `the deadline ${local(by)} has passed and this plan is from ${local(madeAt)}: no agent has run since; start one with gridtide run`;
   if (!feasible) return `${formatDuration(minutes(shortfallMinutes))} will be missing`;
-  const kg = value === null ? 'emissions unknown without a forecast' : `${value.toFixed(2)} ${units} CO2 still to come`;
+  const kg =
+    value === null ? 'no saved forecast gives its emissions yet' : `${value.toFixed(2)} ${units} CO2 still to come`;
   const sums =
     bill === null
       ? kg

@@ -12,7 +12,7 @@ import { getRateUnit } from '../../mqtt/payloads.ts';
 import { createSharedFileDisk } from '../../platform/file-disk.ts';
 
 const BACKTEST_HINT =
-  'gridtide backtest --config FILE --seed 1 computes what loads with a daily goal save in a month of a seeded grid.';
+  'gridtide backtest --config FILE --seed 1 computes what loads with a daily goal save in a month of a seeded grid, that of Northern California unless --region REGION names another.';
 
 const toWholeMinutes = (length: number): Duration => minutes(Math.round(length / 60_000));
 

@@ -1,7 +1,7 @@
 /** Prints the results of a backtest: table, bars, explanations and CSV. */
 
 import { formatMoney } from '../../domain/tariff.ts';
-import { formatCount, formatInstant } from '../../domain/units.ts';
+import { formatCount, formatFixed, formatInstant } from '../../domain/units.ts';
 import type { Basis } from '../../signal/signal-view.ts';
 import type { BacktestResult, JobRecord } from '../../simulation/backtest/run-backtest.ts';
 import { type CsvColumns, formatColumns } from '../shared/table.ts';
@@ -40,22 +40,20 @@ const TABLE_HEAD = [
   'broken',
 ];
 
-/** Without the minus of `-0.0`. */
-const formatNumber = (value: number, digits: number) => value.toFixed(digits).replace(/^-(0(\.0*)?)$/, '$1');
-const formatPercent = (share: number) => `${formatNumber(100 * share, 1)} %`;
+const formatPercent = (share: number) => `${formatFixed(100 * share, 1)} %`;
 
 function formatResultRow(result: BacktestResult): readonly string[] {
   const { deadlines, shortestOnMinutes: on, shortestOffMinutes: off } = result;
   return [
     result.policy,
-    formatNumber(result.energyKwh, 0),
-    formatNumber(result.kg, 1),
-    `${formatNumber(result.savedKg, 1)} kg`,
-    `${formatNumber(result.savedPercent, 1)} %`,
-    `${formatNumber(result.savedAgainstTimerPercent, 1)} %`,
+    formatFixed(result.energyKwh, 0),
+    formatFixed(result.kg, 1),
+    `${formatFixed(result.savedKg, 1)} kg`,
+    `${formatFixed(result.savedPercent, 1)} %`,
+    `${formatFixed(result.savedAgainstTimerPercent, 1)} %`,
     formatPercent(result.shareOfHindsight),
-    `${formatNumber(result.startsPerJob.mean, 1)} (${result.startsPerJob.most})`,
-    on === undefined || off === undefined ? '' : `${formatNumber(on, 0)}/${formatNumber(off, 0)}`,
+    `${formatFixed(result.startsPerJob.mean, 1)} (${result.startsPerJob.most})`,
+    on === undefined || off === undefined ? '' : `${formatFixed(on, 0)}/${formatFixed(off, 0)}`,
     `${deadlines.met}/${deadlines.met + deadlines.missed}`,
     String(result.violations),
   ];
@@ -74,7 +72,7 @@ function drawResultBars(results: readonly BacktestResult[], columns: number): re
   const room = Math.max(10, Math.min(60, columns - width - 10));
   return results.map(
     ({ policy, shareOfHindsight }) =>
-      `${policy.padEnd(width)} ${drawBar(shareOfHindsight, room)} ${formatNumber(100 * shareOfHindsight, 0)}`,
+      `${policy.padEnd(width)} ${drawBar(shareOfHindsight, room)} ${formatFixed(100 * shareOfHindsight, 0)}`,
   );
 }
 
@@ -90,16 +88,16 @@ function explainResult({
   const total = Object.values(minutesByBasis).reduce((sum, minutes) => sum + minutes, 0);
   const basisShares = Object.entries(minutesByBasis)
     .sort(([, a], [, b]) => b - a)
-    .map(([basis, minutes]) => `${basis} ${formatNumber(minutes, 0)} min (${formatPercent(minutes / total)})`);
+    .map(([basis, minutes]) => `${basis} ${formatFixed(minutes, 0)} min (${formatPercent(minutes / total)})`);
   const days = worstDays
     .filter(({ lostKg }) => lostKg >= 0.05)
     .slice(0, 3)
-    .map(({ from, lostKg }) => `${from.slice(0, 10)} ${formatNumber(lostKg, 1)} kg`);
+    .map(({ from, lostKg }) => `${from.slice(0, 10)} ${formatFixed(lostKg, 1)} kg`);
   const broken = Object.entries(violationsByRule).map(([rule, count]) => `${rule} ${count}`);
   const worst = days.length === 0 ? '' : `; worst days ${days.join(', ')}`;
   return [
     `  ${policy}: ${basisShares.length === 0 ? 'computed from the series, without decisions' : basisShares.join(', ')}`,
-    `    lost to the load's limits ${formatNumber(regret.constraintsKg, 1)} kg, to forecast errors ${formatNumber(regret.forecastKg, 1)} kg, by leaving the plan ${formatNumber(regret.executionKg, 1)} kg${worst}`,
+    `    lost to the load's limits ${formatFixed(regret.constraintsKg, 1)} kg, to forecast errors ${formatFixed(regret.forecastKg, 1)} kg, by leaving the plan ${formatFixed(regret.executionKg, 1)} kg${worst}`,
     ...formatBill(bill),
     ...(broken.length === 0 ? [] : [`    broken limits: ${broken.join(', ')}`]),
   ];
@@ -111,13 +109,13 @@ function formatBill(bill: BacktestResult['bill']): readonly string[] {
   const rest = [`at once ${formatMoney(immediate, currency)}`, `by the timer ${formatMoney(timer, currency)}`].join(
     ', ',
   );
-  const above = `${formatNumber(abovePercent, 1)} % above the cheapest ${formatMoney(cheapest, currency)}`;
+  const above = `${formatFixed(abovePercent, 1)} % above the cheapest ${formatMoney(cheapest, currency)}`;
   return [`    bill ${formatMoney(paid, currency)}, ${above}; ${rest}`];
 }
 
 function formatSeriesHead({ points, from, to, lbsPerMwh, forecasts }: BacktestReport['series']): string {
   const { least, mean, most } = lbsPerMwh;
-  const rates = `${formatNumber(mean, 0)} lb/MWh on average, ${formatNumber(least, 0)} to ${formatNumber(most, 0)}`;
+  const rates = `${formatFixed(mean, 0)} lb/MWh on average, ${formatFixed(least, 0)} to ${formatFixed(most, 0)}`;
   return `${formatCount(points, 'slot')} of 5 minutes from ${from} to ${to}: ${rates}, ${forecasts ? 'with' : 'without'} forecasts`;
 }
 
@@ -128,8 +126,8 @@ const formatMonths = (results: readonly BacktestResult[]) =>
       months.map(({ month, savedKg, savedPercent, shareOfHindsight }) => [
         month,
         policy,
-        `${formatNumber(savedKg, 1)} kg`,
-        `${formatNumber(savedPercent, 1)} %`,
+        `${formatFixed(savedKg, 1)} kg`,
+        `${formatFixed(savedPercent, 1)} %`,
         formatPercent(shareOfHindsight),
       ]),
     ),
