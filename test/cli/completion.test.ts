@@ -56,6 +56,6 @@ describe('gridtide completion', () => {
   it('another shell is wrong use', async () =>
     expect(await runCommand(completion, ['tcsh'])).toMatchObject({
       code: 2,
-      err: '"tcsh": expected one of bash, zsh, fish (bash?); gridtide completion --help describes each',
+      err: '"tcsh": expected one of bash, zsh, fish; gridtide completion --help describes each',
     }));
 });

@@ -38,8 +38,8 @@ const WHOLE_TREE = [
   'gridtide/cellar/loads/heating',
   'gridtide/cellar/signal',
   'homeassistant/device/gridtide_cellar/car/config',
-  'homeassistant/device/gridtide_cellar/heating/config',
   'homeassistant/device/gridtide_cellar/config',
+  'homeassistant/device/gridtide_cellar/heating/config',
 ];
 
 setFlagsFromString('--expose-gc');
@@ -219,6 +219,6 @@ describeWithMosquitto('the link to the broker', () => {
     const house = stopAfterTest(
       startMonitorFixture(`mqtt://127.0.0.1:${port}`, { link: { credentials: async () => undefined } }),
     );
-    expect(causeOf(await house.waitForState(isOffline))).toMatch(/cannot be read.*check usernameFile/);
+    expect(causeOf(await house.waitForState(isOffline))).toMatch(/cannot be read.*check mqtt\.usernameFile/);
   });
 });

@@ -134,7 +134,8 @@ describe('the package in another program', () => {
     for (const name of maps) {
       const { sources, sourcesContent, sourceRoot } = JSON.parse(await readFile(join(library, name), 'utf8'));
       expect([sourcesContent, sourceRoot]).toEqual([undefined, undefined]);
-      for (const source of sources) expect(source).toMatch(/^\.\.\/\.\.\/(src|node_modules)\/[^.]|^translated:[^/]+$/);
+      for (const source of sources)
+        expect(source).toMatch(/^\.\.\/\.\.\/(src|node_modules)\/[^.]|^(translated|unused):[^/]+$/);
       for (const source of sources)
         if (source.startsWith('../../src/')) await access(join(ROOT, 'dist', 'library', source));
     }
