@@ -148,6 +148,9 @@ function createGroups({ by, now, from = -Infinity as Instant, to = Infinity as I
   };
 }
 
+/** Nobody saw the load run: no saving is claimed, neither of carbon nor of money. */
+const isUnseen = (row: SlotEntry) => row.unconfirmed && !row.metered;
+
 const buildJobKey = ({ load, job }: { readonly load: string; readonly job?: string }) => `${load} ${job}`;
 
 export function createSavingsAccounting(options: AccountingOptions): SavingsAccounting {
@@ -164,7 +167,7 @@ export function createSavingsAccounting(options: AccountingOptions): SavingsAcco
     return job && listBaselineHours(job, { before, energy: row.energy }, options.timers?.get(row.load));
   };
   const priceRow = (row: SlotEntry, hours: readonly Stretch[] | undefined): Pricing | undefined => {
-    if (row.unconfirmed && !row.metered) return undefined;
+    if (isUnseen(row)) return undefined;
     const rates = row.region === undefined ? undefined : book.find(row.region);
     if (rates === undefined || row.region === undefined) return undefined;
     const record = findRateRecord(rates, row.at);
@@ -182,7 +185,7 @@ export function createSavingsAccounting(options: AccountingOptions): SavingsAcco
     if (sum === undefined) return;
     const hours = listHours(row, before);
     sum.addRow(row, started, priceRow(row, hours));
-    const bill = prices.billRow(row, hours);
+    const bill = isUnseen(row) ? undefined : prices.billRow(row, hours);
     if (bill !== undefined) sum.addBill(row.energy, bill);
   };
   const countDay = (entry: DayEntry): void => groups.open(entry.load, entry.day, entry.at)?.addSums(entry);

@@ -50,6 +50,12 @@ it('a job is compared with the same energy at once, a load without one with its 
   expect(bills([...PRICES, arm, ...run('car', 21, 'a')])).toEqual([['car', [6, 1.2, 3], 'USD']]);
   expect(bills([...PRICES, ...run('tank', 21)])).toEqual([['tank', [6, 1.2, 2.7], 'USD']]);
 });
+it('energy of levels that no device confirmed has no bill', () => {
+  const unconfirmed = run('tank', 21).map((entry) =>
+    entry.kind === 'slot' ? { ...entry, unconfirmed: true as const } : entry,
+  );
+  expect(bills([...PRICES, ...unconfirmed])).toEqual([['tank', undefined, undefined]]);
+});
 it('energy without a known price has no bill', () => {
   expect(bills([arm, ...run('car', 21, 'a')])).toEqual([['car', undefined, undefined]]);
   expect(bills([price(20, 24, 0.2), arm, ...run('car', 21, 'a')])).toEqual([['car', undefined, undefined]]);
