@@ -7,8 +7,8 @@ import { describeInInstallation } from './emulated-machine.ts';
 
 /** Sixty take three quarters of an hour; one proves the way in the ordinary run. */
 const STARTS = Number(process.env.GRIDTIDE_RIG_STARTS ?? 1);
-// Each start may take its 90 s; the machine is given up after ten minutes otherwise.
-process.env.GRIDTIDE_RIG_LIMIT ??= `${600 + 60 * STARTS}`;
+// Each start may take its 90 s; the machine is given up after forty minutes otherwise.
+process.env.GRIDTIDE_RIG_LIMIT ??= `${2400 + 60 * STARTS}`;
 
 const LISTENER = `
 import { appendFileSync } from 'node:fs';
