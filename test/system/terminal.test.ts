@@ -38,5 +38,7 @@ loads: {water: {type: tank, powerKw: 2, output: {kind: dry-run}}}
     const line = await agent.waitForLine(/runs 1 load/);
     expect(line).toContain('\u001b[32mINFO\u001b[39m: ');
     expect(await agent.waitForLine(/dry run: "water"/)).toContain('INFO');
+    // `script` ends the agent before itself; killed, it would leave one that still writes its state into the directory.
+    await agent.terminate();
   });
 });
