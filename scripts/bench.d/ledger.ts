@@ -15,7 +15,10 @@ import { judge } from './idle/house.ts';
 
 const YEARS = Number(process.argv[2] ?? 10);
 // An old year is the third before now.
-if (!(YEARS >= 3)) throw new RangeError('scripts/bench ledger YEARS takes three years or more');
+if (!(YEARS >= 3)) {
+  console.error(`scripts/bench ledger ${process.argv[2]}: expected a number of years, 3 or more`);
+  process.exit(2);
+}
 const MOST_MEGABYTES = 80;
 const MOST_SECONDS = 2;
 const MOST_YOUNG_YEAR = 12e6;

@@ -13,7 +13,7 @@ import type { RecordedJobs } from './ledger-writer.ts';
 
 export interface SavedControl {
   readonly boot: string | undefined;
-  /** No step came after it that is not saved: the process had ended in order, or saved each step in memory. */
+  /** Its process had ended in order, or saved each step in memory: no later step is missing, unless memory refused one. */
   readonly isLast: boolean;
   readonly jobs: RecordedJobs;
   readonly state: ControlState;
@@ -63,7 +63,12 @@ export function createPersistence({ store, scratch, signalType, boot, note }: Pe
     },
     saved: () => saved,
     saveControl(state, { now, jobs, atMost }) {
-      const encode = (isLast: boolean) => encodeJson({ boot, isLast, jobs, state: encodeControlState(state) });
+      // Once for both stores, and not at all where neither is due.
+      let text: string | undefined;
+      const encode = (isLast: boolean) => {
+        text ??= encodeControlState(state);
+        return encodeJson({ boot, isLast, jobs, state: text });
+      };
       control.save(encode, now.uptime, atMost);
     },
     isControlDurable: control.lastWrite,

@@ -5,7 +5,7 @@ import { setOffsetSource } from '../domain/time-zone.ts';
 const MILLISECONDS_PER_MINUTE = 60_000;
 const WINTER = Date.UTC(2026, 0, 1);
 const SUMMER = Date.UTC(2026, 6, 1);
-const UTC_NAMES = ['UTC', 'Etc/UTC', 'GMT', 'Etc/GMT'];
+const UTC_NAME = /^(?:UTC|GMT|Etc\/(?:UTC|UCT|Universal|Zulu|Greenwich|GMT[+-]?0?))$/;
 
 const getDateOffset = (at: number) => 0 - new Date(at).getTimezoneOffset() * MILLISECONDS_PER_MINUTE;
 
@@ -14,7 +14,7 @@ const ZONE_NAME = /^(?!posix|right)[A-Za-z_]+(?:[/][A-Za-z_+-]+)+\d{0,2}$/;
 
 /** Whether Date keeps the time of TZ. A name that it does not know is UTC to it, without a word, and some without a slash it reads in its own way. */
 function isKnownToDate(timezone: string): boolean {
-  if (UTC_NAMES.includes(timezone)) return true;
+  if (UTC_NAME.test(timezone)) return true;
   if (!ZONE_NAME.test(timezone)) return false;
   if (getDateOffset(WINTER) !== 0 || getDateOffset(SUMMER) !== 0) return true;
   return Intl.supportedValuesOf('timeZone').includes(timezone);

@@ -75,7 +75,8 @@ export interface ReferenceOptions {
 export interface ReferenceService {
   /**
    * Port 0 or none: any free one. Rejects where the host is off loopback without TLS, where host or port cannot be opened, and where the
-   * service listens already; a second call before the first has resolved is not refused.
+   * service listens already. Wait for it before the next call: one that is opened while another is under way decides for both, and one that
+   * `close` overtakes never settles.
    */
   listen(at?: { readonly host?: string; readonly port?: number }): Promise<{ readonly url: string }>;
   /** Ends listening and every connection; may be called twice. */

@@ -72,7 +72,7 @@ describe('a name', () => {
     expect(process.env.TZ).toBe('America/Los_Angeles');
   });
 
-  it.each(['America/Chicago', 'US/Pacific', 'Europe/Kyiv', 'UTC', 'Atlantic/Reykjavik'])(
+  it.each(['America/Chicago', 'US/Pacific', 'Europe/Kyiv', 'UTC', 'Etc/GMT+0', 'Etc/Zulu', 'Atlantic/Reykjavik'])(
     '%s is checked and read without a format of Intl',
     (name) => {
       const format = vi.spyOn(Intl, 'DateTimeFormat');
