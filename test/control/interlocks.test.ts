@@ -99,6 +99,27 @@ describe('an output that does not obey', () => {
     },
   );
 
+  // A lost link: the last will switched the device on, which nobody reported, and off was sent again on the new link.
+  it.each([
+    ['failsafe', 1, { level: 'off', wanted: 'on', why: 'min-off' }],
+    ['hold', 0, { wanted: 'on', why: 'clean' }],
+  ] as const)(
+    'that its release (onStop: %s) may have started has switched once it is off again',
+    (onStop, starts, decision) => {
+      const bench = tankBench({ failSafe: 'on', onStop });
+      bench.runFor(minutes(6));
+      lasting(bench, 90);
+      bench.runFor(minutes(30));
+      const before = bench.state.loads[0]?.starts.length ?? NaN;
+      bench.sendUnanswered({ kind: 'failed', load: 'tank', disagreements: 3 });
+      bench.skip(seconds(4));
+      bench.sendUnanswered({ kind: 'confirmed', load: 'tank', level: 'off' });
+      expect(bench.state.loads[0]?.starts).toHaveLength(before + starts);
+      bench.sendUnanswered({ kind: 'signal', view: { changesAt: 8e15 as Instant, index: lastingIndex(bench) } });
+      expect(bench.decision('tank')).toMatchObject(decision);
+    },
+  );
+
   it('at the third disagreement is left at its fail-safe level for ten minutes', () => {
     const bench = tankBench({ failSafe: 'off' });
     bench.runFor(minutes(6));

@@ -10,27 +10,41 @@ import { drawScenario, type Scenario } from './scenario.ts';
 import { formatScenarioDay, parseScenarioDay } from './scenario-day.ts';
 import { shrinkScenario } from './shrink.ts';
 
-const { values } = parseArgs({
-  options: {
-    /** Of the first house. */
-    seed: { type: 'string', default: '1' },
-    /** Simulated, of all houses together. */
-    hours: { type: 'string' },
-    /** Of processor time. */
-    minutes: { type: 'string' },
-    /** Simulated hours of one house. */
-    house: { type: 'string', default: '96' },
-    /** Measures the live heap of one quiet house over so many days instead. */
-    memory: { type: 'string' },
-    /** A day to live through again. */
-    replay: { type: 'string' },
-    /** Minutes of processor time for making a find short. */
-    shrink: { type: 'string', default: '3' },
-    /** Goes on after a house that breaks an invariant. */
-    all: { type: 'boolean', default: false },
-    verbose: { type: 'boolean', default: false },
-  },
-});
+const OPTIONS = {
+  /** Of the first house. */
+  seed: { type: 'string', default: '1' },
+  /** Simulated, of all houses together. */
+  hours: { type: 'string' },
+  /** Of processor time. */
+  minutes: { type: 'string' },
+  /** Simulated hours of one house. */
+  house: { type: 'string', default: '96' },
+  /** Measures the live heap of one quiet house over so many days instead. */
+  memory: { type: 'string' },
+  /** A day to live through again. */
+  replay: { type: 'string' },
+  /** Minutes of processor time for making a find short. */
+  shrink: { type: 'string', default: '3' },
+  /** Goes on after a house that breaks an invariant. */
+  all: { type: 'boolean', default: false },
+  verbose: { type: 'boolean', default: false },
+} as const;
+
+const { values } = readOptions();
+
+function readOptions() {
+  try {
+    const read = parseArgs({ options: OPTIONS });
+    const { seed, hours, minutes, house, memory, shrink } = read.values;
+    for (const [name, text] of Object.entries({ seed, hours, minutes, house, memory, shrink }))
+      if (text !== undefined && !/^\d+(\.\d+)?$/.test(text))
+        throw new TypeError(`--${name} ${text}: expected a number`);
+    return read;
+  } catch (error) {
+    console.error(`scripts/simulate: ${error instanceof Error ? error.message : error}`);
+    process.exit(2);
+  }
+}
 
 const MINUTE = 60e6;
 const measureUse = () => process.cpuUsage().user + process.cpuUsage().system;

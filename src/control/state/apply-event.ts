@@ -105,7 +105,7 @@ export function applyEvent(load: LoadConfig, state: LoadState, event: LoadEvent,
     case 'confirmed':
       return confirmLevel(state, toSupportedLevel(load, event.level), now);
     case 'failed':
-      return recordFailure(state, event.disagreements, now);
+      return recordFailure(load, state, event.disagreements, now);
     case 'override': {
       if (!(event.for > 0)) return state;
       const until = (now.uptime + Math.min(event.for, MAX_OVERRIDE)) as Uptime;

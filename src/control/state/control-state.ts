@@ -91,7 +91,7 @@ export interface LoadState {
   /** Undefined where no device has reported one. */
   readonly vehicle: VehiclePresence | undefined;
   readonly retryAt: Uptime | undefined;
-  /** Another level than `level`, whose command failed last: the device may have taken it, or take it late. */
+  /** Another level than `level`, whose command failed last, or that of a release out of reach: the device may have taken it, or take it late. */
   readonly failedLevel: Level | undefined;
   readonly faultUntil: Uptime | undefined;
   /** An `arm` that waits for a trusted clock. */

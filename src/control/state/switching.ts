@@ -86,11 +86,20 @@ export function confirmLevel(state: LoadState, level: Level, { uptime }: ClockRe
   return isRunning(level) ? countStart(switched, uptime) : switched;
 }
 
+/** A load that rests and is out of reach may be started by its release: a last will that the broker sends, for one. */
+const findReleaseLevel = ({ failSafe, onStop }: LoadConfig, { level }: LoadState): Level | undefined =>
+  onStop !== 'hold' && isRunning(failSafe) && !isRunning(level) ? failSafe : undefined;
+
 /** The command is dropped and given again after a pause; a load that keeps disagreeing is left at its fail-safe level. */
-export function recordFailure(state: LoadState, disagreements: number, { uptime }: ClockReading): LoadState {
+export function recordFailure(
+  load: LoadConfig,
+  state: LoadState,
+  disagreements: number,
+  { uptime }: ClockReading,
+): LoadState {
   const pause = Math.min(MAX_SWITCH_RETRY, FIRST_SWITCH_RETRY * 2 ** Math.max(0, Math.min(10, disagreements - 1)));
   const isFaulty = disagreements >= FAULT_AFTER_DISAGREEMENTS;
-  const failed = state.pending?.level;
+  const failed = state.pending?.level ?? (isFaulty ? findReleaseLevel(load, state) : undefined);
   return {
     ...state,
     pending: undefined,
