@@ -89,3 +89,25 @@ function isBetter(a: TriedSchedule, b: TriedSchedule): boolean {
   if (Math.abs(a.cost - b.cost) > rounding) return a.cost < b.cost;
   return a.starts < b.starts || (a.starts === b.starts && a.end < b.end);
 }
+
+/**
+ * By the slots they serve, what the cheapest schedules cost that may miss the need or exceed it, without any cost of a start: the last slot of
+ * a last run of the least length may serve nothing.
+ */
+export function listCheapestByProgress({ weights, minOn, minOff }: SlotPlanRequest): ReadonlyMap<number, number> {
+  const cheapest = new Map([[0, 0]]);
+  for (let pattern = 1; pattern < 2 ** weights.length; pattern++) {
+    const runs = listRuns(pattern, weights.length);
+    const isAllowed = runs.every(
+      ({ from, to }, i) => to - from >= minOn && (runs[i + 1]?.from ?? Number.POSITIVE_INFINITY) - to >= minOff,
+    );
+    if (!isAllowed) continue;
+    const cost = weights.reduce((sum, weight, t) => sum + (pattern & (1 << t) ? weight : 0), 0);
+    const progress = runs.reduce((sum, { from, to }) => sum + to - from, 0);
+    const last = runs.at(-1);
+    const isLeast = minOn > 1 && last !== undefined && last.to - last.from === minOn;
+    for (const served of isLeast ? [progress, progress - 1] : [progress])
+      cheapest.set(served, Math.min(cost, cheapest.get(served) ?? Number.POSITIVE_INFINITY));
+  }
+  return cheapest;
+}

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { findBound } from '../../src/control/planning/cost-bound.ts';
 import { planSlots } from '../../src/control/planning/planner.ts';
+import { buildPrefixSums } from '../../src/control/planning/prefix-sums.ts';
+import { buildSlotCosts } from '../../src/control/planning/slot-costs.ts';
 import type { SlotPlan, SlotPlanRequest } from '../../src/control/planning/slot-plan.ts';
-import { findBestSchedule } from './brute-force.ts';
+import { findBestSchedule, listCheapestByProgress } from './brute-force.ts';
 import { buildInstance, createSeededFractions, isBeyondPatterns } from './planner-instances.ts';
 
 const TRIES = 20_000;
@@ -71,6 +74,30 @@ describe('the planner', () => {
         expect([plan.starts, end], instanceText).toEqual([best.starts, best.end]);
     }
     expect(possible).toBeGreaterThan(TRIES / 3);
+  });
+
+  it('knows in advance what no schedule is cheaper than: no less than the cheapest mean of one below the need and one above it', () => {
+    const random = createSeededFractions(7);
+    const int = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
+    for (let i = 0; i < 100; i++) {
+      const [minOn, minOff, slots] = [int(1, 3), int(1, 3), int(4, 8)];
+      const need = int(minOn, slots);
+      const one = request({ weights: Float64Array.from({ length: slots }, () => int(0, 99)), need, minOn, minOff });
+      const shape = { slots, need, part: 1, minOn, hold: 1, minOff, maxStarts: 9, isCounted: false, wait: 0 };
+      const costs = buildSlotCosts(one, shape, buildPrefixSums(one.weights));
+      const bound = findBound({ shape, costs, present: { isRunning: false, cost: 0, progress: 0 } });
+      const tried = listCheapestByProgress(one);
+      const best = tried.get(need) ?? Number.POSITIVE_INFINITY;
+      const means = [...tried].flatMap(([less, low]) =>
+        [...tried].flatMap(([more, high]) =>
+          less < need && more > need ? [low + ((high - low) * (need - less)) / (more - less)] : [],
+        ),
+      );
+      const text = JSON.stringify({ ...one, weights: [...one.weights] });
+      expect(bound?.least, text).toBeGreaterThanOrEqual(Math.min(best, ...means) - 1e-6);
+      expect(bound?.least, text).toBeLessThanOrEqual(best + 1e-6);
+      if (bound?.isReached === true) expect(bound.least, text).toBeCloseTo(best);
+    }
   });
 
   it('16: obeys its rules, and costs no more than at once, as late as possible, or the best single block', () => {

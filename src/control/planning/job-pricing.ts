@@ -51,7 +51,7 @@ export function listSlotPrices(
 
 function computeMeanPrice(spans: readonly PriceSpan[], first: number, from: number, to: number): number | undefined {
   const span = spans[first];
-  if (span === undefined || span.from >= to) return undefined;
+  if (span === undefined) return undefined;
   if (span.from <= from && span.to >= to) return span.price;
   const within = spans.slice(first).filter((one) => one.from < to);
   const length = within.reduce((total, one) => total + Math.min(one.to, to) - Math.max(one.from, from), 0);
