@@ -6,6 +6,8 @@ import { Script } from 'node:vm';
 import { type CacheRefusal, type CodeCache, readCodeCache } from './code-cache.ts';
 
 export const CODE_CACHE = 'code-cache';
+/** Of the program: it names all others. */
+export const FIRST_FILE = 'program.js';
 /** Where the program finds what became of the code cache: `accepted`, or in words why it is refused. */
 const STATE = Symbol.for('gridtide.code-cache');
 
@@ -36,8 +38,10 @@ export function loadCachedFiles(directory: string): Readonly<Record<string, File
   if ('refused' in found) return refuse(found.refused);
   const script = compilePack(found.source, found.code);
   if (script.cachedDataRejected === true) return refuse('V8 does not accept its bytecode');
+  const files: Readonly<Record<string, FileBody>> | undefined = script.runInThisContext();
+  if (files?.[FIRST_FILE] === undefined) return refuse('it holds no program');
   Reflect.set(globalThis, STATE, 'accepted');
-  return script.runInThisContext();
+  return files;
 }
 
 export interface FileLoader {

@@ -4,13 +4,13 @@
 
 import { dirname } from 'node:path';
 import { findOldNode } from '../domain/node-version.ts';
-import { createFileLoader, loadCachedFiles } from './file-loader.ts';
+import { createFileLoader, FIRST_FILE, loadCachedFiles } from './file-loader.ts';
 
 const directory = dirname(__filename);
 const requireOther = (id: string): unknown => require(id);
 const mistake = findOldNode(process.versions.node);
 if (mistake === undefined)
-  createFileLoader({ directory, cached: loadCachedFiles(directory), requireOther }).load('program.js');
+  createFileLoader({ directory, cached: loadCachedFiles(directory), requireOther }).load(FIRST_FILE);
 else {
   console.error(mistake);
   process.exitCode = 1;

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { writeCodeCache } from './code-cache.ts';
-import { CODE_CACHE, compilePack, createFileLoader, packFiles } from './file-loader.ts';
+import { CODE_CACHE, compilePack, createFileLoader, FIRST_FILE, packFiles } from './file-loader.ts';
 
 const DIRECTORY = dirname(__filename);
 const NEW_CACHE = join(DIRECTORY, `${CODE_CACHE}.new`);
@@ -48,7 +48,13 @@ function awaitLine(child: ChildProcess, pattern: RegExp): Promise<string> {
   });
 }
 
-const awaitExit = (child: ChildProcess) => new Promise<void>((resolve) => child.once('exit', () => resolve()));
+/** A child that was killed has not written all it was told to. */
+const awaitOrderlyExit = (child: ChildProcess) =>
+  new Promise<void>((resolve, reject) =>
+    child.once('exit', (code, signal) =>
+      code === 0 ? resolve() : reject(new Error(`the agent ended with ${code ?? signal} before it had written`)),
+    ),
+  );
 
 /**
  * A child: runs the agent until it is told to write and end. The first writes the files of a start as one source `into`; the second
@@ -69,7 +75,7 @@ function runAgent(config: string, into: string): void {
     process.kill(process.pid, 'SIGTERM');
   });
   process.argv = [process.execPath, join(DIRECTORY, 'main.js'), 'run', '--config', config];
-  loader.load('program.js');
+  loader.load(FIRST_FILE);
 }
 
 async function makeCache(work: string): Promise<void> {
@@ -83,10 +89,8 @@ async function makeCache(work: string): Promise<void> {
   rmSync(NEW_CACHE, { recursive: true, force: true });
   for (let life = 0; life < 2; life++) {
     const agent = startNode([__filename, config, join(work, 'source')]);
-    const ended = awaitExit(agent);
-    await awaitLine(agent, BY_SIGNAL);
-    agent.kill('SIGUSR2');
-    await ended;
+    const decided = awaitLine(agent, BY_SIGNAL).then(() => agent.kill('SIGUSR2'));
+    await Promise.all([decided, awaitOrderlyExit(agent)]);
   }
   renameSync(NEW_CACHE, join(DIRECTORY, CODE_CACHE));
 }
