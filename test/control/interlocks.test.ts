@@ -277,6 +277,7 @@ describe('odd events change nothing', () => {
     { kind: 'override', load: 'tank', level: 'on', for: minutes(0), source: 'local' },
     { kind: 'arm', load: 'tank' },
     { kind: 'arm', load: 'tank', need: hours(1), by: NOON },
+    { kind: 'arm', load: 'tank', need: minutes(0), by: (NOON + hours(9)) as Instant },
     { kind: 'arm', load: 'tank', need: Number.NaN as never, by: (NOON + hours(9)) as Instant },
     { kind: 'clear', load: 'tank' },
   ] as const;

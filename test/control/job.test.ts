@@ -188,6 +188,16 @@ describe('an electric car, 4 h by 07:00', () => {
       '06:43 off goal-done',
     ]);
   });
+
+  it('leaves no time for one that is only observed', () => {
+    const { window: _, ...bare } = carLoad({ failSafe: 'off' });
+    const observed = { ...bare, name: 'van', observeOnly: true };
+    const bench = new ControlBench({ ...buildSite(bare, observed), budget: 8 as Kilowatt }, EVENING);
+    bench.send({ kind: 'found', levels: { car: 'off', van: 'off' } });
+    bench.sendSignal({});
+    bench.runUntil((DEADLINE - 1) as Instant);
+    expect(shortly(bench)).toEqual(['02:43 on must-run', '06:43 off goal-done']);
+  });
 });
 
 describe('beyond a goal that is met', () => {

@@ -65,6 +65,12 @@ describe('a car that needs 4 h by 07:00, clean at 20-22, cheap from 23 on', () =
     expect(bench.state.loads[0]?.plan?.expected).toMatchObject({ currency: 'USD', kg: expect.any(Number) });
     expect(bench.decision('car').money?.expected?.cost).toBeLessThanOrEqual(7.2 * 1.2 * 1.4);
   });
+  it('prices that are all one decide nothing, but bound what the job may cost once others come', () => {
+    const load = { objective: 'balanced', maxDearer: 0.05 } as const;
+    const bench = plug(load, buildPrices(PRICES.map(() => 0.4)));
+    expect(bench.state.loads[0]?.job?.bill).toEqual({ spent: 0, cheapest: expect.closeTo(1.6, 9) });
+    expect(plannedHours(bench)).toBe('20-22 1-3');
+  });
   it('prices that do not reach to now are none: carbon decides', () => {
     const { spans } = buildPrices(PRICES);
     expect(plannedHours(plug({ objective: 'price' }, { currency: 'USD', spans: spans.slice(1) }))).toBe('20-22 1-3');

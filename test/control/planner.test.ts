@@ -43,6 +43,7 @@ describe('the planner', () => {
     [[Number.NaN, 5, 6], { need: 1 }, '1-2', 5],
     [[-5, -1, -9], { need: 1 }, '2-3', -9],
     [[4, 4, 4, 4], { need: 2 }, '0-2', 8],
+    [[5, 1], { need: 0 }, '', 0],
     [[1, 1], { need: 3 }, undefined, undefined],
     [[1, 1, 1], { need: 1, maxStarts: 0 }, undefined, undefined],
   ] as const;

@@ -313,8 +313,11 @@ describe.skipIf(program === undefined)('the client of the holder', () => {
     },
   );
 
-  it('says what to do where it cannot be started', async () => {
-    const open = (missing: string) => createClient(missing).open(17, { initiallyHigh: false });
-    expect(await open('/none')).toMatchObject({ kind: 'missing', detail: expect.stringMatching(/\/none.*ENOENT/) });
+  it('says what to do where it cannot be started, and looks for it again at the next attempt', async () => {
+    const { open } = createClient('/none');
+    const tryToOpen = () => open(17, { initiallyHigh: false });
+    expect(await tryToOpen()).toMatchObject({ kind: 'missing', detail: expect.stringMatching(/\/none.*ENOENT/) });
+    await createLines();
+    expectLine(await tryToOpen());
   });
 });

@@ -129,8 +129,8 @@ describe('what is refused or ends badly', () => {
 });
 
 describe('what is answered', () => {
-  it('gives status, lower-case headers, date and body', async () => {
-    const reply = await http.request(ask('/plain'));
+  it('gives status, lower-case headers, date and a body as large as the cap', async () => {
+    const reply = await http.request(ask('/plain', { maxBytes: 5 }));
     expect(reply).toMatchObject({
       status: 200,
       headers: { 'x-request-id': 'r1' },
