@@ -1,10 +1,13 @@
 /** Sends each output the newest level requested of it, one call at a time. */
 
+import { isRunning } from '../domain/levels.ts';
 import type { Level, LoadCurrent } from '../domain/load-types.ts';
 import { isOutputFailure, type Output, type OutputFailure } from '../outputs/output.ts';
 
 export interface ActuatorsParts {
   readonly outputs: ReadonlyMap<string, Output>;
+  /** A level at which a load runs waits for it: after a start of which nothing is saved the next life would start the load again too soon. */
+  readonly onceSaved: () => Promise<unknown>;
   /** The output took the level. */
   readonly onApplied: (load: string, level: Level) => void;
   /** The output failed; `failures` counts those in a row. */
@@ -14,23 +17,29 @@ export interface ActuatorsParts {
 export interface Actuators {
   /** Replaces a level that is still waiting. */
   requestLevel(load: string, level: Level, current?: LoadCurrent): void;
-  /** Whether no level was ever requested, or the last one has been dealt with. */
-  isIdle(load: string): boolean;
+  /** Whether a level was ever requested. */
+  hasRequest(load: string): boolean;
   /** Drops what waits; resolves when no call is under way. */
   stop(): Promise<void>;
 }
 
+interface RequestedLevel {
+  readonly level: Level;
+  readonly current: LoadCurrent | undefined;
+}
+
 interface Actuator {
   readonly output: Output;
-  pending: { readonly level: Level; readonly current: LoadCurrent | undefined } | undefined;
+  newest: RequestedLevel | undefined;
+  pending: RequestedLevel | undefined;
   busy: Promise<void> | undefined;
   failures: number;
 }
 
-export function createActuators({ outputs, onApplied, onFailed }: ActuatorsParts): Actuators {
+export function createActuators({ outputs, onceSaved, onApplied, onFailed }: ActuatorsParts): Actuators {
   const actuators = new Map<string, Actuator>();
   for (const [load, output] of outputs)
-    actuators.set(load, { output, pending: undefined, busy: undefined, failures: 0 });
+    actuators.set(load, { output, newest: undefined, pending: undefined, busy: undefined, failures: 0 });
 
   const applyPending = async (load: string, actuator: Actuator): Promise<void> => {
     while (actuator.pending !== undefined) {
@@ -45,15 +54,19 @@ export function createActuators({ outputs, onApplied, onFailed }: ActuatorsParts
   };
 
   return {
-    requestLevel(load, level, current) {
+    async requestLevel(load, level, current) {
       const actuator = actuators.get(load);
       if (actuator === undefined) return;
-      actuator.pending = { level, current };
+      const request = { level, current };
+      actuator.newest = request;
+      if (isRunning(level)) await onceSaved();
+      if (actuator.newest !== request) return;
+      actuator.pending = request;
       actuator.busy ??= applyPending(load, actuator);
     },
-    isIdle: (load) => actuators.get(load)?.busy === undefined,
+    hasRequest: (load) => actuators.get(load)?.newest !== undefined,
     async stop() {
-      for (const actuator of actuators.values()) actuator.pending = undefined;
+      for (const actuator of actuators.values()) Object.assign(actuator, { newest: undefined, pending: undefined });
       await Promise.all([...actuators.values()].map(({ busy }) => busy));
     },
   };

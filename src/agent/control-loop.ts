@@ -23,8 +23,10 @@ export interface ControlLoopParts<State> {
   readonly outputs: ReadonlyMap<string, Output>;
   /** Before each wake-up of the core: a signal that is due by then is fed first. */
   readonly beforeTick: () => void;
-  /** After each step. */
+  /** After each step, before its commands are sent. */
   readonly onStep: (report: StepReport<State>) => void;
+  /** Resolves when a restart would find the state of the last step. */
+  readonly onceSaved: () => Promise<unknown>;
   readonly onOutputFault: (load: string, failure: OutputFailure | undefined) => void;
 }
 
@@ -40,13 +42,13 @@ export interface ControlLoop<State> {
 }
 
 export function createControlLoop<State>(parts: ControlLoopParts<State>): ControlLoop<State> {
-  const { site, step, clock, outputs, onStep, onOutputFault } = parts;
+  const { site, step, clock, outputs, onceSaved, onStep, onOutputFault } = parts;
   let state: State | undefined;
   let isStopped = false;
   let wake: Cancel | undefined;
   const decisions = new Map<string, Decision>();
   const actuators = createActuators({
-    outputs,
+    ...{ outputs, onceSaved },
     onApplied(load, level) {
       onOutputFault(load, undefined);
       feed({ kind: 'confirmed', load, level });
@@ -64,8 +66,8 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
     const { state: next, decisions: changed, commands, wakeAt } = step(site, state, event, now);
     state = next;
     for (const decision of changed) decisions.set(decision.load, decision);
-    for (const { load, level, current } of commands) actuators.requestLevel(load, level, current);
     onStep({ state, event, decisions: changed, hasCommands: commands.length > 0, now });
+    for (const { load, level, current } of commands) actuators.requestLevel(load, level, current);
     wake?.();
     wake = clock.wakeAt(wakeAt, 'control', () => {
       parts.beforeTick();
@@ -80,7 +82,8 @@ export function createControlLoop<State>(parts: ControlLoopParts<State>): Contro
       for (const { load, level, current } of decisions.values()) {
         const output = outputs.get(load);
         const keepsLevel = load in found.levels && output?.watchDevice === undefined;
-        if (output !== undefined && actuators.isIdle(load) && !keepsLevel) actuators.requestLevel(load, level, current);
+        if (output !== undefined && !actuators.hasRequest(load) && !keepsLevel)
+          actuators.requestLevel(load, level, current);
       }
     },
     feed,

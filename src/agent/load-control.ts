@@ -33,6 +33,8 @@ export interface LoadControl extends MonitorHandlers {
 /** Of a stop: for the switching that is under way, for the levels that loads are left at, and for devices to be given back. */
 const STOP_STEP_LIMIT = seconds(1);
 const STOP_LEVEL_LIMIT = milliseconds(1_500);
+/** Of a start: for a disk that writes its state. */
+const START_SAVE_LIMIT = seconds(5);
 
 export function createLoadControl(context: AgentContext, parts: LoadControlParts): LoadControl {
   const { config, world, clock, log } = context;
@@ -45,12 +47,9 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
   });
   const outputs = createReportingOutputs(context, parts, (event) => controlLoop.feed(event));
   const controlLoop = createControlLoop<ControlState>({
-    site,
-    step,
-    clock,
-    outputs: outputs.byLoad,
-    beforeTick,
+    ...{ site, step, clock, beforeTick, outputs: outputs.byLoad },
     onStep: recorder.recordStep,
+    onceSaved: () => limit(START_SAVE_LIMIT, persistence.isControlKept(), 'start'),
     onOutputFault: outputs.reportFault,
   });
 
@@ -63,8 +62,8 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
     outputs.reportVehicles();
   };
   /** A device that does not answer delays neither the others nor the stop. */
-  const limit = <Value>(wait: Duration, work: Promise<Value>) =>
-    waitAtMost({ clock: world.clock, wait, name: 'stop' }, work);
+  const limit = <Value>(wait: Duration, work: Promise<Value>, name = 'stop') =>
+    waitAtMost({ clock: world.clock, wait, name }, work);
   const stopOutputs = async (): Promise<void> => {
     // Where a load did not reach its level, the fail-safe program that runs after this one tries once more.
     if (await limit(STOP_LEVEL_LIMIT, outputs.applyStopLevels(controlLoop.recordFinalLevel)))

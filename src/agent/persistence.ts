@@ -35,6 +35,8 @@ export interface Persistence {
   ): void;
   /** Whether the control state saved last is on the disk; resolves once that write has ended. */
   isControlDurable(): Promise<boolean>;
+  /** Whether a restart within the boot would find it: in memory, or on the disk where memory refused it or is none. */
+  isControlKept(): Promise<boolean>;
   saveSignal(signalData: SignalData, now: ClockReading, atMost: Duration): void;
   /** Writes the newest of both. */
   close(): Promise<void>;
@@ -72,6 +74,7 @@ export function createPersistence({ store, scratch, signalType, boot, note }: Pe
       control.save(encode, now.uptime, atMost);
     },
     isControlDurable: control.lastWrite,
+    isControlKept: async () => (await control.lastScratchWrite()) || control.lastWrite(),
     saveSignal: (data, now, atMost) => signal.save(() => encodeSignalData(data), now.uptime, atMost),
     async close() {
       await control.close();
@@ -97,13 +100,15 @@ function createSavedDocument(name: string, store: DocumentStore, scratch: Docume
   let encodeNewest: ((isLast: boolean) => Uint8Array) | undefined;
   let savedAt: Uptime | undefined;
   let lastWrite: Promise<boolean> = Promise.resolve(true);
+  let lastScratchWrite: Promise<boolean> | undefined;
   return {
     lastWrite: () => lastWrite,
+    lastScratchWrite: () => lastScratchWrite,
     save(encode: (isLast: boolean) => Uint8Array, now: Uptime, atMost: Duration): void {
       encodeNewest = encode;
       const isDue = savedAt === undefined || durationBetween(savedAt, now) >= atMost;
       if (scratch === undefined && !isDue) return;
-      void scratch?.save(name, encode(true));
+      lastScratchWrite = scratch?.save(name, encode(true));
       if (!isDue) return;
       savedAt = now;
       lastWrite = store.save(name, encode(false));

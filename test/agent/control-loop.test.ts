@@ -3,6 +3,7 @@ import { createControlLoop } from '../../src/agent/control-loop.ts';
 import { createLoadOutputs } from '../../src/agent/load-outputs.ts';
 import { createProblems } from '../../src/agent/problems.ts';
 import { parseConfig } from '../../src/config/parse-config.ts';
+import type { ControlEvent } from '../../src/control/control-types.ts';
 import { type ControlState, createInitialState, step } from '../../src/control/step.ts';
 import type { Level } from '../../src/domain/load-types.ts';
 import { addDuration, hours, type Instant, minutes, type Percentile, seconds } from '../../src/domain/units.ts';
@@ -13,7 +14,7 @@ import { createSharedBroker } from '../doubles/shared-broker.ts';
 const NOON = Date.parse('2026-03-01T12:00:00Z') as Instant;
 const BUSY: OutputFailure = { kind: 'busy', detail: 'somebody holds it' };
 
-function setUp(saved?: ControlState, more: Partial<Output> = {}) {
+function setUp(saved?: ControlState, more: Partial<Output> = {}, onceSaved = async () => {}) {
   const read = parseConfig(`
 device: cellar
 place: {latitude: 38.5, longitude: -122, timezone: UTC}
@@ -50,6 +51,7 @@ loads:
     onStep: ({ state }) => {
       savedState = state;
     },
+    onceSaved,
     onOutputFault() {},
   });
   const start = (levels: Record<string, Level>) =>
@@ -96,6 +98,47 @@ describe('carrying out what the core decides', () => {
     start({});
     await clock.runUntil(addDuration(NOON, minutes(2)));
     expect(commands).toEqual(['off', 'off', 'off']);
+  });
+
+  const ON: ControlEvent = { kind: 'override', load: 'water', level: 'on', for: hours(1), source: 'local' };
+  const setUpUnsaved = async () => {
+    let onSaved = () => {};
+    const saved = new Promise<void>((resolve) => {
+      onSaved = resolve;
+    });
+    const house = setUp(undefined, {}, () => saved);
+    house.start({ water: 'off' });
+    await house.clock.runUntil(addDuration(NOON, minutes(20)));
+    house.loop.feed(ON);
+    await house.clock.waitUntilIdle();
+    return { ...house, onSaved };
+  };
+
+  it('a start waits until its state is saved', async () => {
+    const { clock, savedState, told: commands, onSaved } = await setUpUnsaved();
+    expect(commands).toEqual([]);
+    expect(savedState()?.loads[0]?.pending?.level).toBe('on');
+    onSaved();
+    await clock.waitUntilIdle();
+    expect(commands).toEqual(['on']);
+  });
+
+  it('a load that is switched off does not wait, and a start that did is not sent', async () => {
+    const { clock, loop, told: commands, onSaved } = await setUpUnsaved();
+    loop.feed({ ...ON, level: 'off' });
+    await clock.waitUntilIdle();
+    expect(commands).toEqual(['off']);
+    onSaved();
+    await clock.waitUntilIdle();
+    expect(commands).toEqual(['off']);
+  });
+
+  it('a stop does not wait for a start, which is not sent', async () => {
+    const { clock, loop, told: commands, onSaved } = await setUpUnsaved();
+    await loop.stop();
+    onSaved();
+    await clock.waitUntilIdle();
+    expect(commands).toEqual([]);
   });
 
   it('the level a load is left at is the one that is kept', async () => {
@@ -161,7 +204,15 @@ loads:
   });
   const site = { device: config.device, timezone: config.place.timezone, loads: config.loads };
   const loop = createControlLoop<ControlState>({
-    ...{ site, step, clock, outputs: outputs.byLoad, onStep: ignore, onOutputFault: outputs.reportFault },
+    ...{
+      site,
+      step,
+      clock,
+      outputs: outputs.byLoad,
+      onStep: ignore,
+      onceSaved: async () => {},
+      onOutputFault: outputs.reportFault,
+    },
     beforeTick() {},
   });
   await outputs.open();

@@ -47,6 +47,32 @@ it('a full disk makes no state durable', async () => {
   expect(await persistence.isControlDurable()).toBe(false);
 });
 
+describe('a control state that a restart would find', () => {
+  it.each([
+    ['is in memory, while the disk still writes', { full: false, waitsForDisk: false }],
+    ['is on the disk, where memory refused it', { full: true, waitsForDisk: true }],
+    ['is on the disk, where there is no memory', { full: undefined, waitsForDisk: true }],
+  ])('%s', async (_, { full, waitsForDisk }) => {
+    const scratch = createMemoryDisk();
+    if (full) scratch.failWrites('full');
+    const { persistence, release, save } = setUp(
+      full === undefined ? undefined : createDocumentStore(scratch, () => {}),
+    );
+    save();
+    const ends: string[] = [];
+    const kept = persistence.isControlKept().then((isKept) => {
+      ends.push('kept');
+      return isKept;
+    });
+    const durable = persistence.isControlDurable().then(() => ends.push('durable'));
+    if (!waitsForDisk) await kept;
+    release();
+    expect(await kept).toBe(true);
+    await durable;
+    expect(ends[0]).toBe(waitsForDisk ? 'durable' : 'kept');
+  });
+});
+
 describe('what a start is told of the state it finds', () => {
   const house = { device: 'cellar', timezone: 'UTC', loads: [] };
   /** A life that saves its state at these minutes, and a disk that is full from one of them on. */

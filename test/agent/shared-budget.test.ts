@@ -60,6 +60,7 @@ async function start(reportsAmps: boolean) {
     ...{ site, step, clock: fixture.clock, outputs },
     beforeTick() {},
     onStep: ({ event }) => event.kind === 'confirmed' && confirmed.add(`${event.load} ${event.level}`),
+    onceSaved: async () => {},
     onOutputFault() {},
   });
   ends.push(async () => {

@@ -10,8 +10,6 @@ const HOUR = 60 * MINUTE;
 /** How long a press counts, and a little. */
 const PRESS_COUNTS = 4 * HOUR + MINUTE;
 const DAY = 24 * HOUR;
-/** Of the state of the agent, on the slowest disk. */
-const DISK_WRITES = 2_000;
 
 /** Who changed what a load does: the agent, its orderly stop, the fail-safe program, the loss of power, the device, a person. */
 export type ChangeCause = 'agent' | 'stop' | 'failsafe' | 'power' | 'device' | 'person';
@@ -362,9 +360,6 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       splitPieces();
       isAlive = false;
       health = undefined;
-      // A kill may come before the start that it follows is on the disk.
-      for (const watch of watches.values())
-        if (kind === 'kill') watch.starts = watch.starts.filter((at) => at < now() - DISK_WRITES);
       if (kind !== 'power-cut') return;
       powerCuts = [...powerCuts.filter((at) => at > now() - DAY), now()];
       bootedAt = now();
