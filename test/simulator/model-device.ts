@@ -15,8 +15,8 @@ export interface ModelDevice {
   readonly mode: DeviceMode;
   beginTrouble(trouble: DeviceTrouble): void;
   endTrouble(trouble: DeviceTrouble): void;
-  /** Reports its state, as devices do once their broker is back. */
-  report(): void;
+  /** Announces itself and reports its state, as devices do once their broker is back. */
+  reconnect(): void;
 }
 
 export interface ModelDeviceParts {
@@ -111,7 +111,11 @@ export function createModelDevice({ config, broker, clock, runsByItself, onChang
 
   return {
     isRunning,
-    report,
+    reconnect() {
+      if (!isPowered()) return;
+      announce(true);
+      report();
+    },
     get mode() {
       return mode;
     },

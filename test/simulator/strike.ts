@@ -171,7 +171,7 @@ const strikes: Strikes = {
     const end = () => {
       broker.trouble = undefined;
       broker.endStall();
-      for (const device of devices.values()) device.report();
+      for (const device of devices.values()) device.reconnect();
     };
     begin(house, { subject: 'broker', length: trouble === 'forgets' ? MINUTE : length, end });
   },
