@@ -28,6 +28,7 @@ loads:
   const commands: Level[] = [];
   let refuse = 0;
   let savedState: ControlState | undefined;
+  const commandedBy: ControlEvent['kind'][] = [];
   const output: Output = {
     open: async () => ({}),
     async apply(level) {
@@ -48,8 +49,9 @@ loads:
     clock,
     outputs: new Map([['water', output]]),
     beforeTick() {},
-    onStep: ({ state }) => {
+    onStep: ({ state, event, hasCommands }) => {
       savedState = state;
+      if (hasCommands) commandedBy.push(event.kind);
     },
     onceSaved,
     onOutputFault() {},
@@ -62,6 +64,7 @@ loads:
     start,
     told: commands,
     savedState: () => savedState,
+    commandedBy,
     refuseNext: (times: number) => (refuse = times),
   };
 }
@@ -139,6 +142,21 @@ describe('carrying out what the core decides', () => {
     onSaved();
     await clock.waitUntilIdle();
     expect(commands).toEqual([]);
+  });
+
+  it('tells of each step whether it sends a command: of the one that starts a load without a signal, and no other', async () => {
+    const { clock, loop, start, told: commands, commandedBy } = setUp();
+    start({ water: 'off' });
+    await clock.runUntil(addDuration(NOON, minutes(20)));
+    expect(commands).toEqual(['on']);
+    expect(commandedBy).toEqual(['tick']);
+    await loop.stop();
+  });
+
+  it('of a stop before the start, no level is kept', () => {
+    const { loop, savedState } = setUp();
+    loop.recordFinalLevel('water', 'off');
+    expect(savedState()).toBeUndefined();
   });
 
   it('the level a load is left at is the one that is kept', async () => {

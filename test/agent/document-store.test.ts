@@ -13,6 +13,14 @@ function setUp() {
   return { disk, said: diskResults, store: () => createDocumentStore(disk, (failure) => diskResults.push(failure)) };
 }
 
+it('what is appended begins a line of its own, whatever a power cut left before it', async () => {
+  const { disk, store } = setUp();
+  await disk.append('ledger', bytes('{"torn'), { sync: true });
+  const life = store();
+  for (const line of ['one\n', 'two\n']) expect(await life.append('ledger', bytes(line))).toBe(true);
+  expect(text(await disk.read('ledger'))).toBe('{"torn\none\ntwo\n');
+});
+
 describe('documents in two generations', () => {
   it('gives back the last one saved, also to the next life', async () => {
     const { store } = setUp();

@@ -128,6 +128,16 @@ describe('when a load without a goal is expected to run', () => {
     expect(expectedOf(tank, (bench) => bench.send({ kind: 'thresholds', load: 'tank', thresholds }))).toEqual([]);
   });
 
+  it('ends in the slot whose rank is the threshold itself', () => {
+    const thresholds = { onBelow: asPercentile(50), offAbove: asPercentile(100) };
+    const bench = new ControlBench(buildSite(tank), START);
+    bench.send({ kind: 'found', levels: { tank: 'off' } });
+    sendSlot(bench, values, 0);
+    bench.send({ kind: 'thresholds', load: 'tank', thresholds });
+    const [run] = createExpectedRuns('weak')(tank, bench.state, horizonFrom(values, 0));
+    expect(run?.to).toBeDefined();
+  });
+
   it('is not known of a flat day', () => {
     expect(expectedOf(tank, () => {}, { ...horizonFrom(values, 0), values: values.map(() => 500) })).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildHealth } from '../../src/agent/health-report.ts';
-import type { Duration, Instant } from '../../src/domain/units.ts';
+import type { Duration, Instant, Percentile } from '../../src/domain/units.ts';
 import { buildHealthPayload } from '../../src/mqtt/health.ts';
 import { createSignalData, type SignalData } from '../../src/signal/signal-store.ts';
 
@@ -58,6 +58,14 @@ describe('the condition of the agent', () => {
       since: '2026-03-01T12:00:00+00:00',
     });
     expect(problem).toBe('outputs: the car does not answer; line 17 is busy');
+  });
+
+  it('with a signal and without problems it is well', () => {
+    const until = (NOON + 300_000) as Instant;
+    const index = { value: 42 as Percentile, basis: 'live-index', at: NOON, flat: false, quality: 'full' } as const;
+    const view = { changesAt: until, index: { ...index, startsUntil: until, validUntil: until } };
+    const { ok, problem } = buildHealthPayload(buildHealth({ ...QUIET, view, signalData: undefined }));
+    expect([ok, problem]).toEqual([true, '']);
   });
 
   it('on fail-safe it is never well, whatever the cause', () => {

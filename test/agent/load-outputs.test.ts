@@ -60,7 +60,7 @@ it('tells at a stop what each load is left at, and which may run', async () => {
     ...HANDLERS,
   });
   await outputs.open();
-  await outputs.applyStopLevels(() => {});
+  expect(await outputs.applyStopLevels(() => {})).toBe(true);
   expect(lines).toEqual([
     'load tank is left at its fail-safe level on: it may run',
     'load pump is left at its fail-safe level off',

@@ -121,6 +121,16 @@ describe('what a start is told of the state it finds', () => {
     expect(await liveUntil(life)).toEqual(told);
   });
 
+  it('and of the jobs that the ledger has', async () => {
+    const store = createDocumentStore(createMemoryDisk(), () => {});
+    const options = { store, scratch: undefined, signalType: 'co2_moer', boot: 'one', note() {} };
+    const persistence = createPersistence(options);
+    const state = createInitialState(house, undefined, 'other-boot');
+    persistence.saveControl(state, { now: NOW, jobs: { car: 'by seven' }, atMost: minutes(0) });
+    await persistence.close();
+    expect((await loadSavedState([store], options)).control?.jobs).toEqual({ car: 'by seven' });
+  });
+
   it('a state saved in memory at each step is the last one', async () => {
     const scratch = createDocumentStore(createMemoryDisk(), () => {});
     const { persistence, save, release } = setUp(scratch);

@@ -79,6 +79,14 @@ describe('keeping the signal fresh', () => {
     expect(asked).toEqual([]);
   });
 
+  it('keeps no history before the region is known', () => {
+    const { loop } = setUp();
+    const points = [{ at: addDuration(NOON, minutes(-5)), value: 400 }];
+    const envelope = { region: 'PSCO', signalType: 'co2_moer', units: 'lbs_co2_per_mwh', period: PERIOD };
+    loop.addHistory({ ...envelope, warnings: [], refusedPoints: 0, points });
+    expect(loop.data()).toBeUndefined();
+  });
+
   it('asks for index and forecast once a period, all day', async () => {
     const { clock, loop, count, views } = setUp();
     loop.setRegion('PSCO');

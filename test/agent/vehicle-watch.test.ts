@@ -33,6 +33,8 @@ const rows: readonly (readonly [string, readonly Happening[], readonly string[]]
   ],
   ['a fall to neutral tells nothing', [{ sent: 'on', confirmed: 'other', ...WAITING }, 60], ['connected']],
   ['at a plug with a meter: no power while on', [ON, { power: 3 }, 60, { power: 0.002 }, 5], ['full']],
+  ['at a plug: the electronics may draw a tenth of a kilowatt', [ON, { power: 0.1 }, 5], ['full']],
+  ['at a plug: more than that charges', [ON, { power: 0.11 }, 60], []],
   ['at a plug: what was measured before it was on tells nothing', [OFF, { power: 0 }, ON, 60], []],
 ];
 

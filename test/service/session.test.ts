@@ -56,6 +56,11 @@ describe('the life of a token', () => {
     expect(logins()).toBe(1);
   });
 
+  it('a login that is asked for gives the token and how long it is good', async () => {
+    const { service } = await start(answerHealthy);
+    expect(await service.login()).toEqual({ ok: true, value: { token: 'good', expiresIn: minutes(30) } });
+  });
+
   it('50 calls at once share one login, at the start and at each expiry', async () => {
     const { service, pass, countLogins: logins } = await start(answerHealthy);
     for (let expiry = 1; expiry <= 3; expiry++) {

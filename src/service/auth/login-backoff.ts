@@ -30,7 +30,7 @@ export interface LoginBackoff {
   readonly refusals: number;
   /** The last login: when, and with what. */
   readonly lastLogin?: Credentials & { readonly at: Uptime };
-  /** Logins of the last hour that followed a refusal. */
+  /** The last logins that followed a refusal. */
   readonly forcedLogins: readonly Uptime[];
 }
 
@@ -42,9 +42,6 @@ export function resetForNewCredentials(backoff: LoginBackoff, { username, passwo
   if (lastLogin === undefined || (lastLogin.username === username && lastLogin.password === password)) return backoff;
   return NO_LOGIN_BACKOFF;
 }
-
-const findRecentForcedLogins = ({ forcedLogins }: LoginBackoff, now: Uptime) =>
-  forcedLogins.filter((at) => durationBetween(at, now) < FORCED_LOGIN_WINDOW);
 
 /** The doubled step; a `Retry-After` lengthens it and never shortens it. */
 function computeSpacing({ failures, refusals, lastFailure }: LoginBackoff): number {
@@ -62,10 +59,9 @@ function computeSpacing({ failures, refusals, lastFailure }: LoginBackoff): numb
 
 /** How long until a login may be sent; 0 when now. */
 export function computeLoginWait(backoff: LoginBackoff, now: Uptime): Duration {
-  const { lastLogin, refusals } = backoff;
+  const { lastLogin, refusals, forcedLogins } = backoff;
   if (lastLogin === undefined) return milliseconds(0);
-  const forced = refusals === 0 ? [] : findRecentForcedLogins(backoff, now);
-  const oldest = forced[forced.length - MAX_FORCED_LOGINS];
+  const oldest = refusals === 0 ? undefined : forcedLogins.at(-MAX_FORCED_LOGINS);
   const byCount = oldest === undefined ? 0 : durationBetween(now, addDuration(oldest, FORCED_LOGIN_WINDOW));
   const bySpacing = durationBetween(now, addDuration(lastLogin.at, milliseconds(computeSpacing(backoff))));
   return milliseconds(Math.max(0, byCount, bySpacing));
@@ -73,11 +69,11 @@ export function computeLoginWait(backoff: LoginBackoff, now: Uptime): Duration {
 
 /** A login is sent now. */
 export function recordLoginAttempt(backoff: LoginBackoff, tried: Credentials, now: Uptime): LoginBackoff {
-  const forced = findRecentForcedLogins(backoff, now);
+  const { refusals, forcedLogins } = backoff;
   return {
     ...backoff,
     lastLogin: { ...tried, at: now },
-    forcedLogins: backoff.refusals === 0 ? forced : [...forced, now],
+    forcedLogins: refusals === 0 ? forcedLogins : [...forcedLogins, now].slice(-MAX_FORCED_LOGINS),
   };
 }
 
