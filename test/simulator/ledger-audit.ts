@@ -8,6 +8,8 @@ const MINUTE = 60_000;
 /** What an end of the agent may take from the ledger. */
 const LOST_BY_KILL = MINUTE;
 const LOST_BY_POWER_CUT = 15 * MINUTE;
+/** A stop counts no load from its last level on, a start none before its first decision: with a slow disk some seconds each. */
+const LOST_BY_RESTART = 20_000;
 /** Of each piece: a slot's rounding, and the time between a command and its confirmation. */
 const TOLERANCE = 2_000;
 
@@ -22,7 +24,10 @@ export function checkLedger(
   if (['line', 'clock', 'untrusted', 'service-clock', 'disk'].some((kind) => countOf(kind) > 0)) return [];
   if (incidents.some((one) => one.kind === 'power-cut' && one.clockLost)) return [];
   const [kills, cuts] = [countOf('kill'), countOf('power-cut')];
-  const lost = kills * (hasScratch ? LOST_BY_KILL : LOST_BY_POWER_CUT) + cuts * LOST_BY_POWER_CUT;
+  const lost =
+    kills * (hasScratch ? LOST_BY_KILL : LOST_BY_POWER_CUT) +
+    cuts * LOST_BY_POWER_CUT +
+    countOf('restart') * LOST_BY_RESTART;
   return loads
     .filter(({ yaml }) => yaml.includes('kind: relay'))
     .flatMap(({ name }) => {
