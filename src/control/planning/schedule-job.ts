@@ -133,20 +133,21 @@ export function planJob(job: JobRequest): JobPlan | undefined {
   const last = { from: start, to: by };
   return {
     runs: [...early.runs, last],
-    cost: early.cost + job.startCost + sumValues(job.horizon, last),
+    cost: early.cost + sumRunCost(job, last),
     starts: early.starts + 1,
   };
 }
 
-/** Value times hours of one run. */
-function sumValues(horizon: Horizon, { from, to }: PlannedRun): number {
-  const { period, value } = buildGrid(horizon, 0);
-  let sum = 0;
+/** What a run costs that begins with a start, as in the cost of a plan. */
+function sumRunCost(job: JobRequest, { from, to }: PlannedRun): number {
+  const { horizon, startCost } = job;
+  const { period, value } = addPriceWeights(buildGrid(horizon, computeUncertaintyWeight(job)), job);
+  let sum = startCost;
   for (let slot = Math.floor((from - horizon.from) / period); horizon.from + slot * period < to; slot++) {
     const start = horizon.from + slot * period;
-    sum += ((value(slot) || 0) * (Math.min(to, start + period) - Math.max(from, start))) / hours(1);
+    sum += ((value(slot) || 0) * (Math.min(to, start + period) - Math.max(from, start))) / period;
   }
-  return sum;
+  return (sum * period) / hours(1);
 }
 
 /** What the rest of a job costs in these runs, the last as long as the need asks, with each slot at the median of it and its neighbours. */
@@ -259,7 +260,7 @@ interface RestOfSlot {
   readonly length: number;
 }
 
-/** Running for the rest of the present slot, where the minimum time, the starts and the window allow it. */
+/** Running for the rest of the present slot, where the minimum time, the starts, the window and the slots that a start is bound to allow it. */
 function openRunning(job: JobRequest, slots: SlotPlanRequest, { grid, slot, length }: RestOfSlot): Opening | undefined {
   const { now, from, remaining, running, age, minOn, minOff, maxStarts, horizon, isSlotOccupied } = job;
   const { period } = grid;
@@ -271,15 +272,16 @@ function openRunning(job: JobRequest, slots: SlotPlanRequest, { grid, slot, leng
 
   const starts = running ? 0 : 1;
   const ran = running ? age : 0;
+  // Its minimum time may go on beyond this slot.
+  const beyond = slots.weights.slice(0, Math.ceil(Math.max(0, minOn - ran - length) / period));
+  if (!forced && beyond.some(Number.isNaN)) return undefined;
   const cost =
     (running ? 0 : job.startCost) + ((weight || 0) * Math.min(length, Math.max(remaining, minOn - ran))) / period;
   if (remaining > length) {
     const rest = { need: (remaining - length) / period, maxStarts: maxStarts - starts };
     return { slots: { ...slots, ...rest, running: true, age: (ran + length) / period }, cost, starts, head: length };
   }
-  // The job is done within this slot; its minimum time may go on beyond it.
   const head = Math.max(remaining, minOn - ran);
-  const beyond = slots.weights.slice(0, Math.ceil(Math.max(0, head - length) / period));
   const extra = beyond.reduce((sum, w) => sum + (w || 0), 0);
   return { slots: { ...slots, need: 0 }, cost: cost + extra, starts, head };
 }

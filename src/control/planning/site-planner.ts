@@ -18,9 +18,6 @@ interface SitePlan {
   readonly lowerBound: number;
 }
 
-/** Rounds of planning each job anew around the others; the cost only ever falls. */
-const MAX_ROUNDS = 4;
-
 interface CandidatePlans {
   readonly plans: (JobPlan | undefined)[];
   readonly missing: number;
@@ -29,7 +26,7 @@ interface CandidatePlans {
 
 const computeJobSlack = ({ job }: JobShare) => job.by - Math.max(job.now, job.from) - job.remaining;
 
-/** The job with the least slack plans first, the next around it, then each anew around the rest; both orders of two are tried. */
+/** The job with the least slack plans first, the next around it, and so on; each of the first four is tried as the first, so both orders of two are. */
 export function planSite(shares: readonly JobShare[], budget: Kilowatt): SitePlan {
   const alone = shares.map(({ job }) => planJob(job));
   const lowerBound = computeTotalCost(shares, alone);
@@ -41,7 +38,7 @@ export function planSite(shares: readonly JobShare[], budget: Kilowatt): SitePla
     .sort((a, b) => computeJobSlackAt(shares, a) - computeJobSlackAt(shares, b) || a - b);
   let best: CandidatePlans | undefined;
   for (const order of listOrders(bySlack)) {
-    const candidate = improveCandidate(shares, budget, planInOrder(shares, budget, order));
+    const candidate = planInOrder(shares, budget, order);
     if (
       best === undefined ||
       candidate.missing < best.missing ||
@@ -65,26 +62,6 @@ const listOrders = (bySlack: readonly number[]) =>
 function planInOrder(shares: readonly JobShare[], budget: Kilowatt, order: readonly number[]): CandidatePlans {
   const plans: (JobPlan | undefined)[] = shares.map(() => undefined);
   for (const i of order) plans[i] = planAround(shares, plans, budget, i);
-  return buildCandidate(shares, plans);
-}
-
-function improveCandidate(shares: readonly JobShare[], budget: Kilowatt, start: CandidatePlans): CandidatePlans {
-  let best = start;
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const before = best;
-    for (let i = 0; i < shares.length; i++) {
-      const plans = [...best.plans];
-      plans[i] = undefined;
-      plans[i] = planAround(shares, plans, budget, i);
-      const next = buildCandidate(shares, plans);
-      if (next.missing < best.missing || (next.missing === best.missing && next.cost < best.cost - 1e-9)) best = next;
-    }
-    if (best === before) return best;
-  }
-  return best;
-}
-
-function buildCandidate(shares: readonly JobShare[], plans: (JobPlan | undefined)[]): CandidatePlans {
   return { plans, missing: plans.filter((plan) => plan === undefined).length, cost: computeTotalCost(shares, plans) };
 }
 
