@@ -92,8 +92,8 @@ export function createSignalLoop(parts: SignalLoopParts): SignalLoop {
       return wait;
     },
     addHistory(history) {
-      const update = region === undefined ? undefined : withHistory(getData(), history, clock.now());
-      if (!update?.accepted) return;
+      const update = withHistory(getData(), history, clock.now());
+      if (!update.accepted) return;
       saved = update.signal;
       publisher.publish();
     },

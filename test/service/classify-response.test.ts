@@ -103,6 +103,16 @@ describe('an answer', () => {
   });
 });
 
+it.each([
+  ['text/html', 'the answer is text/html, expected JSON'],
+  [undefined, 'the answer is no JSON, expected JSON'],
+])('what answers in the place of the service is told by its type: %s', (type, cause) => {
+  const headers: Readonly<Record<string, string>> = type === undefined ? {} : { 'content-type': type };
+  expect(classifyResponse({ status: 200, headers, body: new TextEncoder().encode(PAGE) }, NOON)).toMatchObject({
+    failure: { cause: expect.stringContaining(cause) },
+  });
+});
+
 describe('the wait a 429 names', () => {
   //  header or words                                       wait
   const waits: readonly (readonly [Readonly<Record<string, string>>, string, number | undefined])[] = [

@@ -56,6 +56,22 @@ describe('the life of a token', () => {
     expect(logins()).toBe(1);
   });
 
+  it.each([
+    ['a query', (service: ClientFixture['service']) => service.signalIndex(PSCO)],
+    ['a map', (service: ClientFixture['service']) => service.map(PSCO)],
+  ])('%s that may not go out yet is no reason for a login', async (_, ask) => {
+    const busy = scriptedJson({ error: 'x' }, 429, { 'retry-after': '3600' });
+    const {
+      service,
+      pass,
+      countLogins: logins,
+    } = await start((asked) => (asked.path === '/login' ? answerHealthy(asked) : busy));
+    expect(failureOf(await ask(service))).toBe('throttled');
+    await pass(minutes(31));
+    expect(failureOf(await ask(service))).toBe('throttled');
+    expect(logins()).toBe(1);
+  });
+
   it('a login that is asked for gives the token and how long it is good', async () => {
     const { service } = await start(answerHealthy);
     expect(await service.login()).toEqual({ ok: true, value: { token: 'good', expiresIn: minutes(30) } });

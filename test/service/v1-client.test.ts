@@ -66,6 +66,12 @@ describe('the token', () => {
     expect([scripted.countRequests(OBTAIN), scripted.countRequests(POINTS)]).toEqual([2, 2]);
   });
 
+  it('refused with the password, is no token that a new one could replace', async () => {
+    const { service, scripted } = await start(() => scriptedJson({ detail: 'No such account.' }, 401));
+    expect(await service.v1.datapoints({})).toMatchObject({ failure: { kind: 'unauthorised' } });
+    expect([scripted.countRequests(OBTAIN), scripted.countRequests(POINTS)]).toEqual([1, 0]);
+  });
+
   it('has nothing to do with the session of v3', async () => {
     const { service, countLogins: logins } = await start(tokens(() => true));
     await service.v1.datapoints({});
