@@ -2,7 +2,6 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { connectAsync } from 'mqtt';
 import { addDuration, type Instant, milliseconds, minutes, seconds } from '../../src/domain/units.ts';
 import { createBrokerFactory } from '../../src/platform/mqtt-broker.ts';
@@ -30,8 +29,9 @@ import {
   startBroker,
   startService,
 } from './idle/house.ts';
+import { parseOptions } from './shared/parse-options.ts';
 
-const { values } = parseArgs({
+const { values } = parseOptions({
   options: {
     sessions: { type: 'string', default: '10000' },
     devices: { type: 'string', default: '10000' },

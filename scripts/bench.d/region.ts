@@ -9,9 +9,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { formatCount } from '../../src/domain/units.ts';
 import { geojsonOf, type MapShape } from '../../test/fixtures/region-map.ts';
+import { parseOptions } from './shared/parse-options.ts';
 
 const {
   GRIDTIDE_ROOT: root = '.',
@@ -19,7 +19,9 @@ const {
   GRIDTIDE_BENCH: bench = '',
   GRIDTIDE_WORK: work = '',
 } = process.env;
-const { values } = parseArgs({ options: { only: { type: 'string' }, points: { type: 'string', default: '500000' } } });
+const { values } = parseOptions({
+  options: { only: { type: 'string' }, points: { type: 'string', default: '500000' } },
+});
 const wanted = (name: string) => values.only === undefined || values.only.split(',').includes(name);
 
 const program = join(dist, 'main.js');

@@ -5,19 +5,19 @@
  * usage: scripts/bench value [--only PART,…] [--before COMMIT] FILE.csv.gz …
  */
 
-import { parseArgs } from 'node:util';
 import { days, formatCount, type Instant } from '../../src/domain/units.ts';
 import type { BacktestFaultName } from '../../src/simulation/backtest/backtest-faults.ts';
 import { getRowTime, SLOT, SLOTS_PER_DAY, TEACHING_DAYS } from '../../src/simulation/backtest/recorded-series.ts';
 import type { BacktestResult, JobRecord } from '../../src/simulation/backtest/run-backtest.ts';
 import { measurePlans, PLAN_SIZES } from './control/plan-times.ts';
+import { parseOptions } from './shared/parse-options.ts';
 import { createFaults, type Replay, type ReplayOptions, readRecord, replay, splice } from './value/replay.ts';
 import { runCommit, runVariant, VARIANTS } from './value/variants.ts';
 
 const PARTS = ['fresh', 'frozen', 'late', 'offline', 'shift', 'tariff', 'faults', 'cost', 'speed'] as const;
 const USAGE = `usage: scripts/bench value [--only PART,…] [--before COMMIT] FILE.csv.gz …   (recorded months: time,moer,f1,…,f36)
 parts: ${PARTS.join(', ')}`;
-const { values: flags, positionals: files } = parseArgs({
+const { values: flags, positionals: files } = parseOptions({
   allowPositionals: true,
   options: { only: { type: 'string' }, before: { type: 'string' } },
 });

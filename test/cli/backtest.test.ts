@@ -57,6 +57,19 @@ describe('gridtide backtest', () => {
     expect(out).toContain('immediate: computed from the series, without decisions');
     expect(out).toMatch(/hindsight: .*\n.* by leaving the plan 0\.0 kg\n/);
   });
+  it('says the rates in the unit of the house', async () => {
+    const config = join(folder, 'house.yaml');
+    await writeFile(
+      config,
+      `device: house
+place: {latitude: 52.5, longitude: 13.4, timezone: Europe/Berlin}
+service: {url: "http://127.0.0.1:1", usernameFile: u, passwordFile: p}
+loads: {car: {type: ev, goal: {need: 4h, by: "07:00", from: "20:00"}, output: {kind: dry-run}}}
+`,
+    );
+    const { out } = await replay(file, '--config', config, '--units', 'lbs_co2_per_mwh', '--policy', 'immediate');
+    expect(out).toContain('272 g/kWh on average, 136 to 408, without forecasts');
+  });
   it('--seed replays the grid of the reference service, the same each time', async () => {
     const words = [
       '--from',

@@ -510,7 +510,7 @@ describeWithMosquitto('gridtide test of a device that says nothing', () => {
 
   //  fail-safe  told                          the end
   const rows = [
-    ['off', ['on', 'on', 'off', 'off'], /it did not confirm the final "off" either: switch it off by hand$/],
+    ['off', ['on', 'on', 'off', 'off'], /it reports nothing after the final "off" either; switch it off by hand$/],
     ['on', ['on', 'on'], /check its power, its network and the topics$/],
   ] as const;
   it.each(rows)(

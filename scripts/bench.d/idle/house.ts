@@ -5,9 +5,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { parseArgs } from 'node:util';
 import { connectAsync } from 'mqtt';
 import { freePort } from '../../../test/doubles/free-port.ts';
+import { parseOptions } from '../shared/parse-options.ts';
 
 const DIST = process.env.GRIDTIDE_DIST ?? 'dist';
 export const WORK = process.env.GRIDTIDE_WORK ?? '/tmp';
@@ -123,7 +123,7 @@ async function installProgram(program: string, flags: readonly string[]): Promis
  * red.js of a node-red beside them; and the other arguments.
  */
 export async function parseNodes(args: readonly string[]) {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = parseOptions({
     args: [...args],
     allowPositionals: true,
     options: { node: { type: 'string', multiple: true }, flags: { type: 'string' }, 'node-red': { type: 'string' } },

@@ -142,7 +142,7 @@ async function restoreLevel(
     if (!isOutputFailure(failure)) return;
     // Further attempts are pointless: the device has been silent twice.
     if (wasSilent && (await isSilentFailure(output, failure)))
-      throw new JobError(`${before}it did not confirm the final "${left}" either: switch it off by hand`);
+      throw new JobError(`${before}it reports nothing after the final "${left}" either; switch it off by hand`);
     detail = failure.detail;
     await waitAbortable({ clock, wait: RESTORE_INTERVAL, name: 'restore' });
   }

@@ -1,5 +1,6 @@
 /** Prints the results of a backtest: table, bars, explanations and CSV. */
 
+import { convertRate, formatRate, type RateUnit } from '../../domain/rate-units.ts';
 import { formatMoney } from '../../domain/tariff.ts';
 import { formatCount, formatFixed, formatInstant } from '../../domain/units.ts';
 import type { Basis } from '../../signal/signal-view.ts';
@@ -17,6 +18,8 @@ export interface BacktestReport {
   readonly results: readonly BacktestResult[];
   readonly faults: readonly string[];
   readonly byMonth: boolean;
+  /** For people; the JSON names pounds. */
+  readonly unit: RateUnit;
 }
 
 /** Explains the columns and bars, once, below everything. */
@@ -113,9 +116,12 @@ function formatBill(bill: BacktestResult['bill']): readonly string[] {
   return [`    bill ${formatMoney(paid, currency)}, ${above}; ${rest}`];
 }
 
-function formatSeriesHead({ points, from, to, lbsPerMwh, forecasts }: BacktestReport['series']): string {
+function formatSeriesHead(
+  { points, from, to, lbsPerMwh, forecasts }: BacktestReport['series'],
+  unit: RateUnit,
+): string {
   const { least, mean, most } = lbsPerMwh;
-  const rates = `${formatFixed(mean, 0)} lb/MWh on average, ${formatFixed(least, 0)} to ${formatFixed(most, 0)}`;
+  const rates = `${formatRate(mean, unit)} on average, ${formatFixed(convertRate(least, unit), 0)} to ${formatFixed(convertRate(most, unit), 0)}`;
   return `${formatCount(points, 'slot')} of 5 minutes from ${from} to ${to}: ${rates}, ${forecasts ? 'with' : 'without'} forecasts`;
 }
 
@@ -134,7 +140,7 @@ const formatMonths = (results: readonly BacktestResult[]) =>
     (i) => i > 1,
   );
 
-export function formatBacktest({ series, results, faults, byMonth }: BacktestReport, columns: number): string {
+export function formatBacktest({ series, results, faults, byMonth, unit }: BacktestReport, columns: number): string {
   const loads = [...new Set(results.map(({ load }) => load))];
   const parts = loads.flatMap((load) => {
     const resultsOfLoad = results.filter((result) => result.load === load);
@@ -149,7 +155,7 @@ export function formatBacktest({ series, results, faults, byMonth }: BacktestRep
     ];
   });
   const faultLines = faults.length === 0 ? [] : [`faults: ${faults.join('; ')}`];
-  return `${[formatSeriesHead(series), ...faultLines, ...parts, '', ...LEGEND].join('\n')}\n`;
+  return `${[formatSeriesHead(series, unit), ...faultLines, ...parts, '', ...LEGEND].join('\n')}\n`;
 }
 
 const BASES: readonly Basis[] = [

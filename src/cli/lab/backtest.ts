@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import type { TariffConfig } from '../../config/tariff-type.ts';
 import { formatDuration } from '../../domain/duration-text.ts';
 import type { LoadConfig, Objective } from '../../domain/load-types.ts';
+import type { RateUnit } from '../../domain/rate-units.ts';
 import {
   addDuration,
   type Duration,
@@ -13,6 +14,7 @@ import {
   type Kilowatt,
   subtractDuration,
 } from '../../domain/units.ts';
+import { getRateUnit } from '../../mqtt/payloads.ts';
 import { findRecordedSpan } from '../../reference/world/recorded-signal.ts';
 import {
   backtestFaultNames,
@@ -95,6 +97,7 @@ export const spec = {
   notes: [
     'The first 9 days of the history only train the profile; only jobs wholly inside the rest count.',
     ...backtestFaultNames.map((name) => `fault ${name}: ${describeBacktestFault(name)}`),
+    'It takes longer with each day, load and policy, and with the tariff of a configuration; --policy and --load name fewer.',
     'The exit code is 1 when a limit of a load was broken.',
     'example: gridtide backtest --seed 7 --from 2026-03-01 --to 2026-04-01',
     'example: gridtide backtest --series 2020-03.csv.gz --load heat-pump --policy plan-rolling,hindsight',
@@ -137,7 +140,10 @@ export async function run(args: Arguments<Row>, terminal: Terminal): Promise<num
   else if (args.flag('csv')) terminal.out(formatCsv(CSV_COLUMNS, results));
   else
     terminal.out(
-      formatBacktest({ series, results, faults: listFaults(request), byMonth: request.byMonth }, terminal.columns),
+      formatBacktest(
+        { series, results, faults: listFaults(request), byMonth: request.byMonth, unit: request.unit },
+        terminal.columns,
+      ),
     );
   return results.some(({ violations }) => violations > 0) ? 1 : 0;
 }
@@ -185,6 +191,8 @@ interface BacktestRequest {
   readonly baseline: Baseline;
   readonly byMonth: boolean;
   readonly jobsFile: string | undefined;
+  /** Of the house; without a configuration pounds, in which the JSON has it too. */
+  readonly unit: RateUnit;
 }
 
 async function parseBacktestFlags(args: Arguments<Row>): Promise<BacktestRequest> {
@@ -215,6 +223,7 @@ async function parseBacktestFlags(args: Arguments<Row>): Promise<BacktestRequest
     baseline: parseListFlag(args, 'baseline', baselines)?.[0] ?? 'immediate',
     byMonth: args.text('by') !== undefined,
     jobsFile: args.text('jobs'),
+    unit: config === undefined ? 'lb/MWh' : getRateUnit(config),
   };
 }
 
