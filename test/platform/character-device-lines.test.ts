@@ -1,6 +1,6 @@
 /** Lines of every implementation keep one contract; the holder of the character device keeps lines and safe levels beyond its client. */
 
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -312,6 +312,25 @@ describe.skipIf(program === undefined)('the client of the holder', () => {
       expect(again).not.toBe(ended);
     },
   );
+
+  it('tries to start it until it succeeds', async () => {
+    const [path, tried] = [join(board.directory, 'program'), join(board.directory, 'tried')];
+    writeFileSync(path, `#!/bin/sh\n: > '${tried}'\nexit 1\n`, { mode: 0o755 });
+    await createLines();
+    const { open, failsafe } = createClient(path);
+    await failsafe.save([{ line: 17, high: false }]);
+    const levels = createAwaitableList<boolean>();
+    expectLine(await open(17, { initiallyHigh: true, onLevel: levels.add }));
+    const [ended = 0] = processes;
+    process.kill(ended, 'SIGTERM');
+    processes.clear();
+    await expect.poll(() => existsSync(tried)).toBe(true);
+    rmSync(path);
+    symlinkSync(program ?? '', path);
+    await levels.whenCount(1);
+    expect(levels.all).toEqual([false]);
+    await connect(); // names the process to end
+  });
 
   it('says what to do where it cannot be started, and looks for it again at the next attempt', async () => {
     const { open } = createClient('/none');
