@@ -88,7 +88,8 @@ export interface Auditor {
   loadChanged(load: string, running: boolean, cause: ChangeCause): void;
   disturbLoad(load: string): void;
   lifeBegan(): void;
-  lifeEnded(kind: 'kill' | 'power-cut' | 'stop'): void;
+  /** `unsavedSince`: nothing of what it has done since then could be saved, and it did not end in order. */
+  lifeEnded(kind: 'kill' | 'power-cut' | 'stop', unsavedSince?: number): void;
   clockDisturbed(): void;
   commandSent(load: string): void;
   pressed(load: string): void;
@@ -356,8 +357,10 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       isAlive = true;
       counters.start();
     },
-    lifeEnded(kind) {
+    lifeEnded(kind, unsavedSince = Number.POSITIVE_INFINITY) {
       splitPieces();
+      // No later life can know of these.
+      for (const watch of watches.values()) watch.starts = watch.starts.filter((at) => at < unsavedSince);
       isAlive = false;
       health = undefined;
       if (kind !== 'power-cut') return;

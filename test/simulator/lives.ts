@@ -114,6 +114,12 @@ export function startLifeAfter(house: House, away: number): void {
   house.clock.runAt(house.clock.now() + away, () => startLife(house));
 }
 
+/** Since when nothing that the agent does can be saved. */
+function findUnsavedSince({ files: { trouble }, scenario }: House): number | undefined {
+  const isRefused = trouble?.below === undefined || (trouble.below === '/state' && !scenario.hasScratch);
+  return isRefused ? trouble?.since : undefined;
+}
+
 export function endLife(house: House, kind: 'kill' | 'power-cut' | 'stop'): void {
   const { life, history, broker, files, auditor } = house;
   if (life === undefined) return;
@@ -124,7 +130,7 @@ export function endLife(house: House, kind: 'kill' | 'power-cut' | 'stop'): void
   house.endedLife = life;
   broker.abandonDead();
   files.orphanUnfinished(process.pid);
-  auditor.lifeEnded(kind);
+  auditor.lifeEnded(kind, kind === 'kill' ? findUnsavedSince(house) : undefined);
 }
 
 /** Stops the process of the present life for a while; the broker gives up a link of which it has heard nothing for long enough. */

@@ -74,7 +74,7 @@ interface NameChange {
 
 export interface ModelFiles {
   /** From now on writing fails so below this directory, or everywhere, or works again. */
-  trouble: { readonly kind: DiskTrouble; readonly below?: string } | undefined;
+  trouble: { readonly kind: DiskTrouble; readonly since: number; readonly below?: string } | undefined;
   bytesWritten: number;
   readonly names: ReadonlyMap<string, Inode>;
   isDirectory(path: string): boolean;

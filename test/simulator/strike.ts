@@ -156,7 +156,7 @@ const strikes: Strikes = {
   },
   disk(house, { trouble, of, for: length }) {
     const { files } = house;
-    files.trouble = { kind: trouble, ...(of && { below: `/${of}` }) };
+    files.trouble = { kind: trouble, since: house.clock.now(), ...(of && { below: `/${of}` }) };
     const end = () => {
       files.trouble = undefined;
     };
