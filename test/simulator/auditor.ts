@@ -88,7 +88,7 @@ export interface Auditor {
   loadChanged(load: string, running: boolean, cause: ChangeCause): void;
   disturbLoad(load: string): void;
   lifeBegan(): void;
-  /** `unsavedSince`: nothing of what it has done since then could be saved, and it did not end in order. */
+  /** `unsavedSince`: nothing of what it has done since then could be saved. */
   lifeEnded(kind: 'kill' | 'power-cut' | 'stop', unsavedSince?: number): void;
   clockDisturbed(): void;
   commandSent(load: string): void;

@@ -130,7 +130,7 @@ export function endLife(house: House, kind: 'kill' | 'power-cut' | 'stop'): void
   house.endedLife = life;
   broker.abandonDead();
   files.orphanUnfinished(process.pid);
-  auditor.lifeEnded(kind, kind === 'kill' ? findUnsavedSince(house) : undefined);
+  auditor.lifeEnded(kind, findUnsavedSince(house));
 }
 
 /** Stops the process of the present life for a while; the broker gives up a link of which it has heard nothing for long enough. */
