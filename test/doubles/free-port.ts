@@ -1,12 +1,18 @@
 /** A port of loopback that nothing listens on. */
 
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
+/** Below those that Linux gives to whoever asks for any (from 32,768 on): such a one may be taken before its user listens on it. */
+const [FROM, TO] = [15_000, 32_768];
+
 export async function freePort(): Promise<number> {
+  const port = randomInt(FROM, TO);
   const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
+  const isFree = await new Promise<boolean>((resolve) =>
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)),
+  );
+  if (!isFree) return freePort();
   await new Promise<void>((closed) => server.close(() => closed()));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
+  return port;
 }
