@@ -60,7 +60,7 @@ interface DocumentWriter {
   writing?: Promise<boolean>;
 }
 
-/** `onDiskResult` gets the error of each access to the disk, or undefined when it succeeded. */
+/** `onDiskResult` gets the error of each access to the disk, or undefined when it succeeded and neither appending nor overwriting fails. */
 export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskError | undefined) => void): DocumentStore {
   const writers = new Map<string, DocumentWriter>();
   const appendedFiles = new Set<string>();
@@ -94,7 +94,7 @@ export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskErro
       const generation = (writer.generation ?? 0) + 1;
       const file = `${name}.${GENERATION_SLOTS[generation % 2]}`;
       // The other slot holds the generation before until this one is durable.
-      isDurable = await guard(() => disk.overwrite(file, sealDocument(generation, content)));
+      isDurable = await guard('overwrite', () => disk.overwrite(file, sealDocument(generation, content)));
       if (isDurable) writer.generation = generation;
     }
     delete writer.writing;
@@ -112,7 +112,7 @@ export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskErro
     },
     append(name, bytes) {
       const content = appendedFiles.has(name) ? bytes : new Uint8Array([...NEW_LINE, ...bytes]);
-      return guard(async () => {
+      return guard('append', async () => {
         await disk.append(name, content, { sync: true });
         appendedFiles.add(name);
       });
@@ -120,20 +120,26 @@ export function createDocumentStore(disk: Disk, onDiskResult: (failure: DiskErro
   };
 }
 
-/** Runs work on a disk: true when it worked, false when the disk refused. */
-const guardDisk =
-  (onDiskResult: (failure: DiskError | undefined) => void) =>
-  async (work: () => Promise<void>): Promise<boolean> => {
+/**
+ * Runs work on a disk: true when it worked, false when the disk refused. A full disk still takes what overwrites a file in place: that ends
+ * no trouble of what is appended.
+ */
+function guardDisk(onDiskResult: (failure: DiskError | undefined) => void) {
+  const refused = new Set<'append' | 'overwrite'>();
+  return async (kind: 'append' | 'overwrite', work: () => Promise<void>): Promise<boolean> => {
     try {
       await work();
-      onDiskResult(undefined);
+      refused.delete(kind);
+      if (refused.size === 0) onDiskResult(undefined);
       return true;
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
+      refused.add(kind);
       onDiskResult(error);
       return false;
     }
   };
+}
 
 async function readSlot(disk: Disk, file: string, onDiskError: (failure: DiskError) => void) {
   try {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createDocumentStore } from '../../src/agent/document-store.ts';
-import type { DiskError } from '../../src/domain/ports.ts';
+import { DiskError } from '../../src/domain/ports.ts';
 import { createMemoryDisk } from '../../src/simulation/memory-disk.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -19,6 +19,21 @@ it('what is appended begins a line of its own, whatever a power cut left before 
   const life = store();
   for (const line of ['one\n', 'two\n']) expect(await life.append('ledger', bytes(line))).toBe(true);
   expect(text(await disk.read('ledger'))).toBe('{"torn\none\ntwo\n');
+});
+
+it('the trouble of a full disk ends with the first addition that it takes, not with an overwrite in place', async () => {
+  const { disk, said, store } = setUp();
+  const full = new DiskError({ kind: 'full', detail: 'no space is left' });
+  let isFull = true;
+  const append: typeof disk.append = (...addition) => (isFull ? Promise.reject(full) : disk.append(...addition));
+  const life = createDocumentStore({ ...disk, append }, (failure) => said.push(failure));
+  expect(await life.append('ledger', bytes('one\n'))).toBe(false);
+  expect(await life.save('control', bytes('one'))).toBe(true);
+  isFull = false;
+  expect(await life.append('ledger', bytes('two\n'))).toBe(true);
+  expect(await life.save('control', bytes('two'))).toBe(true);
+  expect(said).toEqual([full, undefined, undefined]);
+  expect(text((await store().load('control'))?.bytes)).toBe('two');
 });
 
 describe('documents in two generations', () => {
