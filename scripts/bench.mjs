@@ -1,6 +1,7 @@
-/** Builds the program and one bench into a directory of their own, so that several may run side by side, runs it and removes both. */
+/** Builds the program and one bench into a directory of their own, so that several may run side by side, runs it and removes what they left. */
 
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -10,11 +11,14 @@ import { ESM_PROGRAM } from './esm-program.mjs';
 
 const [name, ...args] = process.argv.slice(2);
 const root = resolve(import.meta.dirname, '..');
-const work = await mkdtemp(join(tmpdir(), `gridtide-bench-${name}-`));
+const makeDirectory = (under) => mkdtemp(join(under, `gridtide-bench-${name}-`));
+const work = await makeDirectory(tmpdir());
+// In memory, as systemd's /run is.
+const runtime = await makeDirectory(existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
 try {
   process.exitCode = await run();
 } finally {
-  await rm(work, { recursive: true, force: true });
+  for (const directory of [work, runtime]) await rm(directory, { recursive: true, force: true });
 }
 
 async function run() {
@@ -44,6 +48,7 @@ async function run() {
       GRIDTIDE_DIST: join(work, 'dist'),
       GRIDTIDE_BENCH: join(work, 'bench'),
       GRIDTIDE_WORK: work,
+      GRIDTIDE_RUNTIME: runtime,
     },
   });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));

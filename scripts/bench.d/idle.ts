@@ -45,7 +45,7 @@ interface IdleCost {
 
 async function startIdle(node: BenchedNode, service: string, broker: string) {
   const config = await house(`idle-${node.name.replaceAll('.', '-')}`, { service, broker });
-  const agent = node.agent('run', '--config', config);
+  const agent = node.agent(config);
   const bare = node.bare('-e', 'setInterval(() => {}, 60_000)');
   await agent.line(/region \w+ \(/);
   return { node, agent, bare };
@@ -125,7 +125,7 @@ async function dayCost(firstNode: BenchedNode) {
   const wire = await meter(service.url);
   const card = await cardOf();
   const file = await house('day', { service: wire.url, ...(card === undefined ? {} : { state: card.directory }) });
-  const agent = firstNode.agent('run', '--config', file, ...fast);
+  const agent = firstNode.agent(file, ...fast);
   await agent.line(/region \w+ \(/);
   // The first day brings the map; the second is a day like any other.
   const day = () => sleep(86_400_000 / SPEED);

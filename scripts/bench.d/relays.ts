@@ -32,7 +32,7 @@ const service = await startService();
 const boards: { remove(): void }[] = [];
 const start = async (name: string, hasRelays: boolean): Promise<Child> => {
   boards.push(createFakeBoard(fake));
-  const agent = node.agent('run', '--config', await house(name, { service: service.url, hasRelays }));
+  const agent = node.agent(await house(name, { service: service.url, hasRelays }));
   await agent.line(/region \w+ \(/);
   return agent;
 };

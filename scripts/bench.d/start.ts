@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import {
   type BenchedNode,
   type Child,
+  findRuntimeDirectory,
   house,
   judge,
   median,
@@ -46,11 +47,12 @@ async function measureRound(node: BenchedNode): Promise<Round> {
   const bare = node.bare('-e', 'console.log("here"); setInterval(() => {}, 60_000)');
   const bareCpu = await cpuAt(bare, /here/);
   await bare.end();
-  await rm(join(dirname(config), 'state'), { recursive: true, force: true });
-  const fresh = node.agent('run', '--config', config);
+  for (const left of [join(dirname(config), 'state'), findRuntimeDirectory(config)])
+    await rm(left, { recursive: true, force: true });
+  const fresh = node.agent(config);
   const cold = await cpuAt(fresh, BY_SIGNAL);
   await fresh.end();
-  const agent = node.agent('run', '--config', config);
+  const agent = node.agent(config);
   const first = await cpuAt(agent, FIRST);
   const warm = await cpuAt(agent, BY_SIGNAL);
   await agent.end();
@@ -58,7 +60,7 @@ async function measureRound(node: BenchedNode): Promise<Round> {
 }
 
 async function tellCodeCache(node: BenchedNode): Promise<void> {
-  const agent = node.agent('run', '--config', talkative);
+  const agent = node.agent(talkative);
   await agent.line(FIRST);
   const line = agent.lines.find((one) => CODE_CACHE.test(one));
   console.log(`${node.name}: ${line === undefined ? 'there is no code cache' : JSON.parse(line).msg}`);

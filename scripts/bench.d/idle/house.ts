@@ -1,16 +1,19 @@
 /** A house for the benches: the reference service, mosquitto and the built agent, each a process of its own on loopback. Measures what a process costs. */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { connectAsync } from 'mqtt';
 import { freePort } from '../../../test/doubles/free-port.ts';
 import { parseOptions } from '../shared/parse-options.ts';
 
 const DIST = process.env.GRIDTIDE_DIST ?? 'dist';
-export const WORK = process.env.GRIDTIDE_WORK ?? '/tmp';
+export const WORK = process.env.GRIDTIDE_WORK ?? tmpdir();
+/** In memory. */
+const RUNTIME = process.env.GRIDTIDE_RUNTIME ?? tmpdir();
 const MOSQUITTO = '/usr/sbin/mosquitto';
 const WAIT_MS = 60_000;
 const PASSWORD = 'clean-grid-1';
@@ -30,8 +33,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(1);
   });
 
-export function start(program: string, args: readonly string[]): Child {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+export function start(program: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): Child {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
   children.add(child);
   const lines: string[] = [];
   const looks = new Set<(line: string) => void>();
@@ -88,8 +91,8 @@ export interface BenchedNode {
   readonly bare: (...args: readonly string[]) => Child;
   /** Where the program is. */
   readonly dist: string;
-  /** The agent as an installation runs it: the flags of the unit, and a code cache made with them. */
-  readonly agent: (...args: readonly string[]) => Child;
+  /** The agent of a house as its unit runs it: the flags of V8, a code cache made with them, and a runtime directory that outlives a start. */
+  readonly agent: (config: string, ...args: readonly string[]) => Child;
 }
 
 /** `v20.20.2`; ends the bench in one sentence where the program is no Node. */
@@ -103,6 +106,9 @@ function readNodeVersion(program: string): string {
   process.exit(2);
 }
 
+/** What the unit calls `RuntimeDirectory=` for the agent of a configuration. */
+export const findRuntimeDirectory = (config: string) => join(RUNTIME, basename(dirname(config)));
+
 /** A copy of the program for one Node, with the code cache that an installation makes. */
 async function installProgram(program: string, flags: readonly string[]): Promise<BenchedNode> {
   const name = readNodeVersion(program);
@@ -114,7 +120,14 @@ async function installProgram(program: string, flags: readonly string[]): Promis
     name,
     dist,
     bare: (...args) => start(program, args),
-    agent: (...args) => start(program, [...flags, join(dist, 'main.js'), ...args]),
+    agent: (config, ...args) => {
+      const directory = findRuntimeDirectory(config);
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      return start(program, [...flags, join(dist, 'main.js'), 'run', '--config', config, ...args], {
+        ...process.env,
+        RUNTIME_DIRECTORY: directory,
+      });
+    },
   };
 }
 
