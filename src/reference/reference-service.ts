@@ -75,11 +75,10 @@ export interface ReferenceOptions {
 export interface ReferenceService {
   /**
    * Port 0 or none: any free one. Rejects where the host is off loopback without TLS, where host or port cannot be opened, and where the
-   * service listens already. Wait for it before the next call: one that is opened while another is under way decides for both, and one that
-   * `close` overtakes never settles.
+   * service listens already or is about to.
    */
   listen(at?: { readonly host?: string; readonly port?: number }): Promise<{ readonly url: string }>;
-  /** Ends listening and every connection; may be called twice. */
+  /** Ends listening, also one that is about to begin, and every connection; may be called twice. */
   close(): Promise<void>;
   counts(): Counts;
   /** Answers without a connection; faults of the wire strike nothing here. */
@@ -237,22 +236,33 @@ export async function createReferenceService(options: ReferenceOptions): Promise
   // Whatever else a client expects, it reads an answer like the others'.
   server.on('checkExpectation', listener);
   server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => watchReader(socket));
+  async function openPort(host: string, port: number) {
+    if (options.tls === undefined && !isLoopback(host))
+      throw new Error(`${host} is not loopback: a certificate and a key are needed there`);
+    server.listen(port, host);
+    await once(server, 'listening');
+    const at = server.address() as AddressInfo;
+    // A certificate is for the name.
+    const name = options.tls !== undefined && isIP(host) === 0 ? host : at.address;
+    const url = formatOrigin(options.tls !== undefined, name, at.port);
+    origin = /^(0\.0\.0\.0|::)$/.test(at.address) ? undefined : url;
+    return { url };
+  }
+  let opening: Promise<unknown> | undefined;
   return {
     async listen({ host = '127.0.0.1', port = 0 } = {}) {
-      if (options.tls === undefined && !isLoopback(host))
-        throw new Error(`${host} is not loopback: a certificate and a key are needed there`);
-      server.listen(port, host);
-      await once(server, 'listening');
-      const at = server.address() as AddressInfo;
-      // A certificate is for the name.
-      const name = options.tls !== undefined && isIP(host) === 0 ? host : at.address;
-      const url = formatOrigin(options.tls !== undefined, name, at.port);
-      origin = /^(0\.0\.0\.0|::)$/.test(at.address) ? undefined : url;
-      return { url };
+      if (opening !== undefined || server.listening) throw new Error('the service listens already');
+      const opened = openPort(host, port);
+      opening = opened.catch(() => {});
+      await opening;
+      opening = undefined;
+      return opened;
     },
-    close() {
-      return new Promise((resolve) => {
-        server.close(() => resolve());
+    async close() {
+      // Node forgets a `listen` that is closed before it listens: its promise would never settle.
+      await opening;
+      await new Promise((resolve) => {
+        server.close(resolve);
         server.closeAllConnections();
       });
     },

@@ -185,3 +185,23 @@ it('a service that cannot listen says so each time, and listens when it can', as
   process.off('warning', onWarning);
   expect(warnings.map(String)).toEqual([]);
 });
+
+it('a service asked to listen twice at once listens where it was asked first', async () => {
+  const other = await createReferenceService({ seed: 1, clock: () => NOW });
+  const first = other.listen();
+  await expect(other.listen()).rejects.toThrow('the service listens already');
+  const { url } = await first;
+  expect((await fetch(url)).status).toBe(404);
+  await other.close();
+});
+
+it('a close that overtakes a listen ends what it opened, and the service can listen again', async () => {
+  const other = await createReferenceService({ seed: 1, clock: () => NOW });
+  const early = other.listen();
+  await other.close();
+  const { url } = await early;
+  await expect(fetch(url)).rejects.toThrow();
+  const again = await other.listen();
+  expect((await fetch(again.url)).status).toBe(404);
+  await other.close();
+});
