@@ -1,12 +1,11 @@
 /** Sends each output the newest level requested of it, one call at a time. */
 
-import { isRunning } from '../domain/levels.ts';
 import type { Level, LoadCurrent } from '../domain/load-types.ts';
 import { isOutputFailure, type Output, type OutputFailure } from '../outputs/output.ts';
 
 export interface ActuatorsParts {
   readonly outputs: ReadonlyMap<string, Output>;
-  /** A level at which a load runs waits for it: after a start of which nothing is saved the next life would start the load again too soon. */
+  /** Each level waits for it: a kill leaves the load to the fail-safe program, and a life that does not know of the last switching would undo that too soon. */
   readonly onceSaved: () => Promise<unknown>;
   /** The output took the level. */
   readonly onApplied: (load: string, level: Level) => void;
@@ -59,7 +58,7 @@ export function createActuators({ outputs, onceSaved, onApplied, onFailed }: Act
       if (actuator === undefined) return;
       const request = { level, current };
       actuator.newest = request;
-      if (isRunning(level)) await onceSaved();
+      await onceSaved();
       if (actuator.newest !== request) return;
       actuator.pending = request;
       actuator.busy ??= applyPending(load, actuator);

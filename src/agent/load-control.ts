@@ -33,8 +33,8 @@ export interface LoadControl extends MonitorHandlers {
 /** Of a stop: for the switching that is under way, for the levels that loads are left at, and for devices to be given back. */
 const STOP_STEP_LIMIT = seconds(1);
 const STOP_LEVEL_LIMIT = milliseconds(1_500);
-/** Of a start: for a disk that writes its state. */
-const START_SAVE_LIMIT = seconds(5);
+/** Of a switching: for a disk that writes its state. */
+const SAVE_LIMIT = seconds(5);
 
 export function createLoadControl(context: AgentContext, parts: LoadControlParts): LoadControl {
   const { config, world, clock, log } = context;
@@ -49,7 +49,7 @@ export function createLoadControl(context: AgentContext, parts: LoadControlParts
   const controlLoop = createControlLoop<ControlState>({
     ...{ site, step, clock, beforeTick, outputs: outputs.byLoad },
     onStep: recorder.recordStep,
-    onceSaved: () => limit(START_SAVE_LIMIT, persistence.isControlKept(), 'start'),
+    onceSaved: () => limit(SAVE_LIMIT, persistence.isControlKept(), 'switching'),
     onOutputFault: outputs.reportFault,
   });
 
