@@ -273,7 +273,9 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       if (watch.level !== level) [watch.level, watch.levelAt] = [level, now()];
       const isDevice = watch.config.output.kind === 'mqtt';
       const patience = isDevice ? 15 * MINUTE : MINUTE;
-      const quietSince = Math.max(watch.levelAt, watch.disturbedAt, isDevice ? brokerTroubledAt : 0);
+      // The agent may have decided otherwise between two checks: a load without a minimum time runs for seconds.
+      const switchedAt = watch.changedBy === 'agent' ? watch.changedAt : 0;
+      const quietSince = Math.max(watch.levelAt, switchedAt, watch.disturbedAt, isDevice ? brokerTroubledAt : 0);
       if (now() - quietSince < patience || isRunning(level) === watch.isRunning) continue;
       fail('obedience', `${load} is decided ${level} and ${watch.isRunning ? 'runs' : 'does not run'}`);
     }

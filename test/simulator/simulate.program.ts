@@ -139,8 +139,8 @@ async function measureMemory(days: number): Promise<number> {
     collect();
     samples.push({ day, heap: process.memoryUsage().heapUsed });
   };
-  const { violations } = await liveScenario(quiet, { onLine, onDay });
-  for (const { invariant, text } of violations) print(`${invariant}: ${text}`);
+  const { violations, tail } = await liveScenario(quiet, { onLine, onDay });
+  for (const { invariant, text } of violations) print(formatScenarioDay(`${invariant}: ${text}`, quiet, tail));
   for (const { day, heap } of samples) print(`day ${day}: ${(heap / 1e6).toFixed(2)} MB of live heap`);
   const [first, last] = [samples.find(({ day }) => day >= WEEK), samples.at(-1)];
   if (first === undefined || last === undefined || last === first) throw new Error('--memory needs at least 15 days');
