@@ -4,7 +4,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Longest first, so that no core is idle at the end; the rest in vitest's own order. */
 const LONGEST = [
-  'rig/installed',
   'rig/relays',
   'simulation/run-backtest',
   'simulator/simulator',
@@ -25,8 +24,11 @@ const LONGEST = [
  * which saves the start and the modules of each: half a second of processor time a file. By hand each file has a process of its own.
  */
 const SHARING = '{config,contract,control,days,domain,ledger,mqtt,outputs,reference,region,service,signal,tariff}';
-const isSharing = process.env.GRIDTIDE_SHARE_PROCESSES === '1';
-const sharedFiles = isSharing ? [`test/${SHARING}/**/*.test.ts`] : [];
+const isCheck = process.env.GRIDTIDE_CHECK === '1';
+const sharedFiles = isCheck ? [`test/${SHARING}/**/*.test.ts`] : [];
+
+/** Minutes of an emulated machine that boots under systemd: `scripts/nightly machine` and `starts` run them. */
+const nightlyFiles = isCheck ? ['test/rig/installed.test.ts'] : [];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
@@ -42,14 +44,17 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     projects: [
-      { extends: true, test: { name: 'all', include: ['test/**/*.test.ts'], exclude: sharedFiles } },
+      {
+        extends: true,
+        test: { name: 'all', include: ['test/**/*.test.ts'], exclude: [...sharedFiles, ...nightlyFiles] },
+      },
       { extends: true, test: { name: 'shared', include: sharedFiles, isolate: false } },
       // The contract and the commands again, with the service as deployments are seen to answer.
       {
         extends: true,
         test: {
           name: 'published',
-          isolate: !isSharing,
+          isolate: !isCheck,
           include: ['test/contract/{plain,client}-*.test.ts', 'test/cli/service-commands.test.ts'],
           env: { GRIDTIDE_PROFILE: 'published' },
         },
