@@ -87,7 +87,8 @@ export interface Auditor {
   crashed(error: unknown): void;
   loadChanged(load: string, running: boolean, cause: ChangeCause): void;
   disturbLoad(load: string): void;
-  lifeBegan(): void;
+  /** `hasBootId`: whether it can tell a restart within the boot. */
+  lifeBegan(hasBootId: boolean): void;
   /** `unsavedSince`: nothing of what it has done since then could be saved. */
   lifeEnded(kind: 'kill' | 'power-cut' | 'stop', unsavedSince?: number): void;
   clockDisturbed(): void;
@@ -149,6 +150,9 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
   let powerCuts: number[] = [];
   let bootedAt = 0;
   let isAlive = false;
+  /** Since when nothing could be saved of what the life that ended last did, and of what the fail-safe program did after it. */
+  let unsavedSince = Number.POSITIVE_INFINITY;
+  const isUnsaved = () => !isAlive && now() >= unsavedSince;
   let promises: Promised[] = [];
   let switches = 0;
   let messages = 0;
@@ -272,10 +276,17 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       if (watch === undefined || watch.config.observeOnly) continue;
       if (watch.level !== level) [watch.level, watch.levelAt] = [level, now()];
       const isDevice = watch.config.output.kind === 'mqtt';
+      // An output that does not confirm is tried again each five minutes at most.
       const patience = isDevice ? 15 * MINUTE : MINUTE;
+      const lineTroubledAt = isDevice ? 0 : watch.disturbedAt + 5 * MINUTE;
       // The agent may have decided otherwise between two checks: a load without a minimum time runs for seconds.
       const switchedAt = watch.changedBy === 'agent' ? watch.changedAt : 0;
-      const quietSince = Math.max(watch.levelAt, switchedAt, watch.disturbedAt, isDevice ? brokerTroubledAt : 0);
+      const quietSince = Math.max(
+        watch.levelAt,
+        switchedAt,
+        watch.disturbedAt,
+        isDevice ? brokerTroubledAt : lineTroubledAt,
+      );
       if (now() - quietSince < patience || isRunning(level) === watch.isRunning) continue;
       fail('obedience', `${load} is decided ${level} and ${watch.isRunning ? 'runs' : 'does not run'}`);
     }
@@ -347,22 +358,29 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       // A command repeated undoes what device or broker did between, which the agent may never have been told.
       const isUndone = cause === 'agent' && watch.isRepeated && watch.config.output.kind === 'mqtt';
       const changedBy = isUndone ? 'device' : cause;
-      Object.assign(watch, { isRunning: running, changedAt: now(), changedBy, isDisturbed: false });
+      Object.assign(watch, { isRunning: running, changedAt: now(), changedBy, isDisturbed: isUnsaved() });
       if (running && cause === 'agent') checkBudget();
     },
     disturbLoad(load) {
       const watch = watches.get(load);
       if (watch !== undefined) Object.assign(watch, { isDisturbed: true, disturbedAt: now() });
     },
-    lifeBegan() {
+    lifeBegan(hasBootId) {
       splitPieces();
+      // Without it the agent takes a device that does not report for one that was just powered.
+      if (!hasBootId)
+        for (const watch of watches.values()) if (watch.config.output.kind === 'mqtt') watch.changedBy = 'power';
       isAlive = true;
       counters.start();
     },
-    lifeEnded(kind, unsavedSince = Number.POSITIVE_INFINITY) {
+    lifeEnded(kind, notSavedSince = Number.POSITIVE_INFINITY) {
       splitPieces();
+      unsavedSince = notSavedSince;
       // No later life can know of these.
-      for (const watch of watches.values()) watch.starts = watch.starts.filter((at) => at < unsavedSince);
+      for (const watch of watches.values()) {
+        watch.starts = watch.starts.filter((at) => at < unsavedSince);
+        if (watch.changedAt >= unsavedSince) watch.isDisturbed = true;
+      }
       isAlive = false;
       health = undefined;
       if (kind !== 'power-cut') return;

@@ -100,7 +100,7 @@ export function startLife(house: House): void {
   house.life = life;
   history.count('lives');
   history.note(`life ${life.number} begins in boot ${machine.boots}`);
-  auditor.lifeBegan();
+  auditor.lifeBegan(house.scenario.hasBootId);
   clock.runAt(clock.now() + LONGEST_START, () => {
     if (life.isAlive && !life.isStopping && life.startedAt === undefined && life.wokenAt === 0)
       auditor.fail('start', `the agent has not started within ${LONGEST_START / 1_000} s`);

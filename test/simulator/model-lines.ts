@@ -19,7 +19,9 @@ export function createModelLines(onWrite: (line: number, isByAgent: boolean) => 
   const troubles = new Map<number, 'io' | 'stuck'>();
 
   const set = (line: number, high: boolean, isByAgent: boolean): void => {
-    if (levels.get(line) === high || troubles.get(line) === 'stuck') return;
+    // One that nobody has driven since the power came takes its first level.
+    const isStuck = troubles.get(line) === 'stuck' && levels.has(line);
+    if (levels.get(line) === high || isStuck) return;
     levels.set(line, high);
     onWrite(line, isByAgent);
   };
