@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { createLoadOutputs } from '../../src/agent/load-outputs.ts';
 import { createProblems } from '../../src/agent/problems.ts';
 import type { Http } from '../../src/domain/ports.ts';
+import { seconds } from '../../src/domain/units.ts';
 import { createSimulatedLines } from '../../src/simulation/simulated-lines.ts';
 import { buildMonitorConfig } from '../mqtt/monitor-fixture.ts';
 import { buildLoad, createOfflineParts } from '../outputs/output-fixture.ts';
@@ -120,4 +121,25 @@ it('loads called as parts of every object have the level of their line, or none'
   const { levels } = outputs.found();
   expect(Object.entries(levels)).toEqual(names.map((name) => [name, 'off']));
   for (const name of ['valueof', 'hasOwnProperty']) expect(levels[name]).toBeUndefined();
+});
+
+it('a button that cannot be read is a problem of its load, which is switched all the same, until it can', async () => {
+  const { clock, log } = createOfflineParts();
+  const problems = createProblems(clock, log, () => {});
+  const lines = createSimulatedLines();
+  const contact = await lines.watch(27, { pull: 'up', debounce: seconds(0), onLevel() {} });
+  const outputs = createLoadOutputs({
+    config: buildMonitorConfig('', {
+      loads: [buildLoad({ kind: 'relay', pin: 17, activeLow: false, button: { pin: 27, activeLow: true } })],
+    }),
+    ...{ clock, log, problems, pins: lines, broker: undefined },
+    ...HANDLERS,
+  });
+  await outputs.open();
+  expect(problems.list().map(({ subject }) => subject)).toEqual(['outputs:car:inputs']);
+  expect(await outputs.byLoad.get('car')?.apply('on')).toBeUndefined();
+  if ('close' in contact) await contact.close();
+  expect(await outputs.byLoad.get('car')?.apply('off')).toBeUndefined();
+  expect(problems.list()).toEqual([]);
+  await outputs.close();
 });
