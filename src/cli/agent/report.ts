@@ -195,7 +195,7 @@ function explainRates(rows: readonly Total[]): readonly string[] {
   return [...new Set(rows.map(({ load }) => load))].map((load) => {
     const rowsOfLoad = rows.filter((row) => row.load === load);
     const sum = (value: (row: Total) => number) => rowsOfLoad.reduce((total, row) => total + value(row), 0);
-    const priced = sum((row) => row.priced);
+    const [priced, restated] = [sum((row) => row.priced), sum((row) => row.restated)];
     const proof = explainProof(rowsOfLoad);
     if (priced === 0)
       return `${load}: ${proof}${rowsOfLoad.some(hasProof) ? '; no rate is known' : ''}, so there are no kilograms`;
@@ -206,10 +206,7 @@ function explainRates(rows: readonly Total[]): readonly string[] {
       `${load}: ${proof}; ${models.length === 0 ? 'model unknown' : `model ${models.join(', ')}`}`,
       `${part((row) => row.settledShare)} settled`,
       `${part((row) => row.imputedShare)} imputed`,
-      `restated by ${formatFixed(
-        sum((row) => row.restated),
-        2,
-      )} kg`,
+      `restated by ${formatFixed(restated, 2)} kg`,
       `instead: ${[...new Set(rowsOfLoad.flatMap((row) => row.baselines))].join(' and ')}`,
     ].join(', ');
   });
