@@ -68,6 +68,7 @@ const load = v.object({
   vehicle: v.optional(v.picklist(['away', 'connected', 'full'])),
   retryAt: optionalFinite,
   failedLevel: v.optional(level),
+  failedAt: optionalFinite,
   faultUntil: optionalFinite,
   pendingArm: v.optional(v.object({ need: optionalFinite, by: optionalFinite })),
   job,

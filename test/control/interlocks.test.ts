@@ -134,8 +134,11 @@ describe('an output that does not obey', () => {
 });
 
 /** Follows each command and goes on reporting `reported`: a command of this level is confirmed at once, any other fails after 20 s. */
-function playMisreportingDevice(reported: 'on' | 'off') {
-  const limits = { minOn: minutes(30), minOff: minutes(15), maxStartsPerHour: 2, maxStartsPerDay: 6 };
+function playMisreportingDevice(
+  reported: 'on' | 'off',
+  { minOn, minOff } = { minOn: minutes(30), minOff: minutes(15) },
+) {
+  const limits = { minOn, minOff, maxStartsPerHour: 2, maxStartsPerDay: 6 };
   const { name, ...load } = tankLoad({ ...limits, type: 'heat-pump', failSafe: reported });
   const bench = new ControlBench(buildSite({ ...load, name }), NOON);
   const switches: { readonly level: string; readonly at: number }[] = [];
@@ -169,18 +172,28 @@ function playMisreportingDevice(reported: 'on' | 'off') {
 }
 
 describe('a compressor whose device follows and reports one level for ever', () => {
-  it('"off": it is started no more often than its limits, with its pause before each', () => {
-    const switches = playMisreportingDevice('off');
-    const starts = switches.flatMap(({ level, at }) => (level === 'on' ? [at] : []));
-    expect(starts.length).toBeGreaterThan(2);
-    for (const span of [1, 24] as const)
-      for (const from of starts)
-        expect(starts.filter((at) => at >= from && at < from + hours(span)).length).toBeLessThanOrEqual(
-          span === 1 ? 2 : 6,
-        );
-    for (const [i, { level, at }] of switches.entries())
-      if (level === 'on' && i > 0) expect(at - (switches[i - 1]?.at ?? 0)).toBeGreaterThanOrEqual(minutes(15));
-  });
+  it.each([
+    ['off', undefined],
+    ['off', { minOn: minutes(0), minOff: minutes(0) }],
+    ['on', undefined],
+    // Put off each minute, and started again by the fail-safe level.
+    ['on', { minOn: minutes(0), minOff: minutes(0) }],
+  ] as const)(
+    '"%s", %j: it is started no more often than its limits, with its pause before each',
+    (reported, times) => {
+      const switches = playMisreportingDevice(reported, times);
+      const starts = switches.flatMap(({ level, at }) => (level === 'on' ? [at] : []));
+      expect(starts.length).toBeGreaterThan(2);
+      for (const span of [1, 24] as const)
+        for (const from of starts)
+          expect(starts.filter((at) => at >= from && at < from + hours(span)).length).toBeLessThanOrEqual(
+            span === 1 ? 2 : 6,
+          );
+      for (const [i, { level, at }] of switches.entries())
+        if (level === 'on' && i > 0)
+          expect(at - (switches[i - 1]?.at ?? 0)).toBeGreaterThanOrEqual(times?.minOff ?? minutes(15));
+    },
+  );
 
   it('"on": it is stopped at most once in its minimum time on', () => {
     const stops = playMisreportingDevice('on').flatMap(({ level, at }) => (level === 'off' ? [at] : []));

@@ -259,3 +259,18 @@ describe('power that two chargers share', () => {
     ]);
   });
 });
+
+// The fail-safe program had put it off, and the line answered with an error: the agent kept it on in its mind alone.
+it('a load whose output fails at a restart is told again, once the rest it may have begun has lasted', () => {
+  const before = buildCommandedBench();
+  before.send({ kind: 'confirmed', load: 'tank', level: 'on' });
+  before.runFor(minutes(70));
+  const { wall, uptime } = before.now;
+  const after = new ControlBench(before.site, wall, { saved: saved(before.state), restart: 'same-boot', uptime });
+  after.send({ kind: 'found', levels: {} });
+  after.send(clean);
+  expect(after.sendUnanswered({ kind: 'failed', load: 'tank', disagreements: 1 })).toEqual([]);
+  expect(after.decision('tank')).toMatchObject({ level: 'off', wanted: 'on', why: 'min-off' });
+  after.skip(minutes(15));
+  expect(after.sendUnanswered({ kind: 'tick' })).toEqual([{ load: 'tank', level: 'on' }]);
+});

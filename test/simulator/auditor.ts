@@ -358,6 +358,9 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       // A command repeated undoes what device or broker did between, which the agent may never have been told.
       const isUndone = cause === 'agent' && watch.isRepeated && watch.config.output.kind === 'mqtt';
       const changedBy = isUndone ? 'device' : cause;
+      // The agent repeats what a person pressed.
+      if (cause === 'person' && watch.config.output.kind === 'mqtt')
+        watch.command = running ? watch.config.output.onPayload : watch.config.output.offPayload;
       Object.assign(watch, { isRunning: running, changedAt: now(), changedBy, isDisturbed: isUnsaved() });
       if (running && cause === 'agent') checkBudget();
     },

@@ -114,7 +114,8 @@ export function drawScenario(seed: number, hours: number): Scenario {
 export function formatConfiguration({ loads, budgetKw }: Scenario, variant: number): string {
   const shift = [0, 15, -10, 25][variant] ?? 0;
   const rows = loads.map(({ name, yaml, onBelow }) => {
-    const limit = Math.max(5, onBelow + shift);
+    // With `offAbove` no higher than the `blockAbove` of a heat pump.
+    const limit = Math.min(75, Math.max(5, onBelow + shift));
     return `  ${name}: {${yaml}, onBelow: ${limit}, offAbove: ${limit + 10}}`;
   });
   return `

@@ -15,6 +15,7 @@ import {
   getEffectiveMinOff,
   getEffectiveMinOn,
   getPresentLevel,
+  mayRest,
   type StepContext,
   toWallTime,
 } from './step-context.ts';
@@ -65,7 +66,7 @@ export function applyInterlocks(
 
 /** The level while a request waits: the present one, except that a block is let go when its time is over. */
 function chooseFallbackLevel(context: StepContext, load: LoadConfig, state: LoadState): Level {
-  const present = getPresentLevel(state) ?? getIdleLevel(load);
+  const present = (mayRest(state) ? state.failedLevel : getPresentLevel(state)) ?? getIdleLevel(load);
   if (present !== 'block') return present;
   const release = (findLevelSince(state) + load.maxBlock) as Uptime;
   return context.now.uptime < release ? present : 'normal';
@@ -98,23 +99,40 @@ function checkMinimumTimes(
   request: LevelRequest,
 ): InterlockDelay | undefined {
   const run = isRunning(request.level);
-  if (run === isRunning(getPresentLevel(state))) return undefined;
   const { uptime } = context.now;
+  if (run && mayRest(state)) return checkPause(load, state, { uptime, since: state.failedAt ?? uptime });
+  if (run === isRunning(getPresentLevel(state))) return undefined;
   const since = findRunningSince(state);
   if (!run) {
     const until = (since + getEffectiveMinOn(load)) as Uptime;
     if (until > uptime) return { interlock: 'min-on', until };
     return mustFinishRun(load, state, request) ? { interlock: 'last-run', until: Infinity as Uptime } : undefined;
   }
-  const pauseEnds = (since + getEffectiveMinOff(load)) as Uptime;
-  if (pauseEnds > uptime) return { interlock: 'min-off', until: pauseEnds };
-  const allowed = findStartAllowedFrom(load, state, countReservedStarts(load, state, request));
-  if (allowed > uptime) return { interlock: 'start-budget', until: allowed };
+  const pause = checkPause(load, state, { uptime, since, reserved: countReservedStarts(load, state, request) });
+  if (pause !== undefined) return pause;
   const spread = startSpreadEnd(context, load, state);
   if (spread > uptime) return { interlock: 'spread', until: spread };
   // Last, so that the waits above continue while the next index is under way.
   const isTooOld = request.startsUntil !== undefined && context.now.wall >= request.startsUntil;
   return isTooOld ? { interlock: 'ageing', until: Infinity as Uptime } : undefined;
+}
+
+interface Pause {
+  readonly uptime: Uptime;
+  readonly since: Uptime;
+  /** Of the day's starts. */
+  readonly reserved?: number;
+}
+
+function checkPause(
+  load: LoadConfig,
+  state: LoadState,
+  { uptime, since, reserved }: Pause,
+): InterlockDelay | undefined {
+  const pauseEnds = (since + getEffectiveMinOff(load)) as Uptime;
+  if (pauseEnds > uptime) return { interlock: 'min-off', until: pauseEnds };
+  const allowed = findStartAllowedFrom(load, state, reserved);
+  return allowed > uptime ? { interlock: 'start-budget', until: allowed } : undefined;
 }
 
 /** A job that could not continue later continues now, with or without a signal: its interruptions are starts, too. */

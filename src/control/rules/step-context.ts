@@ -78,6 +78,10 @@ export const findRunningSince = (state: LoadState): Uptime =>
     ? state.pending.at
     : state.runningSince;
 
+/** Whether a load that counts as running may rest: a command to rest failed, which its device may have taken without a word. */
+export const mayRest = ({ pending, level, failedLevel }: LoadState): boolean =>
+  pending === undefined && failedLevel !== undefined && !isRunning(failedLevel) && isRunning(level);
+
 export const findLevelSince = (state: LoadState): Uptime => state.pending?.at ?? state.levelSince;
 
 /** The minimum running time: an SG-Ready state must last for its minimum state time to count at all. */

@@ -93,6 +93,8 @@ export interface LoadState {
   readonly retryAt: Uptime | undefined;
   /** Another level than `level`, whose command failed last, or that of a release out of reach: the device may have taken it, or take it late. */
   readonly failedLevel: Level | undefined;
+  /** When that command failed last. */
+  readonly failedAt: Uptime | undefined;
   readonly faultUntil: Uptime | undefined;
   /** An `arm` that waits for a trusted clock. */
   readonly pendingArm: { readonly need: Duration | undefined; readonly by: Instant | undefined } | undefined;
@@ -153,6 +155,7 @@ const createLoadState = (name: string): LoadState => ({
   vehicle: undefined,
   retryAt: undefined,
   failedLevel: undefined,
+  failedAt: undefined,
   faultUntil: undefined,
   pendingArm: undefined,
   job: undefined,
@@ -192,6 +195,7 @@ export function createInitialState(site: Site, saved: ControlState | undefined, 
       level: keepsUptimes ? load.level : undefined,
       retryAt: undefined,
       failedLevel: undefined,
+      failedAt: undefined,
       decision: undefined,
     };
   });

@@ -6,7 +6,7 @@ import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import { hours, type Uptime } from '../../domain/units.ts';
 import type { Permitted } from '../rules/interlocks.ts';
-import { getPresentCurrent, getPresentLevel } from '../rules/step-context.ts';
+import { getEffectiveMinOff, getPresentCurrent, getPresentLevel, mayRest } from '../rules/step-context.ts';
 import type { LoadState } from './control-state.ts';
 
 /** Read-backs in a row that differ before the output counts as faulty, and how long it then does. */
@@ -19,7 +19,14 @@ const MAX_SWITCH_RETRY = 300_000;
 export const needsCommand = (load: LoadConfig, state: LoadState, permitted: Permitted): boolean =>
   !hasLevel(state, permitted) && !load.observeOnly && (state.retryAt === undefined || permitted.request.priority === 1);
 
-const hasLevel = (state: LoadState, { level, current }: Permitted) =>
+const hasLevel = (state: LoadState, permitted: Permitted) =>
+  isHeldAtFailedLevel(state, permitted) || keepsLevel(state, permitted);
+
+/** Put off again, a device that took the command only then would rest shorter than the hold. */
+const isHeldAtFailedLevel = (state: LoadState, { level, interlock }: Permitted) =>
+  interlock !== undefined && mayRest(state) && state.failedLevel === level;
+
+const keepsLevel = (state: LoadState, { level, current }: Permitted) =>
   getPresentLevel(state) === level &&
   (state.pending !== undefined || (state.failedLevel ?? level) === level) &&
   (!isRunning(level) || getPresentCurrent(state)?.amps === current?.amps);
@@ -99,12 +106,17 @@ export function recordFailure(
 ): LoadState {
   const pause = Math.min(MAX_SWITCH_RETRY, FIRST_SWITCH_RETRY * 2 ** Math.max(0, Math.min(10, disagreements - 1)));
   const isFaulty = disagreements >= FAULT_AFTER_DISAGREEMENTS;
-  const failed = state.pending?.level ?? (isFaulty ? findReleaseLevel(load, state) : undefined);
+  // The first command of a start is no step of the core: the fail-safe program may have switched a load whose output cannot be read.
+  const failed = state.pending?.level ?? (isFaulty ? findReleaseLevel(load, state) : load.failSafe);
+  const isOther = failed !== undefined && failed !== state.level;
+  // It is back at a running fail-safe level after its pause.
+  const restLength = isOther && !isRunning(failed) ? getEffectiveMinOff(load) : 0;
   return {
     ...state,
     pending: undefined,
-    failedLevel: failed === undefined || failed === state.level ? state.failedLevel : failed,
+    failedLevel: isOther ? failed : state.failedLevel,
+    failedAt: isOther ? uptime : state.failedAt,
     retryAt: (uptime + pause) as Uptime,
-    faultUntil: isFaulty ? ((uptime + FAULT_DURATION) as Uptime) : state.faultUntil,
+    faultUntil: isFaulty ? ((uptime + restLength + FAULT_DURATION) as Uptime) : state.faultUntil,
   };
 }
