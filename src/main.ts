@@ -44,7 +44,7 @@ function createTerminal(
     env: process.env,
     installed: { config: '/etc/gridtide/gridtide.yaml', state: '/var/lib/gridtide' },
     get interactive() {
-      return process.stdout.isTTY === true;
+      return isDevice(1) && process.stdout.isTTY === true;
     },
     get showsProgress() {
       return process.stderr.isTTY === true;
@@ -60,6 +60,15 @@ function createTerminal(
         process.exit(1);
       }),
   };
+}
+
+/** Whether it may be a terminal: a stream is not created to learn that it is none. */
+function isDevice(fd: number): boolean {
+  try {
+    return process.getBuiltinModule('node:fs').fstatSync(fd).isCharacterDevice();
+  } catch {
+    return false;
+  }
 }
 
 function formatOverview(): string {
