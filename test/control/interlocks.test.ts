@@ -61,6 +61,22 @@ describe('an output that does not obey', () => {
     expect(sent.map((commands) => commands.map(({ level }) => level).join())).toEqual(['on', 'off', '', 'off', '', '']);
   });
 
+  it('is told to run again after a failed "on", and does not rest for a start spread that begins anew', () => {
+    const bench = tankBench({ failSafe: 'off', startSpread: minutes(30) });
+    bench.runFor(minutes(6));
+    const sent = [
+      ...bench.sendUnanswered({ kind: 'signal', view: { changesAt: 8e15 as Instant, index: lastingIndex(bench) } }),
+    ];
+    while (sent.length === 0) {
+      bench.skip(minutes(1));
+      sent.push(...bench.sendUnanswered({ kind: 'tick' }));
+    }
+    sent.push(...bench.sendUnanswered({ kind: 'failed', load: 'tank', disagreements: 1 }));
+    bench.skip(seconds(6));
+    sent.push(...bench.sendUnanswered({ kind: 'tick' }));
+    expect(sent.map(({ level }) => level)).toEqual(['on', 'on']);
+  });
+
   // A broker that was away for hours: the device, of which nothing was known, ran for 0.2 s of its 5 minutes.
   it.each([
     ['on', 95, 'off', 'min-on', 1],

@@ -16,6 +16,7 @@ import {
   getEffectiveMinOn,
   getPresentLevel,
   mayRest,
+  mayRun,
   type StepContext,
   toWallTime,
 } from './step-context.ts';
@@ -102,6 +103,8 @@ function checkMinimumTimes(
   const { uptime } = context.now;
   if (run && mayRest(state)) return checkPause(load, state, { uptime, since: state.failedAt ?? uptime });
   if (run === isRunning(getPresentLevel(state))) return undefined;
+  // The start that failed goes on: nothing has to be waited for once more.
+  if (run && mayRun(state)) return undefined;
   const since = findRunningSince(state);
   if (!run) {
     const until = (since + getEffectiveMinOn(load)) as Uptime;

@@ -82,6 +82,10 @@ export const findRunningSince = (state: LoadState): Uptime =>
 export const mayRest = ({ pending, level, failedLevel }: LoadState): boolean =>
   pending === undefined && failedLevel !== undefined && !isRunning(failedLevel) && isRunning(level);
 
+/** Whether a load that counts as resting may run: the same of a command to run. */
+export const mayRun = ({ pending, level, failedLevel }: LoadState): boolean =>
+  pending === undefined && isRunning(failedLevel) && !isRunning(level);
+
 export const findLevelSince = (state: LoadState): Uptime => state.pending?.at ?? state.levelSince;
 
 /** The minimum running time: an SG-Ready state must last for its minimum state time to count at all. */
