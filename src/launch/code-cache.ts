@@ -16,12 +16,12 @@ const describeProcess = () => ['node', process.version, process.arch, ...process
 
 /** `program.js` names all other files, and they are named by their content: so it stands for the build. */
 function computeSum(
-  program: string,
+  directory: string,
   { source, code }: { readonly source: Uint8Array; readonly code: Uint8Array },
 ): number {
   // Loaded only where there is a cache: the agent needs it anyway, and node:crypto would cost a start 15 ms.
   const { crc32 } = process.getBuiltinModule('node:zlib');
-  return crc32(code, crc32(source, crc32(readFileSync(program))));
+  return crc32(code, crc32(source, crc32(readFileSync(join(directory, '..', 'program.js')))));
 }
 
 /** V8 does not verify bytecode: whoever writes it commands the process. */
@@ -41,13 +41,8 @@ export interface CodeCache {
   readonly code: Buffer;
 }
 
-const findProgram = (directory: string) => join(directory, '..', 'program.js');
-
 /** Undefined where there is no cache. */
-export function readCodeCache(
-  directory: string,
-  program = findProgram(directory),
-): CodeCache | CacheRefusal | undefined {
+export function readCodeCache(directory: string): CodeCache | CacheRefusal | undefined {
   const [sourceFile, codeFile] = [join(directory, SOURCE), join(directory, BYTECODE)];
   try {
     const made = readFileSync(join(directory, MAKER), 'utf8');
@@ -56,7 +51,7 @@ export function readCodeCache(
     if (open !== undefined) return { refused: `others than the superuser may write ${open}` };
     const [source, bytes] = [readFileSync(sourceFile), readFileSync(codeFile)];
     const code = bytes.subarray(SUM_BYTES);
-    if (code.length === 0 || computeSum(program, { source, code }) !== bytes.readUInt32LE())
+    if (code.length === 0 || computeSum(directory, { source, code }) !== bytes.readUInt32LE())
       return { refused: `the checksum of ${codeFile} is wrong, so it is damaged or of another build` };
     return { source: source.toString('latin1'), code };
   } catch (error) {
@@ -65,10 +60,10 @@ export function readCodeCache(
   }
 }
 
-export function writeCodeCache(directory: string, { source, code }: CodeCache, program = findProgram(directory)): void {
+export function writeCodeCache(directory: string, { source, code }: CodeCache): void {
   mkdirSync(directory, { mode: 0o755 });
   const sum = Buffer.alloc(SUM_BYTES);
-  sum.writeUInt32LE(computeSum(program, { source: Buffer.from(source, 'latin1'), code }));
+  sum.writeUInt32LE(computeSum(directory, { source: Buffer.from(source, 'latin1'), code }));
   const files: readonly (readonly [string, string | Uint8Array])[] = [
     [SOURCE, source],
     [BYTECODE, Buffer.concat([sum, code])],

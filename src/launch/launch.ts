@@ -4,17 +4,14 @@
 
 import { dirname } from 'node:path';
 import { findOldNode } from '../domain/node-version.ts';
-import { createFileLoader, FIRST_FILE, loadCachedFiles, loadLateFiles } from './file-loader.ts';
+import { createFileLoader, FIRST_FILE, loadCachedFiles } from './file-loader.ts';
 
 const directory = dirname(__filename);
 const requireOther = (id: string): unknown => require(id);
 const mistake = findOldNode(process.versions.node);
-if (mistake === undefined) {
-  const cached = loadCachedFiles(directory);
-  // A cache without the files of a start was refused, and so would the late part be.
-  const loadLate = () => (FIRST_FILE in cached ? loadLateFiles(directory) : {});
-  createFileLoader({ directory, cached, loadLate, requireOther }).load(FIRST_FILE);
-} else {
+if (mistake === undefined)
+  createFileLoader({ directory, cached: loadCachedFiles(directory), requireOther }).load(FIRST_FILE);
+else {
   console.error(mistake);
   process.exitCode = 1;
 }

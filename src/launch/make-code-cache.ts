@@ -9,21 +9,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { writeCodeCache } from './code-cache.ts';
-import {
-  CODE_CACHE,
-  compilePack,
-  createFileLoader,
-  FIRST_FILE,
-  LATE,
-  LATE_FILENAME,
-  packFiles,
-} from './file-loader.ts';
+import { CODE_CACHE, compilePack, createFileLoader, FIRST_FILE, packFiles } from './file-loader.ts';
 
 const DIRECTORY = dirname(__filename);
 const NEW_CACHE = join(DIRECTORY, `${CODE_CACHE}.new`);
 const LIMIT_MS = 90_000;
 const PASSWORD = 'clean-grid-1';
-const FIRST_DECISION = /"why":/;
 const BY_SIGNAL = /"why":"(?!boot|no-data|untrusted-clock)/;
 
 const CONFIGURATION = (service: string, state: string) => `device: code-cache
@@ -65,59 +56,26 @@ const awaitOrderlyExit = (child: ChildProcess) =>
     ),
   );
 
-/** In the work directory, from the first life for the second: both packs, and when the first decision was logged. */
-const START_SOURCE = 'source';
-const LATE_SOURCE = 'late-source';
-const DECIDED_AT = 'decided-at';
-
-/** A child: runs the agent until it is told to write and end. The first writes the files of a start as one source and those loaded after the first decision as another. */
-function recordFiles(work: string): void {
-  const loader = createFileLoader({ directory: DIRECTORY, cached: {}, requireOther: (id) => require(id) });
-  process.once('SIGUSR2', () => {
-    const decidedAt = Date.parse(readFileSync(join(work, DECIDED_AT), 'utf8'));
-    const files = loader.loadedFiles();
-    const write = (source: string, packed: typeof files) => {
-      const names = packed.map(({ name }) => name);
-      writeFileSync(join(work, source), packFiles(DIRECTORY, names), 'latin1');
-    };
-    write(
-      START_SOURCE,
-      files.filter(({ at }) => at <= decidedAt),
-    );
-    write(
-      LATE_SOURCE,
-      files.filter(({ at }) => at > decidedAt),
-    );
-    process.kill(process.pid, 'SIGTERM');
-  });
-  loader.load(FIRST_FILE);
-}
-
-/** The second child runs those sources, so that V8 has compiled their functions, and writes the cache. */
-function compileFiles(work: string): void {
-  const [source, lateSource] = [START_SOURCE, LATE_SOURCE].map((name) => readFileSync(join(work, name), 'latin1'));
-  if (source === undefined || lateSource === undefined) throw new Error('a life without sources');
-  const pack = compilePack(source);
-  const latePack = compilePack(lateSource, undefined, LATE_FILENAME);
+/**
+ * A child: runs the agent until it is told to write and end. The first writes the files of a start as one source `into`; the second
+ * runs that source, so that V8 has compiled its functions, and writes the cache.
+ */
+function runAgent(config: string, into: string): void {
+  const isFirst = !existsSync(into);
+  const source = isFirst ? '' : readFileSync(into, 'latin1');
+  const pack = isFirst ? undefined : compilePack(source);
   const loader = createFileLoader({
     directory: DIRECTORY,
-    cached: pack.runInThisContext() ?? {},
-    loadLate: () => latePack.runInThisContext() ?? {},
+    cached: pack?.runInThisContext() ?? {},
     requireOther: (id) => require(id),
   });
   process.once('SIGUSR2', () => {
-    const program = join(DIRECTORY, FIRST_FILE);
-    writeCodeCache(NEW_CACHE, { source, code: pack.createCachedData() }, program);
-    writeCodeCache(join(NEW_CACHE, LATE), { source: lateSource, code: latePack.createCachedData() }, program);
+    if (pack === undefined) writeFileSync(into, packFiles(DIRECTORY, loader.loadedNames()), 'latin1');
+    else writeCodeCache(NEW_CACHE, { source, code: pack.createCachedData() });
     process.kill(process.pid, 'SIGTERM');
   });
-  loader.load(FIRST_FILE);
-}
-
-function runAgent(config: string, work: string): void {
   process.argv = [process.execPath, join(DIRECTORY, 'main.js'), 'run', '--config', config];
-  if (existsSync(join(work, START_SOURCE))) compileFiles(work);
-  else recordFiles(work);
+  loader.load(FIRST_FILE);
 }
 
 async function makeCache(work: string): Promise<void> {
@@ -130,11 +88,8 @@ async function makeCache(work: string): Promise<void> {
   writeFileSync(config, CONFIGURATION(listening, join(work, 'state')));
   rmSync(NEW_CACHE, { recursive: true, force: true });
   for (let life = 0; life < 2; life++) {
-    const agent = startNode([__filename, config, work]);
-    const first = awaitLine(agent, FIRST_DECISION).then((line) =>
-      writeFileSync(join(work, DECIDED_AT), JSON.parse(line).time),
-    );
-    const decided = Promise.all([first, awaitLine(agent, BY_SIGNAL)]).then(() => agent.kill('SIGUSR2'));
+    const agent = startNode([__filename, config, join(work, 'source')]);
+    const decided = awaitLine(agent, BY_SIGNAL).then(() => agent.kill('SIGUSR2'));
     await Promise.all([decided, awaitOrderlyExit(agent)]);
   }
   renameSync(NEW_CACHE, join(DIRECTORY, CODE_CACHE));
@@ -159,6 +114,6 @@ async function main(): Promise<void> {
   }
 }
 
-const [config, work] = process.argv.slice(2);
-if (config !== undefined && work !== undefined) runAgent(config, work);
+const [config, into] = process.argv.slice(2);
+if (config !== undefined && into !== undefined) runAgent(config, into);
 else void main();

@@ -1,6 +1,5 @@
 /** The code cache of an installation: what makes the program load without it, and that it then runs as well. */
 
-import { once } from 'node:events';
 import {
   appendFileSync,
   chmodSync,
@@ -17,14 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { writeCodeCache } from '../../src/launch/code-cache.ts';
-import {
-  compilePack,
-  createFileLoader,
-  LATE_FILENAME,
-  loadCachedFiles,
-  loadLateFiles,
-  packFiles,
-} from '../../src/launch/file-loader.ts';
+import { compilePack, createFileLoader, loadCachedFiles, packFiles } from '../../src/launch/file-loader.ts';
 import { readCodeCacheState } from '../../src/platform/code-cache-state.ts';
 
 const isSuperuser = process.getuid?.() === 0;
@@ -135,51 +127,4 @@ describe('the code cache', () => {
     renameSync(path('forged'), path('code-cache'));
     expect(runProgram()).toMatchObject({ sum: 3, state: expect.stringMatching(/V8 does not accept its bytecode/) });
   });
-});
-
-describe('the late part of the code cache', () => {
-  const late = (...names: readonly string[]) => path('code-cache', 'late', ...names);
-
-  /** The files on disk say 5 where those of the late part say 1. */
-  function makeParts(): void {
-    const source = packFiles(directory, ['part.js']);
-    makeCache(packFiles(directory, ['program.js']));
-    const code = compilePack(source, undefined, LATE_FILENAME).createCachedData();
-    writeCodeCache(late(), { source, code }, path('program.js'));
-    writeFileSync(path('part.js'), 'exports.one = 5;');
-  }
-
-  const runParts = (): number => {
-    const loadLate = () => loadLateFiles(directory);
-    const loader = createFileLoader({ directory, cached: loadCachedFiles(directory), loadLate, requireOther });
-    return (loader.load('program.js') as unknown as Program).sum(1);
-  };
-
-  it.skipIf(!isSuperuser)('has the files that the first has not', () => {
-    makeParts();
-    expect(runParts()).toBe(3);
-  });
-
-  it('may be absent', () => {
-    makeCache(packFiles(directory, ['program.js']));
-    expect(runParts()).toBe(3);
-  });
-
-  //  what                                the damage                                              the reason
-  const rows: readonly (readonly [string, () => void, RegExp])[] = [
-    ['cut short', () => truncateSync(late('bytecode'), 100), /the checksum of .*late.bytecode is wrong/],
-    ['of another build', () => appendFileSync(path('program.js'), ' '), /bytecode is wrong.*of another build/],
-    ['in a file open to its group', () => chmodSync(late('bytecode'), 0o664), /others than the superuser may write/],
-    ['in a directory open to all', () => chmodSync(late(), 0o777), /others than the superuser may write .*late;/],
-  ];
-  it.skipIf(!isSuperuser).each(rows)(
-    '%s is refused in one warning, and the program runs',
-    async (_, damage, reason) => {
-      makeParts();
-      damage();
-      const warned = once(process, 'warning');
-      expect(runParts()).toBe(7);
-      expect(String(await warned)).toMatch(reason);
-    },
-  );
 });
