@@ -44,6 +44,8 @@ interface LoadWatch {
   pressedAt: number;
   /** Of the last command to the device. */
   command: string | undefined;
+  /** That would command what a person pressed last. */
+  pressedAs: string | undefined;
   isRepeated: boolean;
   level: string | undefined;
   levelAt: number;
@@ -138,6 +140,7 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
         disturbedAt: Number.NEGATIVE_INFINITY,
         pressedAt: Number.NEGATIVE_INFINITY,
         command: undefined,
+        pressedAs: undefined,
         isRepeated: false,
         level: undefined,
         levelAt: 0,
@@ -219,7 +222,8 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
     const load = byTopic.get(topic);
     const watch = load === undefined ? undefined : watches.get(load);
     if (watch !== undefined && !isWill && isLevel(watch.config, payload)) {
-      watch.isRepeated = payload === watch.command;
+      watch.isRepeated = payload === watch.command || payload === watch.pressedAs;
+      if (payload !== watch.pressedAs) watch.pressedAs = undefined;
       watch.command = payload;
     }
     if (!topic.startsWith(`gridtide/${device}/`)) return;
@@ -360,7 +364,7 @@ export function createAuditor({ now, device, loads, budgetKw }: AuditorParts): A
       const changedBy = isUndone ? 'device' : cause;
       // The agent repeats what a person pressed.
       if (cause === 'person' && watch.config.output.kind === 'mqtt')
-        watch.command = running ? watch.config.output.onPayload : watch.config.output.offPayload;
+        watch.pressedAs = running ? watch.config.output.onPayload : watch.config.output.offPayload;
       Object.assign(watch, { isRunning: running, changedAt: now(), changedBy, isDisturbed: isUnsaved() });
       if (running && cause === 'agent') checkBudget();
     },

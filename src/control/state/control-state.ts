@@ -93,7 +93,7 @@ export interface LoadState {
   readonly retryAt: Uptime | undefined;
   /** Another level than `level`, whose command failed last, or that of a release out of reach: the device may have taken it, or take it late. */
   readonly failedLevel: Level | undefined;
-  /** When that command failed last. */
+  /** When that command failed last before the output counted as faulty: it is repeated while the load waits for its return. */
   readonly failedAt: Uptime | undefined;
   readonly faultUntil: Uptime | undefined;
   /** An `arm` that waits for a trusted clock. */

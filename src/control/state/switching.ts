@@ -6,7 +6,7 @@ import type { Level, LoadConfig } from '../../domain/load-types.ts';
 import type { ClockReading } from '../../domain/ports.ts';
 import { hours, type Uptime } from '../../domain/units.ts';
 import type { Permitted } from '../rules/interlocks.ts';
-import { getEffectiveMinOff, getPresentCurrent, getPresentLevel, mayRest } from '../rules/step-context.ts';
+import { getEffectiveMinOff, getPresentCurrent, getPresentLevel } from '../rules/step-context.ts';
 import type { LoadState } from './control-state.ts';
 
 /** Read-backs in a row that differ before the output counts as faulty, and how long it then does. */
@@ -19,14 +19,7 @@ const MAX_SWITCH_RETRY = 300_000;
 export const needsCommand = (load: LoadConfig, state: LoadState, permitted: Permitted): boolean =>
   !hasLevel(state, permitted) && !load.observeOnly && (state.retryAt === undefined || permitted.request.priority === 1);
 
-const hasLevel = (state: LoadState, permitted: Permitted) =>
-  isHeldAtFailedLevel(state, permitted) || keepsLevel(state, permitted);
-
-/** Put off again, a device that took the command only then would rest shorter than the hold. */
-const isHeldAtFailedLevel = (state: LoadState, { level, interlock }: Permitted) =>
-  interlock !== undefined && mayRest(state) && state.failedLevel === level;
-
-const keepsLevel = (state: LoadState, { level, current }: Permitted) =>
+const hasLevel = (state: LoadState, { level, current }: Permitted) =>
   getPresentLevel(state) === level &&
   (state.pending !== undefined || (state.failedLevel ?? level) === level) &&
   (!isRunning(level) || getPresentCurrent(state)?.amps === current?.amps);
@@ -115,7 +108,7 @@ export function recordFailure(
     ...state,
     pending: undefined,
     failedLevel: isOther ? failed : state.failedLevel,
-    failedAt: isOther ? uptime : state.failedAt,
+    failedAt: isOther && state.faultUntil === undefined ? uptime : state.failedAt,
     retryAt: (uptime + pause) as Uptime,
     faultUntil: isFaulty ? ((uptime + restLength + FAULT_DURATION) as Uptime) : state.faultUntil,
   };
